@@ -1,0 +1,330 @@
+"""CEL, the language of conditions: compile, evaluate, and tell which words of the rules an expression uses.
+
+The only module that knows cel_expr_python.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from cel_expr_python import cel as _cel
+from cel_expr_python.ext import ext_strings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Undecided(Enum):
+    """The type of UNDECIDED."""
+
+    UNDECIDED = "undecided"
+
+
+UNDECIDED: Final[Literal[Undecided.UNDECIDED]] = Undecided.UNDECIDED  # a value that is needed is not known
+Activation: TypeAlias = Any
+Result: TypeAlias = object  # UNDECIDED or plain Python data
+
+_ERROR = _cel.Type.ERROR
+# How the texts begin: the keys they quote, which can say anything, come later.
+_UNKNOWN = ("NOT_FOUND: Key not found in map", 'UNKNOWN: No value with name "')
+_STATUS = re.compile(r"^[A-Z_]+: (ERROR: <input>:-1:-1: )?| \[[A-Z_]+\]$")
+_COMPILE_ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\)| expecting \{.*)?\n")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields of cel.expr.Expr
+
+
+class SyntaxProblem(ValueError):  # noqa: N818 - a problem of the rule, not of kcheck
+    """A text that is no expression, place or message; says in one line what is wrong, and where."""
+
+
+class ExpressionError(Exception):
+    """An error of CEL other than a missing value: a bug of the rule or of the view."""
+
+    def __init__(self, text: str, error: str) -> None:
+        self.text, self.error = text, _STATUS.sub("", error)
+        super().__init__(f"{self.error} in `{' '.join(text.split())}`")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What an expression uses.
+
+    Elements of lists are followed: `a.b.exists(x, x.c)` uses a.b and a.b.c. Only where the element itself is meant,
+    a path of the narrower sets ends in `[]`. A constant key counts as a field if it is an identifier.
+    """
+
+    paths: frozenset[str]  # all, those of the other sets too
+    presence: frozenset[str]  # under has()
+    membership: frozenset[str]  # right of `in`
+    size: frozenset[str]  # given to size()
+    compared_whole: frozenset[str]  # compared with a map literal
+    result: frozenset[str]  # what the expression gives, or the elements of the list it makes
+    functions: frozenset[str]  # by CEL's names (`_>_`, `@in`), without those that macros expand to
+    numbers: tuple[int | float, ...]  # literals, from left to right
+
+
+@dataclass(eq=False, slots=True)
+class Expression:
+    """A compiled expression."""
+
+    text: str
+    variables: tuple[str, ...]
+    program: Any = field(repr=False)
+    used: Usage | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A hole of a message: the text of an expression."""
+
+    text: str
+
+
+@cache
+def _env(variables: tuple[str, ...]) -> Any:
+    types = dict.fromkeys(variables, _cel.Type.DYN)
+    return _cel.NewEnv(variables=types, extensions=[ext_strings.ExtStrings()])  # the list is part of the format
+
+
+def compile(text: str, variables: tuple[str, ...]) -> Expression:  # noqa: A001 - cel.compile, as re.compile
+    """Compile an expression over `variables`; SyntaxProblem if that fails."""
+    try:
+        return Expression(text, variables, _env(variables).compile(text))
+    except RuntimeError as error:
+        what = _STATUS.sub("", str(error).partition("\n")[0])
+        if found := _COMPILE_ERROR.search(f"{error}\n"):
+            line = f"line {found[1]}, " if "\n" in text.strip() else ""
+            what = f"{found[3]} at {line}column {found[2]}"
+        raise SyntaxProblem(f"{what} of `{' '.join(text.split())}`") from None
+
+
+def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expression:
+    """Compile `when && problem` as one: a false half decides, also beside an unknown one."""
+    for text in (when, problem):
+        if ")" in text and _mask(text)[1] < len(text):  # `a) || (b` would compile between brackets
+            compile(text, variables)
+    try:
+        return compile(f"({when}\n) && ({problem}\n)", variables)  # a line end closes a comment
+    except SyntaxProblem:
+        compile(when, variables)  # the half with the problem, with its own columns
+        compile(problem, variables)
+        raise
+
+
+def activation(data: dict[str, object], variables: tuple[str, ...]) -> Activation:
+    """The data of a subject for all its expressions; a variable without data is not known.
+
+    It must be a finite tree of exactly dict, list, str, int, float, bool and None: nothing is checked here, and
+    a cycle kills the process.
+    """
+    return _env(variables).Activation(data)
+
+
+def evaluate(expression: Expression, activation: Activation) -> Result:
+    """Plain Python data, or UNDECIDED where a missing value decides; ExpressionError for all other errors."""
+    try:
+        value = expression.program.eval(activation)
+        plain: object = value.plain_value()
+    except RuntimeError as error:  # not even an error value: iteration budget, lone surrogate
+        raise ExpressionError(expression.text, str(error)) from error
+    if type(plain) is str and value.type() == _ERROR:  # an error comes as its text
+        if plain.startswith(_UNKNOWN):
+            return UNDECIDED
+        raise ExpressionError(expression.text, plain)
+    return plain
+
+
+def condition(expression: Expression, activation: Activation) -> bool | None:
+    """The truth of a condition, None where it is undecided; ExpressionError as well if it is no truth value."""
+    value = evaluate(expression, activation)
+    if isinstance(value, bool):
+        return value
+    if value is UNDECIDED:
+        return None
+    raise ExpressionError(expression.text, f"the result is no truth value but {value!r}")
+
+
+def usage(expression: Expression) -> Usage:
+    """What the expression uses, read off its serialised syntax tree."""
+    if expression.used is None:
+        envelope = _fields(expression.program.serialize())  # google.protobuf.Any: type, content
+        tree = _fields(envelope[2][0])[4 if envelope[1][0].endswith(b".CheckedExpr") else 2][0]
+        walker = _Walker(expression.variables)
+        walker.sets["result"].update(path for path, _ in walker.use(tree, {}))
+        sets = {name: frozenset(found) for name, found in walker.sets.items()}
+        expression.used = Usage(**sets, numbers=tuple(walker.numbers))
+    return expression.used
+
+
+_Refs: TypeAlias = frozenset[tuple[str, int]]  # where a value comes from: paths, and how many lists were put around
+_NONE: _Refs = frozenset()
+
+
+class _Walker:
+    def __init__(self, variables: tuple[str, ...]) -> None:
+        self.variables = variables
+        self.sets: dict[str, set[str]] = {name: set() for name in Usage.__slots__ if name != "numbers"}
+        self.numbers: list[int | float] = []
+
+    def note(self, kind: str, refs: _Refs) -> None:
+        self.sets[kind].update(path for path, lists in refs if not lists)
+
+    def use(self, expr: bytes, scope: Mapping[str, _Refs]) -> _Refs:
+        """Visit a part whose value is consumed, so that its paths end here."""
+        refs = self.visit(expr, scope)
+        self.sets["paths"].update(path.rstrip("[]") for path, _ in refs)
+        return refs
+
+    def visit(self, expr: bytes, scope: Mapping[str, _Refs]) -> _Refs:
+        kind, body = _node(expr)
+        if kind == _CONST:
+            self.numbers += [value - (value >> 63 << 64) for value in body.get(3, ())] + body.get(4, [])
+            self.numbers += [struct.unpack("<d", value)[0] for value in body.get(5, ())]
+        elif kind == _IDENT:
+            name = body[1][0].decode()
+            if name in scope:
+                return scope[name]
+            name = name.removeprefix(".")  # `.a` is the variable, also where a macro binds its own `a`
+            return frozenset({(name, 0)}) if name in self.variables else _NONE
+        elif kind == _SELECT:
+            refs = _member(self.visit(body[1][0], scope), body[2][0])
+            if 3 not in body:
+                return refs
+            self.note("presence", refs)
+            self.note("paths", refs)
+        elif kind == _CALL:
+            return self.call(body, scope)
+        elif kind == _LIST:
+            items = [self.visit(item, scope) for item in body.get(1, ())]
+            return frozenset((path, lists + 1) for refs in items for path, lists in refs)
+        elif kind == _STRUCT:
+            for entry in map(_fields, body.get(2, ())):
+                self.use(entry[3][0], scope)
+                self.use(entry[4][0], scope)
+        elif kind == _LOOP:  # its accu_init and loop_condition come from the macro alone
+            (name,), (source,), (total,), (step,), (result,) = (body[number] for number in (1, 2, 3, 6, 7))
+            inner = {**scope, name.decode(): _elements(self.use(source, scope)), total.decode(): _NONE}
+            return self.visit(result, {**scope, total.decode(): self.visit(step, inner)})
+        return _NONE
+
+    def call(self, body: dict[int, list[Any]], scope: Mapping[str, _Refs]) -> _Refs:
+        function, args = body[2][0].decode(), body.get(1, []) + body.get(3, [])
+        nodes = [_node(arg) for arg in args]
+        kinds = [kind for kind, _ in nodes]
+        if not any(kind == _IDENT and node[1][0].startswith(b"@") for kind, node in nodes):
+            self.sets["functions"].add(function)
+        elif function in ("_+_", "_==_") and _CONST in kinds:
+            return _NONE  # `@result + 1` and `@result == 1` of exists_one: nothing here is the author's
+        if function == "_?_:_":
+            self.use(args[0], scope)
+            return self.visit(args[1], scope) | self.visit(args[2], scope)
+        if function == "_+_":  # of lists, perhaps
+            return _NONE.union(*[self.visit(arg, scope) for arg in args])
+        if function == "_[_]":
+            refs, key = self.visit(args[0], scope), nodes[1][1].get(6) if kinds[1] == _CONST else None
+            if key and _IDENTIFIER.fullmatch(key[0].decode()):
+                return _member(refs, key[0])
+            self.use(args[1], scope)
+            return _elements(refs)
+        operands = [self.use(arg, scope) for arg in args]
+        if function in ("@in", "size"):
+            self.note("membership" if function == "@in" else "size", operands[-1])
+        elif function in ("_==_", "_!=_") and _STRUCT in kinds:
+            self.note("compared_whole", operands[0] | operands[1])
+        return _NONE
+
+
+def _member(refs: _Refs, name: bytes) -> _Refs:
+    return frozenset((f"{path.rstrip('[]')}.{name.decode()}", 0) for path, lists in refs if not lists)
+
+
+def _elements(refs: _Refs) -> _Refs:
+    return frozenset((path, lists - 1) if lists else (f"{path}[]", 0) for path, lists in refs)
+
+
+def _node(expr: bytes) -> tuple[int, dict[int, list[Any]]]:
+    return next((kind, _fields(body[0])) for kind, body in _fields(expr).items() if _CONST <= kind <= _LOOP)
+
+
+def _fields(message: bytes) -> dict[int, list[Any]]:
+    """The fields of a protobuf message by number: ints of varints, bytes of all else."""
+    fields: dict[int, list[Any]] = {}
+    at = 0
+    while at < len(message):
+        tag, at = _varint(message, at)
+        value, at = (8 if tag & 7 == 1 else 4, at) if tag & 7 in (1, 5) else _varint(message, at)
+        content: int | bytes = value
+        if tag & 7:
+            content, at = message[at : at + value], at + value
+        fields.setdefault(tag >> 3, []).append(content)
+    return fields
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while message[at] > 127:
+        value, at, shift = value | (message[at] & 127) << shift, at + 1, shift + 7
+    return value | message[at] << shift, at + 1
+
+
+_TOKEN = re.compile(
+    r"""[bB]?(?:[rR](?:"{3}.*?"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')
+    |"{3}(?:\\.|.)*?"{3}|'{3}(?:\\.|.)*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|`[^`\n]*`
+    |//[^\n]*|\w+|\s+|.""",
+    re.VERBOSE | re.DOTALL,
+)
+_PARTNER = {")": "(", "]": "[", "}": "{"}
+_PLACE = re.compile(r"\s*(?:\w+|#)(?:\s*\.\s*(?:\w+|#)|\s*#)*?\s*(\.)\s*([A-Za-z_]\w*)\s*", re.ASCII)
+
+
+def _mask(text: str, at: int = 0) -> tuple[str, int]:
+    """The text from `at`, strings and brackets as `#`, up to a bracket that closes none, and where that is."""
+    masked, opened = "", ""
+    for found in _TOKEN.finditer(text, at):
+        piece, inside = found[0], opened
+        if piece in ('"', "'", "`"):
+            raise SyntaxProblem(f"{piece} is not closed in `{text}`")
+        if piece in _PARTNER:
+            if not opened:
+                return masked, found.start()
+            if opened[-1] != _PARTNER[piece]:
+                raise SyntaxProblem(f"{opened[-1]} is closed by {piece} in `{text}`")
+            opened = opened[:-1]
+        elif piece in ("(", "[", "{"):
+            inside = opened = opened + piece
+        quoted = inside or piece[-1] in "\"'`"
+        masked += " " * len(piece) if piece.startswith("//") else "#" * len(piece) if quoted else piece
+    if opened:
+        raise SyntaxProblem(f"{opened[-1]} is not closed in `{text}`")
+    return masked, len(text)
+
+
+def split_place(text: str) -> tuple[str, str]:
+    """Split `<expression>.<field>` at its last dot; SyntaxProblem if it has none, or an operator outside brackets."""
+    found = _PLACE.fullmatch(_mask(text)[0]) if _mask(text)[1] == len(text) else None
+    if found is None:
+        raise SyntaxProblem(f"`{text}` is no place: <object>.<field>, as in subnet.cidr or (a ? b : c).cidr")
+    return text[: found.start(1)].strip(), found[2]
+
+
+def holes(message: str) -> list[str | Hole]:
+    """Split a message into text, in which `{{` and `}}` are braces, and holes; SyntaxProblem for a lone brace."""
+    parts: list[str | Hole] = []
+    literal, at = "", 0
+    while at < len(message):
+        char = message[at]
+        if char not in "{}" or message.startswith(char * 2, at):
+            literal, at = literal + char, at + (2 if char in "{}" else 1)
+            continue
+        end = _mask(message, at + 1)[1] if char == "{" else at
+        hole = message[at + 1 : end].strip()
+        if not hole or message[end : end + 1] != "}":
+            raise SyntaxProblem(f"{char} of no hole in the message `{message}`: a brace is written {char}{char}")
+        parts += [literal, Hole(hole)] if literal else [Hole(hole)]
+        literal, at = "", end + 1
+    return [*parts, literal] if literal else parts

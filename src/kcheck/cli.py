@@ -1,0 +1,71 @@
+"""The command line. Commands are imported when they run, so that starting costs nothing."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from kcheck import __version__
+
+COMMANDS = {
+    "check": "Say what breaks first, and what is wasted.",
+    "fix": "Mend what can be mended.",
+    "show": "Print what kcheck read: the model, each value with its origin.",
+    "eval": "Evaluate a Terraform expression in a root module.",
+    "explain": "Say why a rule exists, with sources and examples.",
+    "rules": "List the rules.",
+}
+
+
+class _Commands(click.Group):
+    """Finds each command in the module of its name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"kcheck.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="kcheck")
+def cli() -> None:
+    """Tell what breaks first when a training job on Kubernetes scales to N nodes, what it wastes, and fix it.
+
+    Reads Terraform and Kubernetes manifests together. Runs nothing, opens no network.
+    """
+
+
+def main() -> None:
+    """Run kcheck. Exits with 0 clean, 1 findings, 2 wrong use, 3 a bug in kcheck."""
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else error.format_message())
+        sys.exit(0)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        from kcheck.commands.trouble import report  # noqa: PLC0415 - never in a good run
+
+        report(error)
+        sys.exit(3)

@@ -1,0 +1,1 @@
+"""Terraform resources to clusters, pools and subnets: one module a cloud."""

@@ -1,0 +1,53 @@
+"""kcheck check."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from kcheck.commands import options
+
+
+@click.command("check", short_help="Say what breaks first, and what is wasted.")
+@options.paths
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@options.nodes
+@options.var_files
+@options.price
+@click.option("--info", is_flag=True, help="Also show what is only worth knowing.")
+@click.option("--show-undecided", is_flag=True, help="List the checks that wait for unknown inputs.")
+@click.option(
+    "--fail-on", type=click.Choice(["error", "warning", "info", "never"]), default="warning", show_default=True,
+    help="The severity from which on the exit status is 1.",
+)  # fmt: skip
+def command(
+    paths: tuple[str, ...], format_: str, nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
+    info: bool, show_undecided: bool, fail_on: str,
+) -> None:  # fmt: skip
+    """Check the Terraform and the manifests below PATH (default: here) together.
+
+    Exits with 0 if nothing is found, 1 if something is at or above --fail-on, 2 on wrong use, 3 on a bug in kcheck.
+    """
+    from kcheck import engine  # noqa: PLC0415 - after the flags are known to be right
+    from kcheck.findings import Severity  # noqa: PLC0415
+
+    config = options.config(nodes, var_files, price)
+    result = options.guarded(lambda: engine.run(options.tree(paths), config))
+    if format_ == "json":
+        from kcheck.report import json  # noqa: PLC0415
+
+        click.echo(json.render(result, info=info), nl=False)
+    elif result.relevant or result.findings:
+        from kcheck.report import text  # noqa: PLC0415
+
+        click.echo(text.render(result, info=info, undecided=show_undecided), nl=False)
+    if not result.relevant and not result.findings:
+        click.echo("kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest.", err=True)
+    for bug in result.bugs:
+        click.echo(f"kcheck: bug in {bug.rule or 'the model'} on {bug.object}: {bug.message}", err=True)
+    if result.bugs:
+        click.echo("Please send these lines to the project's issue tracker; the other rules ran.", err=True)
+        sys.exit(3)
+    if fail_on != "never" and any(f.severity >= Severity[fail_on.upper()] for f in result.findings):
+        sys.exit(1)

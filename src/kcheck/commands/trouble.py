@@ -1,0 +1,19 @@
+"""What kcheck says when it fails itself."""
+
+from __future__ import annotations
+
+import traceback
+
+import click
+
+from kcheck import __version__
+
+ISSUES = "the project's issue tracker"
+
+
+def report(error: BaseException) -> None:
+    """Print what to send in. The last lines of the stack name places in kcheck, nothing of the user's files."""
+    frames = traceback.extract_tb(error.__traceback__)[-4:]
+    places = " < ".join(f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}" for frame in reversed(frames))
+    click.echo(f"kcheck {__version__} failed: {type(error).__name__}: {error} ({places})", err=True)
+    click.echo(f"This is a bug in kcheck. Please send this line to {ISSUES}.", err=True)

@@ -1,0 +1,85 @@
+"""Changes to edits: where a value is written decides how it is changed. Knows no cloud."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.text import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.findings import Change
+    from kcheck.syntax.hcl import nodes
+    from kcheck.syntax.hcl.write import Insertion
+    from kcheck.text import Source, Span
+
+
+class EditError(Exception):
+    """A change that cannot be written: what a person must do instead."""
+
+
+def edits(changes: Iterable[Change]) -> list[Edit]:
+    """The edits of all changes; those that insert into the same block are written together.
+
+    Raises:
+        EditError: a value stands where kcheck cannot change it.
+    """
+    result: list[Edit] = []
+    insertions: dict[Span, Insertion] = {}
+    for change in changes:
+        missing = change.origin.missing
+        if missing is not None:
+            if not _is_hcl(missing.container.source):
+                raise EditError(f"{change.name} is absent in {missing.container.source.path}; kcheck adds to HCL only")
+            _gather(insertions, missing.container, missing.path, change.value)
+        elif change.origin.literal:
+            result.append(_replace(change))
+        else:
+            raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
+    for container, insertion in insertions.items():
+        from kcheck.syntax.hcl.write import insert  # noqa: PLC0415 - only where something is inserted
+
+        result += insert(_block(container), insertion)
+    return result
+
+
+def _is_hcl(source: Source) -> bool:
+    return source.path.endswith((".tf", ".tfvars"))
+
+
+def _gather(insertions: dict[Span, Insertion], span: Span, path: tuple[str, ...], value: str | int | bool) -> None:
+    from kcheck.syntax.hcl.write import Insertion  # noqa: PLC0415 - only where something is inserted
+
+    insertions.setdefault(span, Insertion()).add(path, value)
+
+
+def _replace(change: Change) -> Edit:
+    span = change.origin.written
+    if _is_hcl(span.source):
+        from kcheck.syntax.hcl.write import literal  # noqa: PLC0415 - by syntax
+
+        return Edit(span, literal(change.value, span.text))
+    if span.source.path.endswith((".yaml", ".yml")):
+        from kcheck.syntax import yaml  # noqa: PLC0415 - by syntax
+
+        style = {'"': "double", "'": "single"}.get(span.text[:1], "plain")
+        text = yaml.literal(change.value, style)
+        return Edit(span, text if span.text else f" {text}")  # `key:` without a value
+    raise EditError(f"{change.name} is written in {span.source.path}, which kcheck does not edit")
+
+
+def _block(container: Span) -> nodes.Block:
+    """The block at a span, read again from its source."""
+    from kcheck.syntax.hcl.parse import parse  # noqa: PLC0415 - only where something is inserted
+
+    for block in _all(parse(container.source).body):
+        if block.span.start == container.start and block.span.end == container.end:
+            return block
+    raise EditError(f"the block at {container.source.path}:{container.begin.line} cannot be found again")
+
+
+def _all(body: nodes.Body) -> Iterator[nodes.Block]:
+    for block in body.blocks:
+        yield block
+        yield from _all(block.body)

@@ -1,0 +1,272 @@
+"""Run the rules over a tree: decide, grade, suppress, prune. Every command goes through `run`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kcheck import cel, inventory, profiles, rules
+from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided
+from kcheck.subjects import SUBJECTS, View, cloud_of, things, word
+from kcheck.suppressions import Suppressions
+from kcheck.units import duration, shown
+from kcheck.world import Input, World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.config import Config
+    from kcheck.files import Tree
+    from kcheck.rules import Rule
+    from kcheck.values import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """A rule or a reader that failed: kcheck's fault, never the user's."""
+
+    rule: str
+    object: str
+    message: str
+
+
+@dataclass
+class Result:
+    """What a run found. `decided` counts the checks with an answer."""
+
+    world: World
+    findings: list[Finding] = field(default_factory=list)
+    undecided: list[Undecided] = field(default_factory=list)
+    bugs: list[Bug] = field(default_factory=list)
+    decided: int = 0
+    suppressed: int = 0
+    relevant: bool = False
+
+    def unknown_inputs(self) -> dict[str, int]:
+        """What is not known, and how many checks wait for it, the most wanted first."""
+        waiting: dict[str, int] = {}
+        for check in self.undecided:
+            for reason in check.missing:
+                waiting[reason] = waiting.get(reason, 0) + 1
+        return dict(sorted(waiting.items(), key=lambda item: (-item[1], item[0])))
+
+
+def run(tree: Tree, config: Config) -> Result:
+    """Read the tree and decide every rule on every subject."""
+    reading = inventory.read(tree, config)
+    world = World(reading.inventory, config)
+    result = Result(world)
+    result.relevant = bool(reading.inventory.clusters or reading.inventory.workloads or reading.problems)
+    comments = Suppressions(reading.sources)
+    by_subject: dict[str, list[Rule]] = {}
+    for rule in rules.load():
+        by_subject.setdefault(rule.subject, []).append(rule)
+    for subject, matching in by_subject.items():
+        if subject != "input":
+            _decide(subject, matching, world, result)
+    _suppress(result, comments)
+    world.inputs = list(_inputs(reading, comments))
+    _decide("input", by_subject.get("input", []), world, result)
+    _suppress(result, comments)
+    result.findings = sorted(dict.fromkeys(result.findings), key=lambda finding: finding.key)
+    return result
+
+
+def _suppress(result: Result, comments: Suppressions) -> None:
+    kept = [finding for finding in result.findings if not comments.silences(finding)]
+    result.suppressed += len(result.findings) - len(kept)
+    result.findings = kept
+
+
+def _inputs(reading: inventory.Reading, comments: Suppressions) -> Iterable[Input]:
+    """What is to be said of the files themselves."""
+    for problem in reading.problems:
+        place = problem.span
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "unreadable", problem.message)
+    for folder, sources in reading.templates.items():
+        names = f"{len(sources)} files are templates" if len(sources) > 1 else "1 file is a template"
+        yield Input(folder, sources[0].span(0, 0), "templates", f"{names} and must be rendered before they can be read")
+    for suppression in comments.bare():
+        place = suppression.span
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "bare-suppression", ", ".join(suppression.rules))
+    for suppression, rule in comments.unused():
+        place = suppression.span
+        what = f"`{rule}` has nothing to silence here" if rules.named(rule) else f"there is no rule `{rule}`"
+        yield Input(f"{place.source.path}:{place.begin.line}:{rule}", place, "unused-suppression", what)
+
+
+def _decide(subject: str, matching: list[Rule], world: World, result: Result) -> None:
+    """Decide the rules of one subject; `unless` rules come first, so that one cause gives one finding."""
+    ordered = sorted(matching, key=lambda rule: (len(rule.unless), rule.name))
+    for thing in things(subject, world):
+        try:
+            view = View(subject, thing, world)
+        except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as error:
+            result.bugs.append(Bug("", thing.id, f"the view of the {subject} cannot be built: {error!r}"))
+            continue
+        judge = _Judge(view)
+        fired: set[str] = set()
+        for rule in ordered:
+            if fired.intersection(rule.unless):
+                continue
+            try:
+                if judge.decide(rule, result):
+                    fired.add(rule.name)
+            except (cel.ExpressionError, cel.SyntaxProblem, KeyError, TypeError) as error:
+                result.bugs.append(Bug(rule.name, thing.id, str(error)))
+
+
+@cache
+def limits_view(cloud: str) -> dict[str, Any]:
+    """The limits of a cloud as rules see them: limits.group.name."""
+    result: dict[str, Any] = {}
+    for key, entry in profiles.limits(cloud).items():
+        group, name = key.split(".")
+        result.setdefault(group, {})[name] = entry.value
+    return result
+
+
+@cache
+def _condition(when: str, problem: str, variables: tuple[str, ...]) -> cel.Expression:
+    """`when` and `problem` as one three-valued conjunction: a known no beats an unknown."""
+    return cel.conjunction(when, problem, variables) if when else cel.compile(problem, variables)
+
+
+@cache
+def _compiled(text: str, variables: tuple[str, ...]) -> cel.Expression:
+    return cel.compile(text, variables)
+
+
+class _Judge:
+    """Decides rules on one subject; expressions share one activation."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.variables = (view.subject, "limits")
+        data = {view.subject: view.data, "limits": limits_view(cloud_of(view.thing, view.world))}
+        self.activation = cel.activation(data, self.variables)
+
+    def decide(self, rule: Rule, result: Result) -> bool:
+        """Add a finding, an undecided check or nothing; tells whether there is a finding."""
+        condition = _condition(rule.when, rule.problem, self.variables)
+        verdict = cel.condition(condition, self.activation)
+        if verdict is None:
+            missing = self.missing(condition)
+            result.undecided.append(Undecided(rule.name, self.view.thing.id, self.view.place(), missing))
+            return False
+        result.decided += 1
+        severity = self.severity(rule) if verdict else None
+        if severity is None:
+            return False
+        result.findings.append(self.finding(rule, severity))
+        return True
+
+    def missing(self, expression: cel.Expression) -> tuple[str, ...]:
+        """The reasons of the values that an undecided expression waits for."""
+        usage = cel.usage(expression)
+        paths = usage.paths - usage.presence
+        reasons = [self.view.missing[path] for path in sorted(paths) if path in self.view.missing]
+        return tuple(dict.fromkeys(reasons))
+
+    def value(self, expression: str) -> Any:
+        """The value of an expression; None where it is not known."""
+        result = cel.evaluate(_compiled(expression, self.variables), self.activation)
+        return None if result is cel.UNDECIDED else result
+
+    def severity(self, rule: Rule) -> Severity | None:
+        """How bad it is; None where the size is known and small."""
+        grade = rule.grade
+        if grade is None:
+            return Severity[rule.severity.upper()]
+        size = self.value(grade.of)
+        if size is None:
+            return Severity.INFO
+        if grade.wall and size > self.value(grade.wall):
+            return Severity.ERROR
+        if grade.recommended and size > self.value(grade.recommended):
+            return Severity.WARNING
+        return None
+
+    # --- findings
+
+    def finding(self, rule: Rule, severity: Severity) -> Finding:
+        origin = self.origins(rule.at)[0]
+        span = origin.written
+        related = [Related(use, "used here") for use in origin.spans[1:][-1:] if _line(use) != _line(span)]
+        for place in rule.related:
+            name = cel.split_place(place)[1]
+            found = (Related(other.written, name) for other in self.origins(place))
+            related += [other for other in found if _line(other.span) != _line(span)]
+        fix, help_text = self.fix(rule)
+        return Finding(
+            rule.name,
+            severity,
+            rule.waste,
+            self.message(rule),
+            span,
+            tuple(dict.fromkeys(related)),
+            self.view.thing.id,
+            fix,
+            help_text,
+            (*origin.spans, self.view.place()),
+        )
+
+    def origins(self, place: str) -> list[Origin]:
+        """Where the fields of a place come from: one, or one for each object of a list."""
+        prefix, name = cel.split_place(place)
+        found = self.value(prefix)
+        records = found if isinstance(found, list) else [found]
+        return [self.view.origin(record, name) for record in records if record is not None]
+
+    def message(self, rule: Rule) -> str:
+        """The message with its holes filled."""
+        parts = []
+        for part in cel.holes(rule.message):
+            if isinstance(part, str):
+                parts.append(part)
+                continue
+            value = self.value(part.text)
+            parts.append("unknown" if value is None else shown(value, self.unit(part.text)))
+        return " ".join("".join(parts).split())
+
+    def unit(self, expression: str) -> str:
+        """The unit of a hole that is a plain word."""
+        steps = expression.strip().split(".")
+        if len(steps) < 2 or steps[0] != self.view.subject or not all(step.isidentifier() for step in steps):
+            return ""
+        subject = steps[0]
+        for step in steps[1:-1]:
+            subject = word(subject, step).type
+        return word(subject, steps[-1]).unit if subject in SUBJECTS else ""
+
+    def fix(self, rule: Rule) -> tuple[Fix | None, str]:
+        """The changes that mend the finding, or what a person must do instead."""
+        changes = []
+        for setting in rule.settings:
+            value = self.value(setting.to)
+            if value is None:
+                return None, ""
+            prefix, name = cel.split_place(setting.place)
+            record = self.value(prefix)
+            field_ = word(self.view.subject if prefix == self.view.subject else prefix, name)
+            origin = self.view.origin(record, name)
+            if not origin.literal and origin.missing is None:
+                return None, f"`{origin.written.text}` gives the value; {name} should be {value}"
+            if field_.unit == "seconds":
+                value = duration(value)
+            changes.append(Change(origin, name, value))
+        if not changes:
+            return None, ""
+        return Fix(rule.safety, tuple(changes), ", ".join(_title(change) for change in changes)), ""
+
+
+def _title(change: Change) -> str:
+    value = f'"{change.value}"' if isinstance(change.value, str) else str(change.value).lower()
+    if change.origin.missing is not None:
+        return f"add {change.origin.missing.path[-1]} = {value}"
+    return f"change {change.origin.written.text} to {value}"
+
+
+def _line(span: Any) -> tuple[str, int]:
+    return span.source.path, span.begin.line

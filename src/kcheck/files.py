@@ -1,0 +1,177 @@
+"""Which files there are: walk, skip, classify. Reads each file once, also when links lead to it twice."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from kcheck.text import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SKIPPED_FOLDERS = frozenset({"vendor", "node_modules", "testdata", "__pycache__", "site-packages", "venv"})
+"""Folders whose content somebody else maintains, or that is broken on purpose. Hidden ones are skipped too."""
+
+MAX_BYTES = 20_000_000
+"""Larger files are dumps, not configuration."""
+
+TERRAFORM = (".tf",)
+VARIABLES = (".tfvars", ".tfvars.json")
+MANIFESTS = (".yaml", ".yml")
+
+
+class PathError(Exception):
+    """A PATH that does not exist or cannot be read."""
+
+
+@dataclass
+class Folder:
+    """The Terraform files of one folder, sorted by name."""
+
+    path: str
+    terraform: list[Source] = field(default_factory=list)
+    variables: list[Source] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+
+
+class Tree:
+    """The files below the given paths, and folders outside them that modules refer to.
+
+    `overlay` maps real paths to bytes that stand in for the content on disk, for fixes not yet written.
+    """
+
+    def __init__(self, paths: list[str], overlay: Mapping[str, bytes] | None = None) -> None:
+        self.overlay = dict(overlay or {})
+        self.manifests: list[Source] = []
+        self.folders: list[Folder] = []
+        self.too_large: list[str] = []
+        self.count = 0
+        self._sources: dict[str, Source] = {}
+        self._real: dict[int, str] = {}
+        self._loaded: dict[str, Folder] = {}
+        self._visited: set[str] = set()
+        for path in paths or ["."]:
+            if not os.path.exists(path):
+                raise PathError(f"{path}: no such file or folder")
+            if os.path.isdir(path):
+                self._walk(path)
+            else:
+                self._file(path)
+
+    def real_path(self, source: Source) -> str:
+        """The path on disk, links resolved, that a fix must write to."""
+        return self._real[id(source)]
+
+    def source(self, path: str) -> Source | None:
+        """The file at `path`, read once; None if it is not a regular file of sensible size."""
+        real = os.path.realpath(path)
+        known = self._sources.get(real)
+        if known is not None:
+            return known
+        try:
+            status = os.stat(real)
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            if status.st_size > MAX_BYTES:
+                self.too_large.append(shown(path))
+                return None
+            data = self.overlay.get(real)
+            if data is None:
+                with open(real, "rb") as file:
+                    data = file.read()
+        except OSError:
+            return None
+        source = Source(shown(path), data)
+        self._sources[real] = source
+        self._real[id(source)] = real
+        return source
+
+    def folder(self, path: str) -> Folder | None:
+        """The Terraform files of one folder, also outside the given paths; None if there is no such folder."""
+        real = os.path.realpath(path)
+        if real not in self._loaded:
+            try:
+                names = sorted(os.listdir(path))
+            except OSError:
+                return None
+            self._loaded[real] = self._terraform(path, names)
+        return self._loaded[real]
+
+    def _terraform(self, path: str, names: list[str]) -> Folder:
+        folder = Folder(shown(path))
+        for name in names:
+            if name.startswith(".") or name.endswith("~"):
+                continue
+            if name.endswith(".tf.json"):
+                folder.unread.append(shown(os.path.join(path, name)))
+            elif name.endswith((*TERRAFORM, *VARIABLES)):
+                source = self.source(os.path.join(path, name))
+                if source is not None:
+                    (folder.terraform if name.endswith(TERRAFORM) else folder.variables).append(source)
+        return folder
+
+    def _file(self, path: str) -> None:
+        """A single file: the whole root module of a Terraform file, a manifest alone."""
+        if path.endswith((*TERRAFORM, *VARIABLES)):
+            self._add_folder(os.path.dirname(path) or ".")
+        else:
+            self._add_manifest(path)
+
+    def _walk(self, top: str) -> None:
+        for path, names in _folders(top, self._visited):
+            if any(name.endswith(TERRAFORM) for name in names):
+                self._add_folder(path)
+            for name in names:
+                self.count += 1
+                if name.endswith(MANIFESTS):
+                    self._add_manifest(os.path.join(path, name))
+
+    def _add_folder(self, path: str) -> None:
+        folder = self.folder(path)
+        if folder is not None and folder.terraform and folder not in self.folders:
+            self.folders.append(folder)
+
+    def _add_manifest(self, path: str) -> None:
+        source = self.source(path)
+        if source is not None and source not in self.manifests:
+            self.manifests.append(source)
+
+
+def _folders(top: str, visited: set[str]) -> Iterator[tuple[str, list[str]]]:
+    """Folders below `top` with their sorted file names; links are followed, loops are not."""
+    stack = [top]
+    while stack:
+        path = stack.pop()
+        real = os.path.realpath(path)
+        if real in visited:
+            continue
+        visited.add(real)
+        try:
+            entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        names, folders = [], []
+        for entry in entries:
+            try:
+                is_folder = entry.is_dir()
+            except OSError:
+                continue
+            if not is_folder:
+                names.append(entry.name)
+            elif not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS:
+                folders.append(entry.path)
+        yield path, names
+        stack.extend(reversed(folders))
+
+
+def shown(path: str) -> str:
+    """A path as findings print it: relative to the working directory, with forward slashes."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # another drive on Windows
+        relative = path
+    return PurePath(relative).as_posix()

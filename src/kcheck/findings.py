@@ -1,0 +1,88 @@
+"""What a rule found, and the change that would mend it. No syntax and no edits here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kcheck.text import Span
+    from kcheck.values import Origin
+
+
+class Severity(IntEnum):
+    """How bad: error breaks at scale, warning is slow or fragile, info is worth knowing."""
+
+    INFO = 0
+    WARNING = 1
+    ERROR = 2
+
+    @property
+    def word(self) -> str:
+        """The severity as findings print it."""
+        return self.name.lower()
+
+
+SAFETIES = ("safe", "costs", "unsafe")
+"""safe: nothing is replaced, evicted sooner or dearer. costs: bill or behaviour changes. unsafe: the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Give the value with this origin another one. `name` is what the field is called where it is written."""
+
+    origin: Origin
+    name: str
+    value: str | int | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """The changes that together mend a finding."""
+
+    safety: str
+    changes: tuple[Change, ...]
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that a finding is about."""
+
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One problem at one place. `anchors` are the places where a comment can suppress it.
+
+    `help` says what a person must do where kcheck cannot change the value itself.
+    """
+
+    rule: str
+    severity: Severity
+    waste: bool
+    message: str
+    span: Span
+    related: tuple[Related, ...]
+    object: str
+    fix: Fix | None
+    help: str
+    anchors: tuple[Span, ...]
+
+    @property
+    def key(self) -> tuple[str, int, int, str, str]:
+        """The order of reports: path, place, rule."""
+        return (self.span.source.path, self.span.start, self.span.end, self.rule, self.object)
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A check that could not be decided, and the inputs it waits for."""
+
+    rule: str
+    object: str
+    span: Span
+    missing: tuple[str, ...]

@@ -1,0 +1,47 @@
+"""Image references as a registry reads them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+DOCKER_HUB = "docker.io"
+_HUB_HOSTS = frozenset(
+    {DOCKER_HUB, "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com", "hub.docker.com"}
+)
+_PLACEHOLDER = re.compile(r"\$\{|\$\(|\{\{|<[^>]*>|^[A-Z][A-Z0-9_]*$|(^|/)IMG_PLACEHOLDER")
+_NAME = re.compile(r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A parsed image reference; `registry` is docker.io for every spelling of Docker Hub."""
+
+    registry: str
+    repository: str
+    tag: str
+    digest: str
+
+
+def parse(text: str) -> Reference | None:
+    """Read an image reference by the rules of github.com/distribution/reference; None for a placeholder or nonsense.
+
+    Without a slash it is docker.io/library/NAME. The first part is a registry only if it has a dot, a colon or
+    upper case, or is localhost; else it is docker.io/USER/NAME. Several hosts are Docker Hub.
+    """
+    if _PLACEHOLDER.search(text):
+        return None
+    name, _, digest = text.strip().partition("@")
+    first, slash, rest = name.partition("/")
+    if slash and (first == "localhost" or "." in first or ":" in first or first != first.lower()):
+        registry, path = first, rest
+    else:
+        registry, path = DOCKER_HUB, name
+    path, _, tag = path.partition(":")
+    if registry in _HUB_HOSTS:
+        registry = DOCKER_HUB
+        if "/" not in path:
+            path = f"library/{path}"
+    if not _NAME.match(path):
+        return None
+    return Reference(registry, path, tag, digest)

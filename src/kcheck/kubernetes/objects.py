@@ -1,0 +1,107 @@
+"""The Kubernetes objects of a tree, and what could not be read of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.syntax.problem import Problem
+    from kcheck.text import Source, Span
+
+_KIND = re.compile(rb"^[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
+_API_VERSION = re.compile(rb"^[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
+_FLOW = re.compile(rb"^[ \t]*\{.*\bkind\b", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """One Kubernetes object as it is written."""
+
+    kind: str
+    api_version: str
+    root: yaml.Mapping
+    span: Span
+
+
+@dataclass
+class Manifests:
+    """What the manifests of a tree hold. `templates` are files that a template engine must render first."""
+
+    objects: list[Object]
+    problems: list[Problem]
+    templates: list[Source]
+
+    def template_folders(self) -> dict[str, list[Source]]:
+        """The templates by folder, in order."""
+        folders: dict[str, list[Source]] = {}
+        for source in self.templates:
+            folders.setdefault(os.path.dirname(source.path) or ".", []).append(source)
+        return folders
+
+
+def read(sources: list[Source]) -> Manifests:
+    """Read all manifests. Never raises: what cannot be read becomes a problem, templates are set apart."""
+    result = Manifests([], [], [])
+    for source in sources:
+        data = source.data
+        if b"kind" in data and b"apiVersion" in data and _looks_like_kubernetes(data):
+            _read(source, result)
+        elif b"\x00" in data[:4]:  # UTF-16 hides the words above
+            result.problems += _unreadable_text(source)
+    return result
+
+
+def _looks_like_kubernetes(data: bytes) -> bool:
+    return bool((_KIND.search(data) and _API_VERSION.search(data)) or _FLOW.search(data))
+
+
+def _read(source: Source, result: Manifests) -> None:
+    for document in yaml.documents(source):
+        if document.problem is not None:
+            if yaml.is_template(source.data):
+                if source not in result.templates:
+                    result.templates.append(source)
+            elif _looks_like_kubernetes(source.data[document.span.start : document.span.end]):
+                result.problems.append(document.problem)
+        elif document.root is not None:
+            result.objects += _objects(document.root, 0)
+
+
+def _objects(node: yaml.Node, depth: int) -> Iterator[Object]:
+    """The object of a document, or those of a List."""
+    root = yaml.resolve(node)
+    if not isinstance(root, yaml.Mapping):
+        return
+    kind, version = _text(root, "kind"), _text(root, "apiVersion")
+    if not kind or not version:
+        return
+    items = yaml.get(root, "items")
+    if kind.endswith("List") and isinstance(items, yaml.Sequence) and depth < 3:
+        for item in items.items:
+            yield from _objects(item, depth + 1)
+    else:
+        yield Object(kind, version, root, _header(root))
+
+
+def _text(root: yaml.Mapping, key: str) -> str:
+    node = yaml.get(root, key)
+    return node.text if isinstance(node, yaml.Scalar) else ""
+
+
+def _header(root: yaml.Mapping) -> Span:
+    """The line that names the object: its `kind:`."""
+    for entry in root.entries:
+        if isinstance(entry.key, yaml.Scalar) and entry.key.text == "kind":
+            return entry.key.span.source.span(entry.key.span.start, yaml.resolve(entry.value).span.end)
+    return root.span
+
+
+def _unreadable_text(source: Source) -> list[Problem]:
+    return [document.problem for document in yaml.documents(source) if document.problem is not None]

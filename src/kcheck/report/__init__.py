@@ -1,0 +1,1 @@
+"""Findings as text, JSON, ...: one module a format, imported when it is asked for."""

@@ -1,0 +1,106 @@
+"""Findings for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kcheck.findings import SAFETIES, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.engine import Result
+    from kcheck.findings import Finding
+    from kcheck.text import Span
+
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+_MOST_INPUTS = 3
+_WIDEST = 160
+
+
+def render(result: Result, *, info: bool, undecided: bool) -> str:
+    """The report: findings, undecided checks if asked for, and the closing lines."""
+    shown = [finding for finding in result.findings if info or finding.severity > Severity.INFO]
+    parts = [_finding(finding) for finding in shown]
+    if undecided and result.undecided:
+        parts.append("\n".join(_undecided(result)) + "\n")
+    parts.append("\n".join(_closing(result, info=info)) + "\n")
+    return "\n".join(parts)
+
+
+def _finding(finding: Finding) -> str:
+    place = finding.span.begin
+    head = click.style(finding.severity.word, fg=_COLOURS[finding.severity], bold=True)
+    waste = " (waste)" if finding.waste else ""
+    path = f"{finding.span.source.path}:{place.line}:{place.column}"
+    lines = [f"{path} {head}{waste} {click.style(finding.rule, bold=True)}: {finding.message}"]
+    lines += excerpt(finding.span)
+    for related in finding.related:
+        at = related.span.begin
+        name = "" if related.message == "used here" else f"{related.message}: "
+        source = related.span.source.line(at.line).strip()
+        what = "used here: " if related.message == "used here" else name
+        lines.append(f"   = {related.span.source.path}:{at.line} {what}{_short(source)}")
+    if finding.fix is not None:
+        lines.append(f"   = fix ({finding.fix.safety}): {finding.fix.title}")
+    if finding.help:
+        lines.append(f"   = help: {finding.help}")
+    return "\n".join(lines) + "\n"
+
+
+def excerpt(span: Span) -> list[str]:
+    """The source line with carets below the span."""
+    place = span.begin
+    line = span.source.line(place.line)
+    if not line.strip():
+        return []
+    end = span.finish
+    last = end.column if end.line == place.line else len(line) + 1
+    indent = len(line) - len(line.lstrip())
+    cut = min(indent, place.column - 1)
+    text = line[cut:].replace("\t", " ")
+    start = place.column - 1 - cut
+    carets = max(1, min(last - place.column, len(text) - start))
+    number = str(place.line)
+    pad = " " * len(number)
+    return [f" {number} | {_short(text)}", f" {pad} | {' ' * start}{'^' * carets}"[:_WIDEST]]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
+
+
+def _undecided(result: Result) -> Iterator[str]:
+    yield "undecided:"
+    for check in sorted(result.undecided, key=lambda c: (c.span.source.path, c.span.start, c.rule)):
+        place = f"{check.span.source.path}:{check.span.begin.line}"
+        yield f"  {place} {check.rule}: {'; '.join(check.missing) or 'a value is not known'}"
+
+
+def _closing(result: Result, *, info: bool) -> Iterator[str]:
+    counts = {severity: sum(f.severity == severity for f in result.findings) for severity in Severity}
+    words = [_count(counts[s], s.word) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
+    if info and counts[Severity.INFO]:
+        words.append(_count(counts[Severity.INFO], "info"))
+    text = ", ".join(words) or "nothing found"
+    if not info and counts[Severity.INFO]:
+        text += f"; {_count(counts[Severity.INFO], 'info')} hidden (--info)"
+    if result.suppressed:
+        text += f"; {result.suppressed} suppressed"
+    fixable = [(s, sum(f.fix is not None and f.fix.safety == s for f in result.findings)) for s in SAFETIES]
+    kinds = [f"{count} {safety}" for safety, count in fixable if count]
+    if kinds:
+        text += f"; fixable: {', '.join(kinds)}"
+    yield text + "."
+    inputs = result.unknown_inputs()
+    if result.undecided:
+        names = list(inputs)[:_MOST_INPUTS]
+        more = f", and {len(inputs) - len(names)} more" if len(inputs) > len(names) else ""
+        checks = _count(len(result.undecided), "check")
+        yield f"{_count(len(inputs), 'input')} unknown, {checks} wait for them: {'; '.join(names)}{more}."
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

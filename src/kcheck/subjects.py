@@ -1,0 +1,272 @@
+"""The words of the rules: what each subject's fields are called, what they mean, and where they come from.
+
+A view is the plain data that CEL sees of one subject. Unknown fields are absent from it, unset ones are null.
+Lists and records of other subjects hold their plain fields only, so a view is finite and has no cycles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kcheck import capacity, derive
+from kcheck.model import Autoscaler, Cluster, NodePool, Subnet, Thing, Workload
+from kcheck.values import Origin, Unknown, Unset, Value, known, mapped, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.text import Span
+    from kcheck.world import World
+
+ID = "_id"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One word. `kind` is scalar, list (of scalars), records (list of another subject) or record (one of it).
+
+    `type` is int, string, bool, or the other subject's name; `unit` says how messages print it.
+    """
+
+    name: str
+    kind: str
+    type: str
+    unit: str
+    nullable: bool
+    meaning: str
+    read: Callable[[Any, World], Value[Any] | list[Any]]
+
+
+def _simple(
+    name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = True, kind: str = "scalar"
+) -> Field:
+    """A field that is a field of the model."""
+    return Field(name, kind, type_, unit, nullable, meaning, lambda thing, _world: getattr(thing, name))
+
+
+def _made(
+    name: str, type_: str, meaning: str, read: Callable[[Any, World], Any], unit: str = "", *, nullable: bool = False
+) -> Field:
+    """A scalar that is computed."""
+    return Field(name, "scalar", type_, unit, nullable, meaning, read)
+
+
+_TARGET = _made(
+    "target", "int", "nodes the cluster is meant to reach: --nodes, else the sum of its pools' maxima",
+    lambda cluster, world: world.target(cluster), "nodes",
+)  # fmt: skip
+
+SUBJECTS: dict[str, tuple[Field, ...]] = {
+    "cluster": (
+        _made("cloud", "string", "eks, gke, aks, ack or selfmanaged", lambda c, _w: derive.computed(c, c.cloud)),
+        _simple("name", "string", "the cluster's name"),
+        _simple("version", "string", "Kubernetes version as written"),
+        _simple("tier", "string", "control-plane tier: Free, Standard, Premium (AKS)"),
+        _simple("network_plugin", "string", "what gives pods their network: azure, kubenet, none (AKS)"),
+        _simple("network_mode", "string", "node-subnet or overlay, of the azure plugin"),
+        _simple("network_policy", "string", "what enforces network policies"),
+        _simple("pod_cidr", "string", "range that pods take addresses from, outside the subnets"),
+        _simple("service_cidr", "string", "range of services"),
+        _simple("outbound_type", "string", "how nodes reach the internet"),
+        _simple("outbound_ips", "int", "public addresses of the outbound load balancer", "addresses"),
+        _TARGET,
+        _made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.maximum(c), "nodes"),
+        _made("autoscaled", "bool", "whether any pool is autoscaled", derive.autoscaled),
+        _made("pod_range_nodes", "int", "nodes pod_cidr has room for", derive.range_nodes, "nodes", nullable=True),
+        _made("nodes_with_surge", "int", "nodes at the target, with surge", derive.range_needed, "nodes"),
+        _made("sufficient_pod_cidr", "string", "pod_cidr widened until it has room; null if that overlaps",
+              derive.sufficient_range, nullable=True),
+        Field("pools", "records", "pool", "", False, "its node pools", lambda c, w: w.all_pools(c)),
+    ),
+    "pool": (
+        _simple("name", "string", "the pool's name"),
+        _simple("mode", "string", "System or User (AKS)"),
+        _simple("autoscaled", "bool", "whether an autoscaler sets its size"),
+        _simple("min_nodes", "int", "smallest size", "nodes"),
+        _simple("max_nodes", "int", "largest size; the fixed size of a pool that is not autoscaled", "nodes"),
+        _made("nodes", "int", "nodes when the cluster reaches its target", lambda p, w: w.nodes(p), "nodes"),
+        _simple("instance_type", "string", "machine type"),
+        _simple("max_pods", "int", "pods a node may run", "pods"),
+        _simple("surge", "string", "what an upgrade adds: a number of nodes or a percentage"),
+        _made("addresses_per_node", "int", "addresses one node takes of its subnet",
+              lambda p, w: w.addresses_per_node(p), "addresses"),
+        _simple("spot", "bool", "whether its nodes are spot"),
+        Field("cluster", "record", "cluster", "", False, "its cluster", derive.cluster_of),
+    ),
+    "subnet": (
+        _simple("name", "string", "the subnet's name"),
+        _simple("cidr", "string", "its IPv4 range"),
+        _made("prefix", "int", "length of its prefix",
+              lambda s, _w: mapped(s.cidr, lambda cidr: int(cidr.rpartition("/")[2] or 32))),
+        _made("usable_addresses", "int", "addresses that are not reserved by the cloud", derive.usable, "addresses"),
+        _made("nodes", "int", "nodes in it when their clusters reach their targets",
+              lambda s, w: derive.of_demands(s, w, lambda demands: sum(d.nodes for d in demands)), "nodes"),
+        _made("addresses_needed", "int", "addresses its pools need at their sizes, surge included",
+              lambda s, w: derive.of_demands(s, w, capacity.addresses_needed), "addresses"),
+        _made("sum", "string", "the arithmetic of addresses_needed",
+              lambda s, w: derive.of_demands(s, w, derive.arithmetic), nullable=True),
+        _made("full_at", "int", "nodes at which it is full, pools growing in proportion", derive.full_at, "nodes"),
+        _made("addresses_per_node", "int", "addresses of the hungriest node in it", derive.widest, "addresses"),
+        _made("room", "int", "how many of these nodes fit, no surge", derive.room, "nodes"),
+        _made("holds_pods", "bool", "whether pods take addresses of it", derive.holds_pods),
+        _made("sufficient_cidr", "string", "next free block of the network that is big enough; null if there is none",
+              derive.sufficient_cidr, nullable=True),
+        _made("pools_count", "int", "number of pools in it", lambda s, w: derive.count(s, w.subnet_pools(s)), "pools"),
+        Field("pools", "records", "pool", "", False, "pools whose nodes are in it", lambda s, w: w.subnet_pools(s)),
+    ),
+    "autoscaler": (
+        _simple("max_unready_nodes", "int", "unready nodes always tolerated (ok-total-unready-count)", "nodes"),
+        _simple("max_unready_percentage", "int", "share of unready nodes above which it stops", "percent"),
+        _simple("bulk_delete", "int", "empty nodes deleted at once", "nodes"),
+        _simple("unneeded_time", "int", "how long a node is idle before it is deleted", "seconds"),
+        _simple("unready_time", "int", "how long an unready node is idle before it is deleted", "seconds"),
+        _simple("delay_after_add", "int", "pause of scale-down after a scale-up", "seconds"),
+        _simple("delay_after_failure", "int", "pause of scale-down after a failed one", "seconds"),
+        _simple("scan_interval", "int", "period of its loop", "seconds"),
+        _simple("new_pod_delay", "int", "age below which pending pods are ignored", "seconds"),
+        _simple("provision_time", "int", "how long it waits for a node", "seconds"),
+        _simple("expander", "string", "how it chooses among pools"),
+        _made("nodes", "int", "nodes it adds and removes up to the target", derive.growable_nodes, "nodes"),
+        _made("unready_stop", "int", "unready nodes at which it stops, all its nodes registered",
+              lambda a, w: mapped(derive.growable_nodes(a, w), lambda nodes: max(
+                  number(a.max_unready_nodes, 0), nodes * number(a.max_unready_percentage, 0) // 100) + 1), "nodes"),
+        _made("deletion_time", "int", "time it needs at least to delete these nodes", derive.deletion_time, "seconds"),
+        _made("sufficient_bulk_delete", "int", "bulk_delete with which deletion is fast enough, rounded as people do",
+              derive.sufficient_batch, "nodes", nullable=True),
+        _made("idle_waste", "string", "what unneeded_time costs, once for each of these nodes",
+              lambda a, w: derive.waste(a, w, derive.growable_nodes(a, w), a.unneeded_time, 1)),
+        _made("deletion_waste", "string", "what deletion_time costs: on average a node waits half of it",
+              lambda a, w: derive.waste(a, w, derive.growable_nodes(a, w), derive.deletion_time(a, w), 2)),
+        Field("cluster", "record", "cluster", "", False, "its cluster", derive.cluster_of),
+    ),
+    "workload": (
+        _made("kind", "string", "Deployment, Job, ...", lambda w, _world: derive.computed(w, w.kind)),
+        _simple("name", "string", "its name"),
+        _simple("namespace", "string", "its namespace as written"),
+        _made("per_node", "bool", "whether every node runs it", lambda w, _world: derive.computed(w, w.per_node)),
+        _simple("pods", "int", "pods at once", "pods"),
+        _made("nodes", "int", "nodes that run a pod of it", lambda w, world: world.workload_nodes(w), "nodes"),
+        _simple("gpus", "int", "GPUs of one pod", "GPUs"),
+        _simple("pull_secrets", "bool", "whether it names pull secrets"),
+        Field("cluster", "record", "cluster", "", False, "the cluster it runs on", derive.cluster_of),
+    ),
+    "image": (
+        _simple("text", "string", "the image as written"),
+        _simple("registry", "string", "host of its registry; docker.io for every spelling of Docker Hub"),
+        _made("user", "string", "kind and name of the workload that runs it on most nodes", derive.user),
+        _made("nodes", "int", "nodes that pull it", lambda i, w: w.image_nodes(i), "nodes"),
+        _made("signed_in", "bool", "whether the workload names pull secrets",
+              lambda i, w: derive.owner(i, w).pull_secrets),
+        _made("hub_images", "int", "Docker Hub images of one pod of the workload",
+              lambda i, w: derive.computed(i, w.hub_images(derive.owner(i, w))), "images"),
+        _made("pulls", "int", "pulls by fresh nodes through one public address", derive.pulls, "pulls"),
+        _made("out_of_pulls_at", "int", "the node at which anonymous pulls run out", derive.out_of_pulls_at, "nodes"),
+        _made("egress", "string", "the public addresses that all nodes share", derive.egress),
+        Field("others", "records", "image", "", False, "its other places in the file", derive.others),
+    ),
+    "input": (
+        _made("kind", "string", "unreadable, templates, unused-suppression or bare-suppression",
+              lambda i, _w: derive.computed(i, i.kind)),
+        _made("text", "string", "what is wrong", lambda i, _w: derive.computed(i, i.text)),
+    ),
+}  # fmt: skip
+"""Subject -> its words. docs/words.md is printed from this table."""
+
+
+def things(subject: str, world: World) -> list[Any]:
+    """All subjects of one kind."""
+    inventory = world.inventory
+    match subject:
+        case "cluster":
+            return inventory.clusters
+        case "pool":
+            return inventory.pools
+        case "subnet":
+            return inventory.subnets
+        case "autoscaler":
+            return [a for a in inventory.autoscalers if known(derive.autoscaled(a.cluster, world)) is not False]
+        case "workload":
+            return inventory.workloads
+        case "image":
+            return [uses[0][1] for uses in world.images.values()]
+    return world.inputs
+
+
+def cloud_of(thing: Thing, world: World) -> str:
+    """The cloud whose limits hold for a thing; `any` where it is not known."""
+    if isinstance(thing, Cluster | Subnet):
+        return thing.cloud
+    if isinstance(thing, NodePool | Autoscaler | Workload):
+        cluster = known(derive.cluster_of(thing, world))
+        return cluster.cloud if cluster else "any"
+    return "any"
+
+
+class View:
+    """The plain data of one subject, with the reasons of what is missing and the origins of what is there."""
+
+    def __init__(self, subject: str, thing: Thing, world: World) -> None:
+        self.subject = subject
+        self.thing = thing
+        self.world = world
+        self.missing: dict[str, str] = {}
+        self._things: dict[str, tuple[str, Any]] = {}
+        self.data = self._record(subject, thing, subject, nested=False)
+
+    def _record(self, subject: str, thing: Any, path: str, *, nested: bool) -> dict[str, Any]:
+        self._things[thing.id] = (subject, thing)
+        result: dict[str, Any] = {ID: thing.id}
+        for field in SUBJECTS[subject]:
+            if nested and field.kind in ("record", "records"):
+                continue
+            where = f"{path}.{field.name}"
+            value = field.read(thing, self.world)
+            if isinstance(value, list):
+                result[field.name] = [self._record(field.type, item, where, nested=True) for item in value]
+            elif isinstance(value, Unknown):
+                self.missing.setdefault(where, value.reason)
+            elif isinstance(value, Unset):
+                result[field.name] = None
+            elif field.kind == "record":
+                result[field.name] = self._record(field.type, value.value, where, nested=True)
+            else:
+                result[field.name] = self._checked(field, value.value, where)
+        return result
+
+    def _checked(self, field: Field, value: Any, where: str) -> Any:
+        """The value, if it has the type that the table promises."""
+        items = value if field.kind == "list" else (value,)
+        if not all(type(item) is _PYTHON[field.type] for item in items):
+            raise TypeError(f"{where} is {value!r}, not {field.type}: a bug in the reader of {self.thing.id}")
+        return list(items) if field.kind == "list" else value
+
+    def origin(self, record: dict[str, Any], name: str) -> Origin:
+        """Where a field of a record of this view comes from; its thing's place for what is computed.
+
+        Raises:
+            KeyError: the record's subject has no such field.
+        """
+        subject, thing = self._things[record[ID]]
+        value = word(subject, name).read(thing, self.world)
+        origin = None if isinstance(value, list) else value.origin
+        return origin if origin is not None and origin.spans else Origin((thing.place,))
+
+    def place(self) -> Span:
+        """Where the subject is declared."""
+        return self.thing.place
+
+
+_PYTHON: dict[str, type] = {"int": int, "string": str, "bool": bool}
+
+
+def word(subject: str, name: str) -> Field:
+    """The field of a subject with that name.
+
+    Raises:
+        KeyError: there is no such word.
+    """
+    for field in SUBJECTS[subject]:
+        if field.name == name:
+            return field
+    raise KeyError(f"{subject}.{name}")

@@ -1,0 +1,1 @@
+"""Bytes to trees with byte spans, and back: one module or package per syntax."""

@@ -1,0 +1,200 @@
+"""The syntax tree of HCL as the evaluator wants it: conditionals rotated, templates with their text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from fractions import Fraction
+
+    from kcheck.syntax.problem import Problem
+    from kcheck.text import Span
+
+
+@dataclass(slots=True)
+class Expression:
+    """Any expression; `span` covers it without the blanks around it."""
+
+    span: Span
+
+
+@dataclass(slots=True)
+class Literal(Expression):
+    """A number, a boolean, null, or a quoted string without interpolation."""
+
+    value: str | int | Fraction | bool | None
+
+
+@dataclass(slots=True)
+class Template(Expression):
+    """A quoted string or heredoc with interpolations or directives; `quoted` tells which."""
+
+    parts: tuple[Expression | str, ...]
+    quoted: bool
+
+
+@dataclass(slots=True)
+class TemplateIf(Expression):
+    """`%{ if c }yes%{ else }no%{ endif }`."""
+
+    condition: Expression
+    yes: Template
+    no: Template
+
+
+@dataclass(slots=True)
+class TemplateFor(Expression):
+    """`%{ for k, v in collection }body%{ endfor }`."""
+
+    key: str | None
+    name: str
+    collection: Expression
+    body: Template
+
+
+@dataclass(slots=True)
+class Tuple(Expression):
+    """`[a, b]`."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(slots=True)
+class Object(Expression):
+    """`{ key = value }`; a bare key is a Literal."""
+
+    entries: tuple[tuple[Expression, Expression], ...]
+
+
+@dataclass(slots=True)
+class Variable(Expression):
+    """The first name of a reference: `var`, `local`, `azurerm_subnet`, a loop variable."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class Attribute(Expression):
+    """`target.name`."""
+
+    target: Expression
+    name: str
+
+
+@dataclass(slots=True)
+class Index(Expression):
+    """`target[key]`, or the legacy `target.0`."""
+
+    target: Expression
+    key: Expression
+
+
+@dataclass(slots=True)
+class Splat(Expression):
+    """`target[*].rest` or `target.*.rest`; `each` is the rest, applied to an Element."""
+
+    target: Expression
+    each: Expression
+
+
+@dataclass(slots=True)
+class Element(Expression):
+    """The current element inside a splat."""
+
+
+@dataclass(slots=True)
+class Call(Expression):
+    """`name(arguments...)`; `spread` tells of the three dots."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+    spread: bool
+
+
+@dataclass(slots=True)
+class Conditional(Expression):
+    """`condition ? yes : no`."""
+
+    condition: Expression
+    yes: Expression
+    no: Expression
+
+
+@dataclass(slots=True)
+class Operation(Expression):
+    """`left operator right`, or `operator right` where left is None."""
+
+    operator: str
+    left: Expression | None
+    right: Expression
+
+
+@dataclass(slots=True)
+class For(Expression):
+    """`[for k, v in collection : value if condition]` or, with a `result_key`, the object form."""
+
+    key: str | None
+    name: str
+    collection: Expression
+    result_key: Expression | None
+    value: Expression
+    grouped: bool
+    condition: Expression | None
+
+
+@dataclass(slots=True)
+class Invalid(Expression):
+    """An expression that could not be read."""
+
+    reason: str
+
+
+@dataclass
+class Entry:
+    """One `name = expression` of a body. The expression is built when it is asked for."""
+
+    name: str
+    span: Span
+    name_span: Span
+    value_span: Span
+    build: Callable[[], Expression] = field(repr=False)
+
+    @cached_property
+    def expression(self) -> Expression:
+        """The expression on the right."""
+        return self.build()
+
+
+@dataclass
+class Block:
+    """`type "label" { body }`. `header` is the span up to, not including, the opening brace."""
+
+    type: str
+    labels: tuple[str, ...]
+    body: Body
+    span: Span
+    header: Span
+
+
+@dataclass
+class Body:
+    """The inside of a block or file. `span` reaches from brace to brace, or over the file."""
+
+    span: Span
+    entries: dict[str, Entry] = field(default_factory=dict)
+    blocks: list[Block] = field(default_factory=list)
+
+    def all(self, block_type: str) -> Iterator[Block]:
+        """The nested blocks of one type, in order."""
+        return (block for block in self.blocks if block.type == block_type)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One parsed file. `problems` name the pieces that are missing from `body`."""
+
+    body: Body
+    problems: tuple[Problem, ...]

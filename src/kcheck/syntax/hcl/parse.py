@@ -1,0 +1,405 @@
+"""Bytes to HCL, by tree-sitter. Broken pieces are cut out; the healthy blocks of the file remain."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import tree_sitter_hcl
+from tree_sitter import Language, Parser
+
+from kcheck.syntax.hcl import nodes
+from kcheck.syntax.hcl.broken import explain
+from kcheck.syntax.hcl.template import dedent, unescape, unescape_heredoc
+from kcheck.syntax.problem import Problem
+from kcheck.text import BOM, Source, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tree_sitter import Node
+
+MAX_DEPTH = 60
+"""Nesting of expressions beyond which kcheck gives up; people stay far below."""
+
+_LANGUAGE = Language(tree_sitter_hcl.language())
+_PIECE = re.compile(
+    rb"^(?=<{7}|\|{7}|={7}|>{7}|[A-Za-z_][\w-]*(?:[ \t]*=[^=]|[ \t]*\{|[ \t]+[\"A-Za-z_]))", re.MULTILINE
+)
+
+
+def parse(source: Source) -> nodes.File:
+    """Read a `.tf` or `.tfvars` file. Never raises: what cannot be read becomes a problem."""
+    try:
+        source.data.decode()
+    except UnicodeDecodeError as error:
+        span = source.span(error.start, error.end)
+        return nodes.File(nodes.Body(source.span(0, len(source.data))), (Problem("not UTF-8 text", span),))
+    root = Parser(_LANGUAGE).parse(source.data).root_node
+    reader = _Reader(source, 0)
+    body = nodes.Body(source.span(0, len(source.data)))
+    if not root.has_error:
+        reader.fill(body, _body(root))
+        return nodes.File(body, ())
+    return nodes.File(body, tuple(_pieces(source, body)))
+
+
+def _body(root: Node) -> Node | None:
+    """The body of a file; comments may stand before it."""
+    return next((child for child in root.children if child.type == "body"), None)
+
+
+def _pieces(source: Source, body: nodes.Body) -> list[Problem]:
+    """Parse the file piece by piece, cut where a line begins like a block or an attribute.
+
+    One error makes tree-sitter swallow the rest of a file; the pieces before and after it are healthy.
+    """
+    data = source.data
+    start = len(BOM) if data.startswith(BOM) else 0
+    cuts = sorted({start, *(match.start() for match in _PIECE.finditer(data)), len(data)})
+    problems = []
+    for begin, end in itertools.pairwise(cuts):
+        piece = data[begin:end]
+        root = Parser(_LANGUAGE).parse(piece).root_node
+        if root.has_error:
+            problems.append(explain(source, begin, piece, root))
+        else:
+            _Reader(source, begin).fill(body, _body(root))
+    return problems
+
+
+class _TooDeepError(Exception):
+    pass
+
+
+class _Reader:
+    """Turns tree-sitter's nodes of one piece, which starts at `base`, into ours."""
+
+    def __init__(self, source: Source, base: int) -> None:
+        self.source = source
+        self.base = base
+
+    def span(self, node: Node) -> Span:
+        return Span(self.source, self.base + node.start_byte, self.base + node.end_byte)
+
+    def between(self, start: int, end: int) -> str:
+        return self.source.data[self.base + start : self.base + end].decode()
+
+    def text(self, node: Node) -> str:
+        return self.between(node.start_byte, node.end_byte)
+
+    # --- bodies
+
+    def fill(self, body: nodes.Body, node: Node | None, depth: int = 0) -> None:
+        """Add the attributes and blocks of a `body` node."""
+        if node is None:
+            return
+        for child in node.children:
+            if child.type == "attribute":
+                entry = self.entry(child)
+                body.entries.setdefault(entry.name, entry)
+            elif child.type == "block" and depth < MAX_DEPTH:
+                body.blocks.append(self.block(child, depth))
+
+    def entry(self, node: Node) -> nodes.Entry:
+        parts = [child for child in node.children if child.type != "comment"]
+        value = parts[2]
+        return nodes.Entry(
+            self.text(parts[0]), self.span(node), self.span(parts[0]), self.span(value), lambda: self.expression(value)
+        )
+
+    def block(self, node: Node, depth: int) -> nodes.Block:
+        labels: list[str] = []
+        kind, inner, opening, closing = "", None, node, node
+        for child in node.children:
+            if child.type == "identifier":
+                if kind:
+                    labels.append(self.text(child))
+                kind = kind or self.text(child)
+            elif child.type == "string_lit":
+                labels.append(self.quoted(child))
+            elif child.type == "body":
+                inner = child
+            elif child.type == "block_start":
+                opening = child
+            elif child.type == "block_end":
+                closing = child
+        span = self.span(node)
+        body = nodes.Body(Span(self.source, self.base + opening.start_byte, self.base + closing.end_byte))
+        self.fill(body, inner, depth + 1)
+        header = Span(self.source, span.start, self.base + _trim(self.source.data, self.base, opening.start_byte))
+        return nodes.Block(kind, tuple(labels), body, span, header)
+
+    # --- expressions
+
+    def expression(self, node: Node) -> nodes.Expression:
+        """Build the expression below `node`; an Invalid one if it is nested too deeply."""
+        try:
+            return self.build(node, 0)
+        except (_TooDeepError, RecursionError):
+            return nodes.Invalid(self.span(node), "the expression is nested too deeply")
+
+    def build(self, node: Node, depth: int) -> nodes.Expression:
+        return self.chain([child for child in node.children if child.type != "comment"], depth)
+
+    def chain(self, parts: list[Node], depth: int) -> nodes.Expression:
+        """A primary expression and the steps after it, which are siblings in tree-sitter's tree."""
+        if depth > MAX_DEPTH:
+            raise _TooDeepError
+        at = 1
+        if parts[0].type == "(":
+            result = self.build(parts[1], depth + 1)
+            at = 3
+        else:
+            result = self.primary(parts[0], depth + 1)
+        return self.steps(result, parts[at:], depth)
+
+    def steps(self, target: nodes.Expression, parts: list[Node], depth: int) -> nodes.Expression:
+        for part in parts:
+            span = Span(self.source, target.span.start, self.base + part.end_byte)
+            if part.type == "get_attr":
+                target = nodes.Attribute(span, target, self.text(part.children[-1]))
+            elif part.type == "index":
+                step = part.children[0]
+                if step.type == "legacy_index":
+                    digits = self.text(step).lstrip(". ")
+                    key: nodes.Expression = nodes.Literal(self.span(step), int(digits))
+                else:
+                    inner = next(child for child in step.children if child.type == "expression")
+                    key = self.build(inner, depth + 1)
+                target = nodes.Index(span, target, key)
+            elif part.type == "splat":
+                step = part.children[0]
+                each = self.steps(nodes.Element(self.span(step)), step.children[1:], depth)
+                target = nodes.Splat(span, target, each)
+        return target
+
+    def primary(self, node: Node, depth: int) -> nodes.Expression:
+        if depth > MAX_DEPTH:
+            raise _TooDeepError
+        builder = getattr(self, f"_{node.type}", None)
+        if builder is None:
+            return nodes.Invalid(self.span(node), f"kcheck does not read `{node.type}`")
+        result: nodes.Expression = builder(node, depth)
+        return result
+
+    def _expression(self, node: Node, depth: int) -> nodes.Expression:
+        return self.build(node, depth)
+
+    def _variable_expr(self, node: Node, _depth: int) -> nodes.Expression:
+        return nodes.Variable(self.span(node), self.text(node))
+
+    def _literal_value(self, node: Node, _depth: int) -> nodes.Expression:
+        child = node.children[0]
+        text = self.text(child)
+        value: str | int | Fraction | bool | None
+        if child.type == "string_lit":
+            value = self.quoted(child)
+        elif child.type == "numeric_lit":
+            number = Fraction(text)
+            value = int(number) if number.denominator == 1 else number
+        elif child.type == "bool_lit":
+            value = text == "true"
+        else:
+            value = None
+        return nodes.Literal(self.span(node), value)
+
+    def _collection_value(self, node: Node, depth: int) -> nodes.Expression:
+        child = node.children[0]
+        if child.type == "tuple":
+            items = tuple(self.build(item, depth) for item in child.children if item.type == "expression")
+            return nodes.Tuple(self.span(node), items)
+        entries = []
+        for item in child.children:
+            if item.type == "object_elem":
+                sides = [part for part in item.children if part.type == "expression"]
+                entries.append((self.object_key(sides[0], depth), self.build(sides[1], depth)))
+        return nodes.Object(self.span(node), tuple(entries))
+
+    def object_key(self, node: Node, depth: int) -> nodes.Expression:
+        key = self.build(node, depth)
+        bare = isinstance(key, nodes.Variable) and node.children[0].type == "variable_expr"
+        return nodes.Literal(key.span, key.name) if bare and isinstance(key, nodes.Variable) else key
+
+    def _function_call(self, node: Node, depth: int) -> nodes.Expression:
+        arguments: tuple[nodes.Expression, ...] = ()
+        spread = False
+        for child in node.children:
+            if child.type == "function_arguments":
+                inner = child.children
+                arguments = tuple(self.build(item, depth) for item in inner if item.type == "expression")
+                spread = any(item.type == "ellipsis" for item in inner)
+        return nodes.Call(self.span(node), self.text(node.children[0]), arguments, spread)
+
+    def _conditional(self, node: Node, depth: int) -> nodes.Expression:
+        """`a ? b : c ? d : e`: tree-sitter-hcl nests to the left, HCL to the right; rotate."""
+        branches: list[tuple[Node, Node]] = []
+        parts = [child for child in node.children if child.type == "expression"]
+        last = parts[2]
+        while True:
+            first = [child for child in parts[0].children if child.type != "comment"]
+            if first[0].type != "conditional":
+                branches.append((parts[0], parts[1]))
+                break
+            inner = [child for child in first[0].children if child.type == "expression"]
+            # ((a ? b : c) ? d : e): what stands before the second `?` is c, not the whole conditional
+            branches.append((inner[2], parts[1]))
+            parts = inner
+        end = self.base + last.end_byte
+        result = self.build(last, depth)
+        for condition, yes in branches:
+            span = Span(self.source, self.base + condition.start_byte, end)
+            result = nodes.Conditional(span, self.build(condition, depth), self.build(yes, depth), result)
+        return result
+
+    def _operation(self, node: Node, depth: int) -> nodes.Expression:
+        child = node.children[0]
+        parts = [part for part in child.children if part.type != "comment"]
+        if child.type == "unary_operation":
+            return nodes.Operation(self.span(node), self.text(parts[0]), None, self.chain(parts[1:], depth))
+        at = next(i for i, part in enumerate(parts) if i and not part.is_named and part.type not in "()")
+        left, right = self.chain(parts[:at], depth), self.chain(parts[at + 1 :], depth)
+        return nodes.Operation(self.span(node), self.text(parts[at]), left, right)
+
+    def _for_expr(self, node: Node, depth: int) -> nodes.Expression:
+        child = node.children[0]
+        intro = next(part for part in child.children if part.type == "for_intro")
+        names = [self.text(part) for part in intro.children if part.type == "identifier"]
+        collection = next(part for part in intro.children if part.type == "expression")
+        values = [self.build(part, depth) for part in child.children if part.type == "expression"]
+        condition = None
+        for part in child.children:
+            if part.type == "for_cond":
+                condition = self.build(next(p for p in part.children if p.type == "expression"), depth)
+        return nodes.For(
+            self.span(node),
+            names[0] if len(names) > 1 else None,
+            names[-1],
+            self.build(collection, depth),
+            values[0] if child.type == "for_object_expr" else None,
+            values[-1],
+            any(part.type == "ellipsis" for part in child.children),
+            condition,
+        )
+
+    # --- templates: the text is what lies in the gaps between interpolations
+
+    def quoted(self, node: Node) -> str:
+        start, end = node.children[0], node.children[-1]
+        return unescape(self.between(start.end_byte, end.start_byte))
+
+    def _template_expr(self, node: Node, depth: int) -> nodes.Expression:
+        child = node.children[0]
+        span = self.span(node)
+        if child.type == "quoted_template":
+            first, last = child.children[0], child.children[-1]
+            parts = self.parts(child.children[1:-1], first.end_byte, last.start_byte, unescape, depth)
+            return nodes.Template(span, parts, quoted=True)
+        name = next(part for part in child.children if part.type == "heredoc_identifier")
+        last = child.children[-1]
+        start = self.source.data.find(b"\n", self.base + name.end_byte) + 1 - self.base
+        end = self.source.data.rfind(b"\n", 0, self.base + last.start_byte) + 1 - self.base
+        inner = [part for part in child.children if part.start_byte >= start and part.end_byte <= end]
+        parts = self.parts(inner, start, max(start, end), unescape_heredoc, depth)
+        if self.text(child.children[0]) == "<<-":
+            parts = dedent(parts)
+        return nodes.Template(span, parts, quoted=False)
+
+    def parts(
+        self,
+        children: list[Node],
+        start: int,
+        end: int,
+        decode: Callable[[str], str],
+        depth: int,
+        *,
+        left: bool = False,
+        right: bool = False,
+    ) -> tuple[nodes.Expression | str, ...]:
+        """Expressions and the text between `start` and `end`; `left`, `right` strip the outer blanks."""
+        result: list[nodes.Expression | str] = []
+        at = start
+        strip_next = left
+        for child in children:
+            if child.type not in ("template_interpolation", "template_directive"):
+                continue
+            first, last = _markers(child)
+            self.gap(result, at, child.start_byte, decode, strip_next, _strips(first, 1))
+            if child.type == "template_interpolation":
+                inner = next((part for part in child.children if part.type == "expression"), None)
+                result.append(self.build(inner, depth + 1) if inner else nodes.Invalid(self.span(child), "empty `${}`"))
+            else:
+                result.append(self.directive(child.children[0], decode, depth + 1))
+            at, strip_next = child.end_byte, _strips(last, -2)
+        self.gap(result, at, end, decode, strip_next, right)
+        return tuple(result)
+
+    def gap(
+        self,
+        result: list[nodes.Expression | str],
+        start: int,
+        end: int,
+        decode: Callable[[str], str],
+        left: bool,
+        right: bool,
+    ) -> None:
+        text = self.between(start, end)
+        heredoc = decode is unescape_heredoc
+        if left:
+            # in a heredoc each line is a token of its own, so a strip marker reaches to the line end only
+            line, newline, rest = text.partition("\n") if heredoc else (text, "", "")
+            text = (rest if not line.strip() else line.lstrip() + newline + rest) if heredoc else text.lstrip()
+        if right:
+            head, newline, line = text.rpartition("\n") if heredoc else ("", "", text)
+            text = head + newline + line.rstrip()
+        if text:
+            result.append(decode(text))
+
+    def directive(self, node: Node, decode: Callable[[str], str], depth: int) -> nodes.Expression:
+        if depth > MAX_DEPTH:
+            raise _TooDeepError
+        children = node.children
+        intro, close = children[0], children[-1]
+        middle = next((i for i, part in enumerate(children) if part.type == "template_else_intro"), None)
+        inner = next(part for part in intro.children if part.type == "expression")
+
+        def body(first: Node, inside: list[Node], last: Node) -> nodes.Template:
+            parts = self.parts(
+                inside, first.end_byte, last.start_byte, decode, depth, left=_strips(first, -2), right=_strips(last, 1)
+            )
+            start, end = self.base + first.end_byte, self.base + last.start_byte
+            return nodes.Template(Span(self.source, start, end), parts, quoted=True)
+
+        if node.type == "template_if":
+            stop = children[middle] if middle is not None else close
+            yes = body(intro, children[1 : middle or -1], stop)
+            empty = nodes.Template(self.span(close), (), quoted=True)
+            no = body(children[middle], children[middle + 1 : -1], close) if middle is not None else empty
+            return nodes.TemplateIf(self.span(node), self.build(inner, depth), yes, no)
+        names = [self.text(part) for part in intro.children if part.type == "identifier"]
+        key = names[0] if len(names) > 1 else None
+        return nodes.TemplateFor(
+            self.span(node), key, names[-1], self.build(inner, depth), body(intro, children[1:-1], close)
+        )
+
+
+def _markers(node: Node) -> tuple[Node, Node]:
+    """The nodes that open and close an interpolation or a directive."""
+    if node.type == "template_interpolation":
+        return node, node
+    inner = node.children[0].children
+    return inner[0], inner[-1]
+
+
+def _strips(node: Node, at: int) -> bool:
+    """Whether the marker at one end of the node has a `~`."""
+    return len(node.children) > 2 and node.children[at].type == "strip_marker"
+
+
+def _trim(data: bytes, base: int, end: int) -> int:
+    """Move `end` back over blanks."""
+    while data[base + end - 1 : base + end] in (b" ", b"\t", b"\n", b"\r"):
+        end -= 1
+    return end

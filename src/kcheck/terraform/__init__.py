@@ -1,0 +1,1 @@
+"""HCL files to evaluated resources."""

@@ -1,0 +1,328 @@
+"""Conversions between HCL's types as Terraform's type system (cty) makes them. Numbers are exact, never float."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from kcheck.values import Datum, Known, SetData, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
+_BITS = 512  # the precision of Terraform's numbers
+_EXACT = 150  # so many decimal digits survive that precision
+_LARGEST = 4000  # of digits and of exponents: a guard against numbers that fill the memory
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_PRIMITIVE = {"string", "number", "bool"}
+
+
+class EvaluationError(ValueError):
+    """An error that Terraform itself would report; `try()` and `can()` catch it."""
+
+
+def kind(value: object) -> str:
+    """What HCL calls a value: null, bool, number, string, set, list, map or resource."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | Fraction):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, SetData):
+        return "set"
+    if isinstance(value, tuple):
+        return "list"
+    return "map" if isinstance(value, dict) else "resource"
+
+
+def whole(number: int | Fraction) -> int | Fraction:
+    """The same number, an int where it is whole."""
+    return int(number) if isinstance(number, Fraction) and number.denominator == 1 else number
+
+
+def to_string(value: object) -> str:
+    """The text of a string, number or boolean.
+
+    Raises:
+        EvaluationError: the value is null or a collection.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value) if value.bit_length() <= _BITS else decimal(value)
+    if isinstance(value, Fraction):
+        return decimal(value)
+    raise EvaluationError(f"a string is needed, not {_article(value)}")
+
+
+def to_number(value: object) -> int | Fraction:
+    """The number that a value is, or that a string spells in decimal.
+
+    Raises:
+        EvaluationError: it is neither.
+    """
+    if isinstance(value, str):
+        match = _NUMBER.fullmatch(value)
+        if match is None:
+            raise EvaluationError(f'cannot convert "{value}" to number')
+        if len(value) > _LARGEST or abs(int(match[1] or 0)) > _LARGEST:
+            raise EvaluationError("the number has too many digits")
+        return whole(Fraction(value.replace(".e", "e").replace(".E", "E").removesuffix(".")))
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        return whole(value)
+    raise EvaluationError(f"a number is needed, not {_article(value)}")
+
+
+def to_bool(value: object) -> bool:
+    """The truth that a value is, or that a string spells.
+
+    Raises:
+        EvaluationError: it is neither; numbers are not, either.
+    """
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        if value in _TRUTH:
+            return _TRUTH[value]
+        raise EvaluationError(f'cannot convert "{value}" to bool; only "true" and "false" are allowed')
+    raise EvaluationError(f"a bool is needed, not {_article(value)}")
+
+
+def _article(value: object) -> str:
+    name = kind(value)
+    return name if name == "null" else f"a {name}"
+
+
+def digits(number: int | Fraction) -> tuple[str, int]:
+    """The fewest decimal digits that name a positive number in 512 bits, and the place of the point.
+
+    `("15", 1)` is 1.5, `("15", -1)` is 0.015.
+    """
+    numerator, denominator = number.numerator, number.denominator
+    scaled, rest = divmod(numerator * 10**_EXACT, denominator)
+    text = str(scaled) if rest == 0 and scaled.bit_length() < 4 * _LARGEST else ""
+    if text and len(text.rstrip("0")) <= _EXACT:
+        return text.rstrip("0"), len(text) - _EXACT
+    shift = numerator.bit_length() - denominator.bit_length() - _BITS
+    unit = Fraction(2) ** shift
+    mantissa = round(number / unit)
+    if mantissa.bit_length() > _BITS:
+        unit, mantissa = unit * 2, round(number / (unit * 2))
+    value = mantissa * unit
+    inclusive = mantissa % 2 == 0
+    low, high = value - unit / 2, value + unit / 2
+    power = _power(value)
+    for count in range(1, _BITS):
+        step = Fraction(10) ** (power - count)
+        below = value // step
+        down = _inside(low, below * step, inclusive)
+        up = _inside((below + 1) * step, high, inclusive)
+        if down or up:
+            nearest = round(value / step)
+            chosen = nearest if down and up else below if down else below + 1
+            text = str(chosen)
+            return text.rstrip("0"), power + len(text) - count
+    raise AssertionError("512 bits have at most 155 digits")
+
+
+def _inside(smaller: Fraction, larger: Fraction, inclusive: bool) -> bool:
+    return smaller < larger or (inclusive and smaller == larger)
+
+
+def _power(value: Fraction) -> int:
+    """How many digits stand before the point; zero or less for a number below 0.1."""
+    power = int((value.numerator.bit_length() - value.denominator.bit_length()) * 0.30103)
+    while Fraction(10) ** power <= value:
+        power += 1
+    while Fraction(10) ** (power - 1) > value:
+        power -= 1
+    return power
+
+
+def decimal(number: int | Fraction) -> str:
+    """The number as Terraform prints it: decimal digits without an exponent."""
+    if number == 0:
+        return "0"
+    sign = "-" if number < 0 else ""
+    text, point = digits(abs(number))
+    if point <= 0:
+        return f"{sign}0.{'0' * -point}{text}"
+    if point >= len(text):
+        return sign + text + "0" * (point - len(text))
+    return f"{sign}{text[:point]}.{text[point:]}"
+
+
+def equal(a: Datum, b: Datum) -> bool | None:
+    """Whether two values are equal as `==` sees it: deep, and never across types; None is not known."""
+    if isinstance(a, Unknown) or isinstance(b, Unknown):
+        return _same_symbol(a, b)
+    x, y = a.value, b.value
+    type_of = kind(x)
+    if type_of != kind(y):
+        return False
+    if type_of == "resource":
+        return True if x is y else None
+    if type_of == "map":
+        return _all_equal((x[key], y[key]) for key in x) if x.keys() == y.keys() else False
+    if type_of in ("list", "set"):
+        return _all_equal(zip(x, y, strict=True)) if len(x) == len(y) else False
+    return bool(x == y)
+
+
+def _same_symbol(a: Datum, b: Datum) -> bool | None:
+    """An attribute that is not known yet still equals itself."""
+    if isinstance(a, Unknown) and isinstance(b, Unknown) and a.symbol is not None and a.symbol == b.symbol:
+        return None if "?" in a.symbol.attribute else True
+    return None
+
+
+def _all_equal(pairs: Iterable[tuple[Datum, Datum]]) -> bool | None:
+    result: bool | None = True
+    for a, b in pairs:
+        same = equal(a, b)
+        if same is False:
+            return False
+        if same is None:
+            result = None
+    return result
+
+
+def unify(items: Sequence[Datum]) -> list[Datum]:
+    """The elements converted to one type, as for `tolist([1, "a"])` and the branches of a conditional.
+
+    Nulls, and values that are not known, fit any type. An element that needs no conversion is handed back as it is.
+
+    Raises:
+        EvaluationError: no one type fits all.
+    """
+    known = [item for item in items if isinstance(item, Known) and item.value is not None]
+    kinds = {kind(item.value) for item in known}
+    if len(kinds) > 1:
+        if kinds == {"list", "set"}:  # a set among lists is used in its order
+            return _unify_lists(items, known)
+        if "string" not in kinds or not kinds <= _PRIMITIVE:
+            raise EvaluationError(f"no single type fits {' and '.join(sorted(kinds))}")
+        return [_as_string(item) for item in items]
+    if kinds == {"list"} or kinds == {"set"}:
+        return _unify_lists(items, known)
+    return _unify_maps(items, known) if kinds == {"map"} else list(items)
+
+
+def _as_string(item: Datum) -> Datum:
+    if isinstance(item, Unknown) or item.value is None or isinstance(item.value, str):
+        return item
+    return Known(to_string(item.value), item.origin)
+
+
+def _unify_lists(items: Sequence[Datum], known: list[Known[Any]]) -> list[Datum]:
+    """Tuples of one length become alike place by place, others as lists of one element type."""
+    rows = [list(item.value) for item in known]
+    if all(len(row) == len(rows[0]) for row in rows):
+        try:
+            columns = [unify(column) for column in zip(*rows, strict=True)]
+        except EvaluationError:
+            rows = _together(rows)
+        else:
+            rows = [[column[at] for column in columns] for at in range(len(rows))]
+    else:
+        rows = _together(rows)
+    return _restored(items, known, [type(item.value)(row) for item, row in zip(known, rows, strict=True)])
+
+
+def _unify_maps(items: Sequence[Datum], known: list[Known[Any]]) -> list[Datum]:
+    """Objects with the same attributes become alike one by one, others as maps of one element type."""
+    keys = [list(item.value) for item in known]
+    rows = [list(item.value.values()) for item in known]
+    first = set(keys[0])
+    if all(set(names) == first for names in keys):
+        ordered = sorted(first)
+        try:
+            columns = [unify([item.value[name] for item in known]) for name in ordered]
+        except EvaluationError:
+            rows = _together(rows)
+        else:
+            keys = [ordered] * len(known)
+            rows = [[column[at] for column in columns] for at in range(len(known))]
+    else:
+        rows = _together(rows)
+    return _restored(items, known, [dict(zip(names, row, strict=True)) for names, row in zip(keys, rows, strict=True)])
+
+
+def _together(rows: list[list[Datum]]) -> list[list[Datum]]:
+    flat = iter(unify([item for row in rows for item in row]))
+    return [[next(flat) for _ in row] for row in rows]
+
+
+def _restored(items: Sequence[Datum], known: list[Known[Any]], values: list[Any]) -> list[Datum]:
+    """The known elements with their new values, everything else where it was."""
+    fresh: dict[int, Datum] = {}
+    for item, value in zip(known, values, strict=True):
+        fresh[id(item)] = item if _unchanged(item.value, value) else Known(value, item.origin)
+    return [fresh.get(id(item), item) for item in items]
+
+
+def _unchanged(old: Any, new: Any) -> bool:
+    if isinstance(old, dict):
+        return all(old[key] is new[key] for key in old)
+    return all(a is b for a, b in zip(old, new, strict=True))
+
+
+def identity(datum: Datum) -> str:
+    """A text that two values share if and only if they are one element of a set; its order is Terraform's."""
+    if isinstance(datum, Unknown):
+        return f"?{datum.symbol.address}.{datum.symbol.attribute}" if datum.symbol else f"?{id(datum)}"
+    value = datum.value
+    match kind(value):
+        case "null":
+            return "~"
+        case "bool":
+            return "T" if value else "F"
+        case "number":
+            return to_string(value)
+        case "string":
+            escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+            return f'"{escaped}"'
+        case "map":
+            parts = (f'"{key}":{identity(value[key])};' for key in sorted(value))
+            return "{" + "".join(parts) + "}"
+        case "resource":
+            return f"?{id(value)}"
+    return "[" + "".join(identity(item) + ";" for item in value) + "]"
+
+
+def sort_key(datum: Datum) -> tuple[int, Any]:
+    """Where a value stands among the elements of a set of its type; nulls and unknowns come last."""
+    if isinstance(datum, Unknown):
+        return (7, 0)
+    value = datum.value
+    match kind(value):
+        case "null":
+            return (6, 0)
+        case "bool":
+            return (0, value)
+        case "number":
+            return (1, value)
+        case "string":
+            return (2, value)  # the order of code points is that of UTF-8
+    return (3, identity(datum))
+
+
+def to_set(items: Sequence[Datum]) -> SetData:
+    """A set: elements of one type, each once, in Terraform's order.
+
+    Values that are not known stay, the same symbol once.
+
+    Raises:
+        EvaluationError: no one type fits all elements.
+    """
+    unique: dict[str, Datum] = {}
+    for item in unify(items):
+        unique.setdefault(identity(item), item)
+    return SetData(sorted(unique.values(), key=sort_key))

@@ -1,0 +1,434 @@
+"""Evaluate HCL expressions as Terraform would, with values that are not known yet kept as Unknown."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kcheck.syntax.hcl import nodes
+from kcheck.terraform import convert, functions
+from kcheck.terraform.convert import EvaluationError
+from kcheck.terraform.operators import arithmetic, first_reason, logic
+from kcheck.values import Datum, Known, Origin, SetData, Symbol, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from kcheck.text import Span
+
+
+class Named(Protocol):
+    """Something whose attributes are looked up when they are asked for: `var`, `local`, a resource."""
+
+    def attribute(self, name: str) -> Datum:
+        """The attribute's value.
+
+        Raises:
+            EvaluationError: there is no such attribute.
+        """
+
+
+class Scope:
+    """The names that an expression may use: those of its module, and loop variables over them."""
+
+    def __init__(self, names: Mapping[str, Datum], outer: Scope | None = None) -> None:
+        self.names = names
+        self.outer = outer
+
+    def lookup(self, name: str) -> Datum | None:
+        """The value of a first name, or None."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.names.get(name)
+            if found is not None:
+                return found
+            scope = scope.outer
+        return None
+
+    def with_names(self, **names: Datum) -> Scope:
+        """An inner scope that adds names."""
+        return Scope(names, self)
+
+    def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
+        """A function that needs more than its arguments, such as the files of the module."""
+        return None if self.outer is None else self.outer.special(name)
+
+
+def evaluate(expression: nodes.Expression, scope: Scope) -> Datum:
+    """The value of an expression; errors that Terraform would report become Unknown with their message."""
+    try:
+        return value_of(expression, scope)
+    except EvaluationError as error:
+        return Unknown(str(error), Origin((expression.span,)))
+    except RecursionError:
+        return Unknown("the expression is nested too deeply", Origin((expression.span,)))
+
+
+def value_of(expression: nodes.Expression, scope: Scope) -> Datum:
+    """The value of an expression.
+
+    Raises:
+        EvaluationError: Terraform would refuse it.
+    """
+    return _EVALUATORS[type(expression)](expression, scope)
+
+
+def _here(expression: nodes.Expression, *, literal: bool = False) -> Origin:
+    return Origin((expression.span,), literal)
+
+
+def _literal(node: nodes.Literal, _scope: Scope) -> Datum:
+    return Known(node.value, _here(node, literal=True))
+
+
+def _template(node: nodes.Template, scope: Scope) -> Datum:
+    if len(node.parts) == 1 and node.quoted and isinstance(node.parts[0], nodes.Expression):
+        inner = node.parts[0]
+        if not isinstance(inner, nodes.TemplateIf | nodes.TemplateFor):
+            return _passed_on(value_of(inner, scope), node.span)
+    return _text(node, scope, Origin((node.span,)))
+
+
+def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
+    """The text of a template with all its parts filled in."""
+    texts: list[str] = []
+    for part in node.parts:
+        if isinstance(part, str):
+            texts.append(part)
+            continue
+        value = _template_part(part, scope, origin)
+        if isinstance(value, Unknown):
+            return Unknown(value.reason, origin)
+        texts.append(convert.to_string(value.value))
+    return Known("".join(texts), origin)
+
+
+def _template_part(part: nodes.Expression, scope: Scope, origin: Origin) -> Datum:
+    if isinstance(part, nodes.TemplateIf):
+        condition = value_of(part.condition, scope)
+        if isinstance(condition, Unknown):
+            return condition
+        return _text(part.yes if convert.to_bool(condition.value) else part.no, scope, origin)
+    if isinstance(part, nodes.TemplateFor):
+        collection = value_of(part.collection, scope)
+        if isinstance(collection, Unknown):
+            return collection
+        texts = []
+        for inner in _loop(collection, part.key, part.name, scope):
+            text = _text(part.body, inner, origin)
+            if isinstance(text, Unknown):
+                return text
+            texts.append(text.value)
+        return Known("".join(texts), origin)
+    value = value_of(part, scope)
+    if isinstance(value, Known) and (value.value is None or isinstance(value.value, dict | tuple)):
+        raise EvaluationError("only text, numbers and booleans can be put into a template")
+    return value
+
+
+def _tuple(node: nodes.Tuple, scope: Scope) -> Datum:
+    return Known(tuple(value_of(item, scope) for item in node.items), _here(node))
+
+
+def _object(node: nodes.Object, scope: Scope) -> Datum:
+    result: dict[str, Datum] = {}
+    for key_node, value_node in node.entries:
+        key = value_of(key_node, scope)
+        if isinstance(key, Unknown):
+            return Unknown(key.reason, _here(node))
+        result[convert.to_string(key.value)] = value_of(value_node, scope)
+    return Known(dict(sorted(result.items())), _here(node))
+
+
+def _variable(node: nodes.Variable, scope: Scope) -> Datum:
+    found = scope.lookup(node.name)
+    if found is None:
+        raise EvaluationError(f"`{node.name}` is not a name that can be used here")
+    return found
+
+
+def _reference(node: nodes.Expression, scope: Scope) -> Datum:
+    """A chain of steps: the value, with the place of the whole chain added to where it comes from."""
+    return _passed_on(_steps(node, scope), node.span)
+
+
+def _passed_on(value: Datum, span: Span) -> Datum:
+    if isinstance(value, Unknown):
+        return Unknown(value.reason, value.origin.used(span) if value.origin else Origin((span,)), value.symbol)
+    return Known(value.value, value.origin.used(span))
+
+
+def _steps(node: nodes.Expression, scope: Scope) -> Datum:
+    if isinstance(node, nodes.Attribute):
+        return attribute(_steps(node.target, scope), node.name)
+    if isinstance(node, nodes.Index):
+        return index(_steps(node.target, scope), value_of(node.key, scope))
+    if isinstance(node, nodes.Splat):
+        return _splat(node, scope)
+    return value_of(node, scope)
+
+
+def attribute(target: Datum, name: str) -> Datum:
+    """`target.name`.
+
+    Raises:
+        EvaluationError: the target has no such attribute.
+    """
+    if isinstance(target, Unknown):
+        symbol = target.symbol
+        if symbol is not None:
+            symbol = Symbol(symbol.address, f"{symbol.attribute}.{name}" if symbol.attribute else name)
+        return Unknown(target.reason, target.origin, symbol)
+    value = target.value
+    if isinstance(value, dict):
+        if name in value:
+            found: Datum = value[name]
+            return found
+        raise EvaluationError(f"there is no attribute `{name}`")
+    if hasattr(value, "attribute"):
+        named: Named = value
+        return named.attribute(name)
+    if isinstance(value, tuple) and not isinstance(value, SetData):
+        raise EvaluationError(f"`.{name}` on a list; `[*].{name}` or an index is meant")
+    raise EvaluationError(f"there is no attribute `{name}` on {_kind(value)}")
+
+
+def index(target: Datum, key: Datum) -> Datum:
+    """`target[key]`.
+
+    Raises:
+        EvaluationError: the target has no such element.
+    """
+    if isinstance(target, Unknown):
+        if target.symbol is not None and isinstance(key, Known) and not target.symbol.attribute:
+            inner = f'"{key.value}"' if isinstance(key.value, str) else key.value
+            return Unknown(target.reason, target.origin, Symbol(f"{target.symbol.address}[{inner}]", ""))
+        return Unknown(target.reason, target.origin, target.symbol and Symbol(target.symbol.address, "?"))
+    value = target.value
+    if not getattr(value, "certain", True):
+        return target  # one instance stands for all where their number is not known
+    if isinstance(key, Unknown):
+        return Unknown(key.reason, target.origin)
+    if isinstance(value, tuple) and not isinstance(value, SetData):
+        number = convert.to_number(key.value)
+        if not isinstance(number, int) or not 0 <= number < len(value):
+            raise EvaluationError(f"the list has {len(value)} elements, there is no element {number}")
+        return value[number]
+    if isinstance(value, dict) or hasattr(value, "attribute"):
+        return attribute(target, convert.to_string(key.value))
+    raise EvaluationError(f"{_kind(value)} cannot be indexed")
+
+
+def _splat(node: nodes.Splat, scope: Scope) -> Datum:
+    target = _steps(node.target, scope)
+    if isinstance(target, Unknown):
+        return Unknown(target.reason, target.origin, target.symbol and Symbol(target.symbol.address, "?"))
+    value = target.value
+    if value is None:
+        return Known((), _here(node))
+    if not getattr(value, "certain", True):
+        return Unknown(f"the number of {value.address} is not known", _here(node), Symbol(value.address, "?"))
+    # a splat on a single value treats it as a list of one
+    items = value if isinstance(value, tuple) else (target,)
+    return Known(tuple(_steps(node.each, scope.with_names(**{_ELEMENT: item})) for item in items), _here(node))
+
+
+_ELEMENT = "*"
+
+
+def _element(_node: nodes.Element, scope: Scope) -> Datum:
+    found = scope.lookup(_ELEMENT)
+    if found is None:
+        raise EvaluationError("a splat without a list")
+    return found
+
+
+def _call(node: nodes.Call, scope: Scope) -> Datum:
+    name = node.name.removeprefix("core::")
+    special = _SPECIAL.get(name) or scope.special(name)
+    if special is not None:
+        return special(node, scope)
+    function = functions.FUNCTIONS.get(name)
+    if function is None:
+        return Unknown(functions.reason_for(name), _here(node))
+    arguments = [_opaque(value_of(argument, scope)) for argument in node.arguments]
+    if node.spread:
+        last = arguments.pop()
+        if isinstance(last, Unknown):
+            return Unknown(last.reason, _here(node))
+        if not isinstance(last.value, tuple):
+            raise EvaluationError("only a list can be spread with `...`")
+        arguments += last.value
+    return function(arguments, _here(node))
+
+
+def _opaque(value: Datum) -> Datum:
+    """A whole resource handed to a function: its parts are not known there."""
+    if isinstance(value, Known) and hasattr(value.value, "attribute"):
+        return Unknown("a whole resource is passed to a function", value.origin, getattr(value.value, "symbol", None))
+    return value
+
+
+def _try(node: nodes.Call, scope: Scope) -> Datum:
+    problem = "try() has no argument that can be evaluated"
+    for argument in node.arguments:
+        try:
+            return value_of(argument, scope)
+        except EvaluationError as error:
+            problem = str(error)
+    raise EvaluationError(problem)
+
+
+def _can(node: nodes.Call, scope: Scope) -> Datum:
+    try:
+        value = value_of(node.arguments[0], scope)
+    except EvaluationError:
+        return Known(value=False, origin=_here(node))
+    return Unknown(value.reason, _here(node)) if isinstance(value, Unknown) else Known(value=True, origin=_here(node))
+
+
+_SPECIAL: dict[str, Callable[[nodes.Call, Scope], Datum]] = {"try": _try, "can": _can}
+
+
+def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
+    condition = value_of(node.condition, scope)
+    if isinstance(condition, Known):
+        chosen, other = (node.yes, node.no) if convert.to_bool(condition.value) else (node.no, node.yes)
+        value = value_of(chosen, scope)
+        return _alike(value, evaluate(other, scope)) if _scalar(value) else value
+    yes, no = evaluate(node.yes, scope), evaluate(node.no, scope)
+    if convert.equal(yes, no):
+        return yes
+    return Unknown(condition.reason, _here(node), _common(yes, no))
+
+
+def _common(yes: Datum, no: Datum) -> Symbol | None:
+    """The identity that a value keeps whichever branch is taken: `cond ? x.id : null` is x or nothing."""
+    symbols = {value.symbol for value in (yes, no) if isinstance(value, Unknown)}
+    empty = all(isinstance(value, Unknown) or value.value is None for value in (yes, no))
+    return symbols.pop() if empty and len(symbols) == 1 else None
+
+
+def _scalar(value: Datum) -> bool:
+    return isinstance(value, Known) and isinstance(value.value, bool | int | Fraction)
+
+
+def _alike(value: Datum, other: Datum) -> Datum:
+    """Both branches of a conditional have one type: beside a string, a number becomes a string."""
+    if isinstance(value, Known) and isinstance(other, Known) and isinstance(other.value, str):
+        return Known(convert.to_string(value.value), value.origin)
+    return value
+
+
+def _operation(node: nodes.Operation, scope: Scope) -> Datum:
+    right = value_of(node.right, scope)
+    origin = _here(node)
+    if node.left is None:
+        if isinstance(right, Unknown):
+            return Unknown(right.reason, origin)
+        if node.operator == "!":
+            return Known(not convert.to_bool(right.value), origin)
+        literal = right.origin.literal and isinstance(node.right, nodes.Literal)
+        return Known(-convert.to_number(right.value), Origin((node.span,), literal))
+    left = value_of(node.left, scope)
+    if node.operator in ("==", "!="):
+        same = convert.equal(left, right)
+        if same is None:
+            return Unknown(first_reason(left, right), origin)
+        return Known(same == (node.operator == "=="), origin)
+    if node.operator in ("&&", "||"):
+        return logic(node.operator, left, right, origin)
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return Unknown(first_reason(left, right), origin)
+    a, b = convert.to_number(left.value), convert.to_number(right.value)
+    return Known(arithmetic(node.operator, a, b), origin)
+
+
+def _loop(collection: Datum, key: str | None, name: str, scope: Scope) -> Iterator[Scope]:
+    """The scopes of a `for`, one an element."""
+    if isinstance(collection, Unknown):
+        raise EvaluationError(collection.reason)
+    value = collection.value
+    pairs: list[tuple[Any, Datum]]
+    if isinstance(value, dict):
+        pairs = [(k, value[k]) for k in sorted(value)]
+    elif isinstance(value, SetData):
+        pairs = [(item.value if isinstance(item, Known) else None, item) for item in value]
+    elif isinstance(value, tuple):
+        pairs = list(enumerate(value))
+    else:
+        raise EvaluationError(f"{_kind(value)} cannot be iterated")
+    for k, item in pairs:
+        names = {name: item}
+        if key is not None:
+            names[key] = item if isinstance(value, SetData) else Known(k, item.origin or collection.origin)
+        yield Scope(names, scope)
+
+
+def _for(node: nodes.For, scope: Scope) -> Datum:
+    collection = value_of(node.collection, scope)
+    if isinstance(collection, Unknown):
+        return Unknown(collection.reason, _here(node))
+    items: list[Datum] = []
+    entries: dict[str, Datum] = {}
+    groups: dict[str, list[Datum]] = {}
+    for inner in _loop(collection, node.key, node.name, scope):
+        if node.condition is not None:
+            condition = value_of(node.condition, inner)
+            if isinstance(condition, Unknown):
+                return Unknown(condition.reason, _here(node))
+            if not convert.to_bool(condition.value):
+                continue
+        value = value_of(node.value, inner)
+        if node.result_key is None:
+            items.append(value)
+            continue
+        key = value_of(node.result_key, inner)
+        if isinstance(key, Unknown):
+            return Unknown(key.reason, _here(node))
+        name = convert.to_string(key.value)
+        if node.grouped:
+            groups.setdefault(name, []).append(value)
+        elif name in entries:
+            raise EvaluationError(f'the key "{name}" occurs twice in a `for`; `...` would group the values')
+        else:
+            entries[name] = value
+    if node.result_key is None:
+        return Known(tuple(items), _here(node))
+    if node.grouped:
+        entries = {name: Known(tuple(values), _here(node)) for name, values in groups.items()}
+    return Known(dict(sorted(entries.items())), _here(node))
+
+
+def _invalid(node: nodes.Invalid, _scope: Scope) -> Datum:
+    raise EvaluationError(node.reason)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | Fraction):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    return "a set" if isinstance(value, SetData) else "this value"
+
+
+_EVALUATORS: dict[type[nodes.Expression], Callable[[Any, Scope], Datum]] = {
+    nodes.Literal: _literal,
+    nodes.Template: _template,
+    nodes.Tuple: _tuple,
+    nodes.Object: _object,
+    nodes.Variable: _variable,
+    nodes.Attribute: _reference,
+    nodes.Index: _reference,
+    nodes.Splat: _reference,
+    nodes.Element: _element,
+    nodes.Call: _call,
+    nodes.Conditional: _conditional,
+    nodes.Operation: _operation,
+    nodes.For: _for,
+    nodes.Invalid: _invalid,
+}

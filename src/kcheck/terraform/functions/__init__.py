@@ -1,0 +1,47 @@
+"""Terraform's functions, except those that need more than their arguments: try, can, file, templatefile ..."""
+
+from __future__ import annotations
+
+from kcheck.terraform.functions import (
+    collections,
+    encoding,
+    formats,
+    network,
+    numeric,
+    patterns,
+    serial,
+    sets,
+    strings,
+    times,
+)
+from kcheck.terraform.functions.signature import Function
+
+FUNCTIONS: dict[str, Function] = {}
+for _module in (collections, encoding, formats, network, numeric, patterns, serial, sets, strings, times):
+    FUNCTIONS |= _module.TABLE
+FUNCTIONS |= {f"core::{name}": function for name, function in FUNCTIONS.items()}
+
+_LATER = "its value is made when Terraform runs"
+_MACHINE = "its value depends on the machine that runs Terraform"
+_REASONS = {
+    "timestamp": _LATER,
+    "plantimestamp": _LATER,
+    "uuid": _LATER,
+    "bcrypt": _LATER,
+    "abspath": _MACHINE,
+    "pathexpand": _MACHINE,
+    "rsadecrypt": "it needs a private key",
+    "base64gzip": "compressed text is not computed",
+    "templatestring": "its template is only made when Terraform runs",
+}
+
+
+def reason_for(name: str) -> str:
+    """Why the result of a function outside the table is not known."""
+    bare = name.removeprefix("core::")
+    if bare.startswith("provider::"):
+        return f"{name}() belongs to a provider, which is not run"
+    return f"{name}(): {_REASONS.get(bare, 'this function is not evaluated')}"
+
+
+__all__ = ["FUNCTIONS", "Function", "reason_for"]

@@ -1,0 +1,1 @@
+TABLE: dict = {}  # placeholder until written

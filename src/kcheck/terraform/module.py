@@ -1,0 +1,350 @@
+"""A module: the files of one folder, with its variables bound, evaluated when something is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kcheck.syntax.hcl import nodes
+from kcheck.syntax.problem import Problem
+from kcheck.terraform.convert import EvaluationError
+from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.resource import Instance, expand
+from kcheck.terraform.types import convert_to
+from kcheck.values import Datum, Known, Origin, Symbol, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+Key = tuple[str, str]
+
+
+@dataclass
+class Configuration:
+    """What the files of one folder declare, before anything is evaluated.
+
+    `incomplete` says that a piece could not be read: nothing may then be concluded from absence.
+    """
+
+    folder: str
+    variables: dict[str, nodes.Block] = field(default_factory=dict)
+    locals: dict[str, nodes.Entry] = field(default_factory=dict)
+    resources: dict[Key, nodes.Block] = field(default_factory=dict)
+    data: dict[Key, nodes.Block] = field(default_factory=dict)
+    calls: dict[str, nodes.Block] = field(default_factory=dict)
+    outputs: dict[str, nodes.Block] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    incomplete: bool = False
+
+    def add(self, file: nodes.File, *, override: bool = False) -> None:
+        """Take in one `.tf` file; an override file changes what the others declared."""
+        self.problems += file.problems
+        self.incomplete = self.incomplete or bool(file.problems)
+        for block in file.body.blocks:
+            if block.type == "locals":
+                for name, entry in block.body.entries.items():
+                    self.locals[name] = entry
+                continue
+            found = self._table(block)
+            if found is None:
+                continue
+            table, key = found
+            if override and key in table:
+                _merge(table[key], block)
+            else:
+                table[key] = block
+
+    def _table(self, block: nodes.Block) -> tuple[dict[str | Key, nodes.Block], str | Key] | None:
+        labels = block.labels
+        single = {"variable": self.variables, "module": self.calls, "output": self.outputs}
+        double = {"resource": self.resources, "data": self.data}
+        if block.type in single and len(labels) == 1:
+            return single[block.type], labels[0]  # type: ignore[return-value]
+        if block.type in double and len(labels) == 2:
+            return double[block.type], (labels[0], labels[1])  # type: ignore[return-value]
+        return None
+
+
+def _merge(base: nodes.Block, override: nodes.Block) -> None:
+    """Terraform's merging: attributes replace attributes, nested blocks all blocks of their type."""
+    base.body.entries.update(override.body.entries)
+    replaced = {block.type for block in override.body.blocks}
+    base.body.blocks = [block for block in base.body.blocks if block.type not in replaced] + override.body.blocks
+
+
+class _Names:
+    """`var`, `local`, `module`, `data`, a resource type: attributes evaluated once, when asked for."""
+
+    def __init__(self, find: Callable[[str], Datum | None], missing: Callable[[str], str]) -> None:
+        self._find = find
+        self._missing = missing
+        self._cache: dict[str, Datum] = {}
+        self._running: set[str] = set()
+
+    def attribute(self, name: str) -> Datum:
+        found = self._cache.get(name)
+        if found is None:
+            if name in self._running:
+                return Unknown(f"{self._missing(name)} refers to itself")
+            self._running.add(name)
+            try:
+                found = self._find(name)
+            finally:
+                self._running.discard(name)
+            if found is None:
+                raise EvaluationError(f"there is no {self._missing(name)}")
+            self._cache[name] = found
+        return found
+
+
+class Module:
+    """One folder with its inputs: the root, or a call of a local module.
+
+    `address` is empty for a root, `module.network` for a call. `inputs` gives the value of each variable that
+    is set from outside: tfvars for a root, the arguments of the call for a child.
+    """
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        inputs: Mapping[str, Datum],
+        child: Callable[[Module, nodes.Block], Configuration | str],
+        *,
+        address: str = "",
+        depth: int = 0,
+    ) -> None:
+        self.configuration = configuration
+        self.inputs = inputs
+        self.address = address
+        self.depth = depth
+        self.problems: list[Problem] = []
+        self._child = child
+        self._calls: dict[str, Datum] = {}
+        self.scope = _ModuleScope(self)
+
+    def _prefix(self, name: str) -> str:
+        return f"{self.address}.{name}" if self.address else name
+
+    # --- names
+
+    def variable(self, name: str) -> Datum | None:
+        """The value of `var.name`, or None if it is not declared."""
+        block = self.configuration.variables.get(name)
+        if block is None:
+            return self._lost(f"var.{name}")
+        entries = block.body.entries
+        given = self.inputs.get(name)
+        if given is None or (_is_null(given) and not self._nullable(block)):
+            if "default" not in entries:
+                reason = f"var.{self._prefix(name) if self.address else name} has no default"
+                return Unknown(reason, Origin((block.header,)))
+            given = evaluate(entries["default"].expression, self.scope)
+        if "type" in entries:
+            try:
+                return convert_to(given, entries["type"].expression)
+            except EvaluationError as error:
+                return Unknown(f"var.{name}: {error}", given.origin)
+        return given
+
+    def _nullable(self, block: nodes.Block) -> bool:
+        entry = block.body.entries.get("nullable")
+        expression = entry.expression if entry else None
+        return not (isinstance(expression, nodes.Literal) and expression.value is False)
+
+    def local(self, name: str) -> Datum | None:
+        """The value of `local.name`, or None if it is not declared."""
+        entry = self.configuration.locals.get(name)
+        if entry is None:
+            return self._lost(f"local.{name}")
+        value = evaluate(entry.expression, self.scope)
+        if isinstance(value, Unknown) and value.reason == f"local.{name} refers to itself":
+            problem = Problem(value.reason, entry.span)
+            if problem not in self.problems:
+                self.problems.append(problem)
+        return value
+
+    def _lost(self, name: str) -> Datum | None:
+        if self.configuration.incomplete:
+            return Unknown(f"{name} may be in a part of {self.configuration.folder} that could not be read")
+        return None
+
+    def resources(self, kind: str) -> _Names:
+        """The resources of one type by name."""
+        return _Names(partial(self._resource, kind), lambda name: f"{kind}.{name}")
+
+    def _resource(self, kind: str, name: str) -> Datum | None:
+        block = self.configuration.resources.get((kind, name))
+        if block is None:
+            return self._lost(f"{kind}.{name}")
+        return expand(block, self._prefix(f"{kind}.{name}"), self.scope)
+
+    def data(self, kind: str) -> Datum:
+        """`data.kind`: what the cloud would answer is not known, the identity is."""
+
+        def find(name: str) -> Datum | None:
+            block = self.configuration.data.get((kind, name))
+            if block is None:
+                return self._lost(f"data.{kind}.{name}")
+            address = self._prefix(f"data.{kind}.{name}")
+            return Unknown(f"{address} is read from the cloud", Origin((block.header,)), Symbol(address, ""))
+
+        place = Origin(())
+        return Known(_Names(find, lambda name: f"data.{kind}.{name}"), place)
+
+    # --- instances and calls
+
+    def instances(self, kind: str) -> Iterator[Instance]:
+        """All instances of the resources of one type, those of called modules included."""
+        names = self.scope.namespace(kind)
+        for found_kind, name in self.configuration.resources:
+            if found_kind == kind:
+                yield from _instances(names.attribute(name))
+        for call in self.configuration.calls:
+            for module in self.children(call):
+                yield from module.instances(kind)
+
+    def kinds(self) -> set[str]:
+        """The types of all resources, those of called modules included."""
+        result = {kind for kind, _ in self.configuration.resources}
+        for call in self.configuration.calls:
+            for module in self.children(call):
+                result |= module.kinds()
+        return result
+
+    def children(self, name: str) -> Iterator[Module]:
+        """The modules that a call stands for."""
+        yield from _modules(self.call(name))
+
+    def call(self, name: str) -> Datum:
+        """The value of `module.name`."""
+        if name not in self._calls:
+            self._calls[name] = self._expand_call(name)
+        return self._calls[name]
+
+    def _expand_call(self, name: str) -> Datum:
+        block = self.configuration.calls.get(name)
+        if block is None:
+            lost = self._lost(f"module.{name}")
+            if lost is None:
+                raise EvaluationError(f"there is no module.{name}")
+            return lost
+        address = self._prefix(f"module.{name}")
+        origin = Origin((block.header,))
+        found = self._child(self, block)
+        if isinstance(found, str):
+            return Unknown(f"{address}: {found}", origin, Symbol(address, ""))
+
+        def build(instance: Instance) -> Datum:
+            inputs = {key: instance.attribute(key) for key in block.body.entries if key not in _CALL_ARGUMENTS}
+            module = Module(found, inputs, self._child, address=instance.address, depth=self.depth + 1)
+            return Known(_Outputs(module), origin)
+
+        return _map_instances(expand(block, address, self.scope), build)
+
+    def output(self, name: str) -> Datum | None:
+        """The value of an output."""
+        block = self.configuration.outputs.get(name)
+        if block is None:
+            return self._lost(f"output.{name}")
+        entry = block.body.entries.get("value")
+        return evaluate(entry.expression, self.scope) if entry else None
+
+    def all(self) -> Iterator[Module]:
+        """This module and all that it calls."""
+        yield self
+        for call in self.configuration.calls:
+            for module in self.children(call):
+                yield from module.all()
+
+
+_CALL_ARGUMENTS = frozenset({"source", "version", "count", "for_each", "providers", "depends_on"})
+
+
+class _Outputs(_Names):
+    """What `module.name` gives: the outputs of one called module."""
+
+    def __init__(self, module: Module) -> None:
+        super().__init__(module.output, lambda name: f"{module.address}.{name}")
+        self.module = module
+
+
+def _instances(value: Datum) -> Iterator[Instance]:
+    for part in _parts(value):
+        if isinstance(part, Instance):
+            yield part
+
+
+def _modules(value: Datum) -> Iterator[Module]:
+    for part in _parts(value):
+        if isinstance(part, _Outputs):
+            yield part.module
+
+
+def _parts(value: Datum) -> Iterator[object]:
+    if isinstance(value, Unknown):
+        return
+    inner = value.value
+    items = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, tuple) else (value,)
+    for item in items:
+        if isinstance(item, Known):
+            yield item.value
+
+
+def _map_instances(value: Datum, build: Callable[[Instance], Datum]) -> Datum:
+    """Replace each instance of an expanded block."""
+    if isinstance(value, Unknown):
+        return value
+    inner = value.value
+    if isinstance(inner, dict):
+        return Known({key: build(item.value) for key, item in inner.items()}, value.origin)
+    if isinstance(inner, tuple):
+        return Known(tuple(build(item.value) for item in inner), value.origin)
+    return build(inner)
+
+
+def _is_null(value: Datum) -> bool:
+    return isinstance(value, Known) and value.value is None
+
+
+class _ModuleScope(Scope):
+    """The first names of a module, made when they are used."""
+
+    def __init__(self, module: Module) -> None:
+        super().__init__({})
+        self.module = module
+        self._found: dict[str, Known[_Names]] = {}
+
+    def namespace(self, name: str) -> _Names:
+        if name not in self._found:
+            module = self.module
+            match name:
+                case "var":
+                    names = _Names(module.variable, lambda n: f"var.{n}")
+                case "local":
+                    names = _Names(module.local, lambda n: f"local.{n}")
+                case "module":
+                    names = _Names(module.call, lambda n: f"module.{n}")
+                case "data":
+                    names = _Names(module.data, lambda n: f"data.{n}")
+                case "path":
+                    names = _Names(self._path, lambda n: f"path.{n}")
+                case "terraform":
+                    names = _Names(self._terraform, lambda n: f"terraform.{n}")
+                case _:
+                    names = module.resources(name)
+            self._found[name] = Known(names, Origin(()))
+        return self._found[name].value
+
+    def lookup(self, name: str) -> Datum | None:
+        self.namespace(name)
+        return self._found[name]
+
+    def _path(self, name: str) -> Datum | None:
+        return Known(self.module.configuration.folder or ".", Origin(())) if name in ("module", "root", "cwd") else None
+
+    def _terraform(self, name: str) -> Datum | None:
+        return Unknown("terraform.workspace is chosen when Terraform runs") if name == "workspace" else None
+
+    def special(self, _name: str) -> None:
+        return None

@@ -1,0 +1,227 @@
+"""Instances of a resource block: count and for_each expanded, nested and dynamic blocks read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from kcheck.terraform import convert
+from kcheck.terraform.convert import EvaluationError
+from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.values import Datum, Known, Missing, Origin, SetData, Symbol, Unknown
+
+if TYPE_CHECKING:
+    from kcheck.syntax.hcl import nodes
+    from kcheck.text import Span
+
+
+class Record(Protocol):
+    """Something with attributes and nested blocks: a resource, a nested block, an object in a list."""
+
+    @property
+    def span(self) -> Span:
+        """Where it is written."""
+
+    def entry(self, name: str) -> Datum | None:
+        """The value of an attribute, or None if it is not written."""
+
+    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
+        """The nested blocks of one type."""
+
+    def absent(self, path: tuple[str, ...]) -> Origin:
+        """The origin of something that is not written below this record."""
+
+
+class BlockRecord:
+    """A block with the scope in which its expressions are evaluated."""
+
+    def __init__(self, block: nodes.Block, scope: Scope) -> None:
+        self.block = block
+        self.scope = scope
+        self._values: dict[str, Datum] = {}
+
+    @property
+    def span(self) -> Span:
+        """The header of the block."""
+        return self.block.header
+
+    def entry(self, name: str) -> Datum | None:
+        """The value of an attribute, or None if it is not written."""
+        entry = self.block.body.entries.get(name)
+        if entry is None:
+            return None
+        if name not in self._values:
+            self._values[name] = evaluate(entry.expression, self.scope)
+        return self._values[name]
+
+    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
+        """The nested blocks of one type, `dynamic` ones and lists of objects included."""
+        found: list[Record] = [BlockRecord(block, self.scope) for block in self.block.body.all(kind)]
+        for block in self.block.body.all("dynamic"):
+            if block.labels == (kind,):
+                generated = _dynamic(block, kind, self.scope)
+                if isinstance(generated, Unknown):
+                    return generated
+                found += generated
+        listed = self.entry(kind)
+        if isinstance(listed, Unknown):
+            return listed
+        if listed is not None and listed.value is not None:
+            items = listed.value if isinstance(listed.value, tuple) else (listed,)
+            for item in items:
+                if isinstance(item, Unknown):
+                    return item
+                if isinstance(item.value, dict):
+                    found.append(ObjectRecord(item))
+        return tuple(found)
+
+    def absent(self, path: tuple[str, ...]) -> Origin:
+        """The origin of something that is not written in this block."""
+        return Origin((self.block.header,), missing=Missing(self.block.span, path))
+
+    def attribute(self, name: str) -> Datum:
+        """What a reference to an attribute or nested block of this block gives."""
+        value = self.entry(name)
+        if value is not None:
+            return value
+        nested = self.blocks(name)
+        if isinstance(nested, Unknown):
+            return nested
+        if nested:
+            return Known(tuple(Known(record, Origin((record.span,))) for record in nested), Origin((self.span,)))
+        return self.computed(name)
+
+    def computed(self, name: str) -> Datum:
+        """The value of an attribute that is not written here."""
+        return Unknown(f"`{name}` is not written in the code", Origin((self.block.header,)))
+
+
+class Instance(BlockRecord):
+    """One instance of a resource. `certain` is False where count or for_each is not known."""
+
+    def __init__(self, block: nodes.Block, scope: Scope, address: str, *, certain: bool = True) -> None:
+        super().__init__(block, scope)
+        self.address = address
+        self.certain = certain
+        self.symbol = Symbol(address, "")
+
+    def computed(self, name: str) -> Datum:
+        """An attribute that the provider computes: only its identity is known."""
+        reason = f"{self.address}.{name} is only known after apply"
+        return Unknown(reason, Origin((self.block.header,)), Symbol(self.address, name))
+
+
+class ObjectRecord:
+    """An object in a list that stands for a nested block: `subnet = [{ name = ... }]`."""
+
+    def __init__(self, value: Known[dict[str, Datum]]) -> None:
+        self.value = value
+
+    @property
+    def span(self) -> Span:
+        """Where the object is written."""
+        return self.value.origin.written
+
+    def entry(self, name: str) -> Datum | None:
+        """The value of a key, or None if it is absent."""
+        return self.value.value.get(name)
+
+    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
+        """The objects in the list below a key."""
+        found = self.entry(kind)
+        if found is None:
+            return ()
+        if isinstance(found, Unknown):
+            return found
+        items = found.value if isinstance(found.value, tuple) else (found,)
+        return tuple(ObjectRecord(item) for item in items if isinstance(item, Known) and isinstance(item.value, dict))
+
+    def absent(self, path: tuple[str, ...]) -> Origin:
+        """The origin of something that is not written in this object."""
+        return Origin((self.span,), missing=Missing(self.span, path))
+
+
+def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
+    """The instances of a resource or module block.
+
+    One instance without `count` and `for_each`; else a tuple or a dict of them. Where their number is not
+    known, one instance stands for all; it is not certain.
+    """
+    origin = Origin((block.header,))
+    entries = block.body.entries
+    if "count" in entries:
+        return _counted(block, address, scope, evaluate(entries["count"].expression, scope))
+    if "for_each" not in entries:
+        return Known(Instance(block, scope, address), origin)
+    collection = evaluate(entries["for_each"].expression, scope)
+    pairs = _pairs(collection)
+    if isinstance(pairs, Unknown):
+        each = Known({"key": Unknown(pairs.reason), "value": Unknown(pairs.reason)}, origin)
+        return Known(Instance(block, scope.with_names(each=each), address, certain=False), origin)
+    result: dict[str, Datum] = {}
+    for key, item in pairs:
+        each = Known({"key": Known(key, item.origin or origin), "value": item}, origin)
+        result[key] = Known(Instance(block, scope.with_names(each=each), f'{address}["{key}"]'), origin)
+    return Known(result, origin)
+
+
+def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Datum:
+    origin = Origin((block.header,))
+
+    def instance(index: Datum, address: str, *, certain: bool) -> Datum:
+        inner = scope.with_names(count=Known({"index": index}, origin))
+        return Known(Instance(block, inner, address, certain=certain), origin)
+
+    if isinstance(count, Known):
+        try:
+            number = convert.to_number(count.value)
+        except EvaluationError as error:
+            count = Unknown(str(error))
+        else:
+            indexes = range(int(number))
+            return Known(
+                tuple(instance(Known(i, count.origin), f"{address}[{i}]", certain=True) for i in indexes), origin
+            )
+    return instance(Unknown(count.reason), address, certain=False)
+
+
+def _pairs(collection: Datum) -> list[tuple[str, Datum]] | Unknown:
+    """What for_each iterates over, in Terraform's order."""
+    if isinstance(collection, Unknown):
+        return collection
+    value = collection.value
+    if isinstance(value, dict):
+        return [(key, value[key]) for key in sorted(value)]
+    if isinstance(value, SetData | tuple):
+        pairs = []
+        for item in value:
+            if isinstance(item, Unknown):
+                return item
+            pairs.append((convert.to_string(item.value), item))
+        return pairs
+    return Unknown("for_each needs a map or a set")
+
+
+def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unknown:
+    """The blocks that a `dynamic` block generates."""
+    entries = block.body.entries
+    content = next(block.body.all("content"), None)
+    if content is None or "for_each" not in entries:
+        return []
+    collection = evaluate(entries["for_each"].expression, scope)
+    if isinstance(collection, Unknown):
+        return collection
+    iterator = entries["iterator"].value_span.text.strip('"') if "iterator" in entries else kind
+    value = collection.value
+    if isinstance(value, dict):
+        pairs: list[tuple[Datum, Datum]] = [(Known(key, collection.origin), value[key]) for key in sorted(value)]
+    elif isinstance(value, SetData):
+        pairs = [(item, item) for item in value]
+    elif isinstance(value, tuple):
+        pairs = [(Known(i, collection.origin), item) for i, item in enumerate(value)]
+    else:
+        return []
+    origin = Origin((block.header,))
+    return [
+        BlockRecord(content, scope.with_names(**{iterator: Known({"key": key, "value": item}, origin)}))
+        for key, item in pairs
+    ]

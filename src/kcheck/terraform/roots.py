@@ -1,0 +1,131 @@
+"""Which folders are roots, and their modules with variables bound."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from kcheck.config import ConfigError
+from kcheck.syntax.hcl import nodes
+from kcheck.syntax.hcl.parse import parse
+from kcheck.syntax.problem import Problem
+from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.module import Configuration, Module
+from kcheck.values import Datum, Origin, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.files import Folder, Tree
+    from kcheck.text import Source
+
+MAX_DEPTH = 10
+"""Calls of modules inside modules; a module that calls itself is stopped here."""
+
+
+class Loader:
+    """Parses each folder once and binds roots."""
+
+    def __init__(self, tree: Tree, var_files: tuple[str, ...] = ()) -> None:
+        self.tree = tree
+        self.problems: list[Problem] = []
+        self._configurations: dict[str, Configuration] = {}
+        self._parsed: dict[int, nodes.File] = {}
+        self._var_files = [self._var_file(path) for path in var_files]
+
+    def _var_file(self, path: str) -> Source:
+        source = self.tree.source(path)
+        if source is None:
+            raise ConfigError(f"--var-file {path}: no such file")
+        return source
+
+    def roots(self) -> list[Module]:
+        """The root modules of the tree: the folders that no other folder calls."""
+        configurations = [self.configuration(folder) for folder in self.tree.folders]
+        called = {os.path.realpath(path) for c in configurations for path in self._called(c)}
+        roots = [c for c in configurations if os.path.realpath(c.folder) not in called]
+        return [Module(c, self._inputs(c), self._child) for c in roots or configurations]
+
+    def configuration(self, folder: Folder) -> Configuration:
+        """What the files of a folder declare; override files are merged last."""
+        known = self._configurations.get(folder.path)
+        if known is not None:
+            return known
+        result = Configuration(folder.path, incomplete=bool(folder.unread))
+        overrides = []
+        for source in folder.terraform:
+            name = os.path.basename(source.path)
+            if name == "override.tf" or name.endswith("_override.tf"):
+                overrides.append(source)
+            else:
+                result.add(self.parse(source))
+        for source in overrides:
+            result.add(self.parse(source), override=True)
+        self._configurations[folder.path] = result
+        self.problems += result.problems
+        return result
+
+    def parse(self, source: Source) -> nodes.File:
+        """A parsed file; each is parsed once, also if links put it into several folders."""
+        if id(source) not in self._parsed:
+            self._parsed[id(source)] = parse(source)
+        return self._parsed[id(source)]
+
+    def _called(self, configuration: Configuration) -> Iterable[str]:
+        for block in configuration.calls.values():
+            path = _local(configuration, block)
+            if path is not None:
+                yield path
+
+    def _child(self, module: Module, block: nodes.Block) -> Configuration | str:
+        """The configuration of a called module, or why it is not known."""
+        path = _local(module.configuration, block)
+        if path is None:
+            return "modules from a registry or a repository are not read"
+        if module.depth >= MAX_DEPTH:
+            return "modules are nested too deeply"
+        folder = self.tree.folder(path)
+        return "there is no such folder" if folder is None else self.configuration(folder)
+
+    def _inputs(self, configuration: Configuration) -> dict[str, Datum]:
+        """The variables' values from files, in Terraform's order: the last one wins."""
+        folder = self.tree.folder(configuration.folder)
+        files = folder.variables if folder else []
+        plain = [s for s in files if os.path.basename(s.path) in ("terraform.tfvars", "terraform.tfvars.json")]
+        auto = [s for s in files if s.path.endswith((".auto.tfvars", ".auto.tfvars.json"))]
+        result: dict[str, Datum] = {}
+        for source in [*plain, *auto, *self._var_files]:
+            result |= self._assignments(source)
+        return result
+
+    def _assignments(self, source: Source) -> dict[str, Datum]:
+        if source.path.endswith(".json"):
+            return self._json(source)
+        file = self.parse(source)
+        self.problems += [problem for problem in file.problems if problem not in self.problems]
+        nothing = Scope({})
+        return {name: evaluate(entry.expression, nothing) for name, entry in file.body.entries.items()}
+
+    def _json(self, source: Source) -> dict[str, Datum]:
+        import json  # noqa: PLC0415 - rare, and slow to import
+
+        whole = source.span(0, len(source.data))
+        try:
+            values = json.loads(source.data)
+        except ValueError as error:
+            self.problems.append(Problem(f"not JSON: {error}", whole))
+            return {}
+        return (
+            {name: wrap(value, Origin((whole,))) for name, value in values.items()} if isinstance(values, dict) else {}
+        )
+
+
+def _local(configuration: Configuration, block: nodes.Block) -> str | None:
+    """The folder of a module call whose source is a path."""
+    entry = block.body.entries.get("source")
+    expression = entry.expression if entry else None
+    if isinstance(expression, nodes.Literal) and isinstance(expression.value, str):
+        source = expression.value
+        if source.startswith(("./", "../")) or source in (".", ".."):
+            return os.path.normpath(os.path.join(configuration.folder, source))
+    return None

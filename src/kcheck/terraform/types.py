@@ -1,0 +1,86 @@
+"""Type constraints of variables: convert a given value to the declared type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.syntax.hcl import nodes
+from kcheck.terraform import convert
+from kcheck.terraform.convert import EvaluationError
+from kcheck.terraform.evaluator import Scope, value_of
+from kcheck.values import Datum, Known, SetData, Unknown
+
+if TYPE_CHECKING:
+    from kcheck.values import Origin
+
+_NOTHING = Scope({})
+
+
+def convert_to(value: Datum, declared: nodes.Expression) -> Datum:
+    """The value as the type constraint wants it; parts that are not known stay so.
+
+    Raises:
+        EvaluationError: the value cannot have that type.
+    """
+    if isinstance(value, Unknown) or value.value is None:
+        return value
+    if isinstance(declared, nodes.Variable | nodes.Literal):
+        name = declared.name if isinstance(declared, nodes.Variable) else str(declared.value)
+        return _primitive(value, name)
+    if not isinstance(declared, nodes.Call) or not declared.arguments:
+        return value
+    inner = declared.arguments[0]
+    if declared.name == "object" and isinstance(inner, nodes.Object):
+        return _object(value, inner)
+    if declared.name == "tuple" and isinstance(inner, nodes.Tuple):
+        items = value.value if isinstance(value.value, tuple) else ()
+        return Known(tuple(convert_to(i, t) for i, t in zip(items, inner.items, strict=False)), value.origin)
+    if declared.name == "map":
+        if not isinstance(value.value, dict):
+            raise EvaluationError("a map is needed")
+        return Known({key: convert_to(item, inner) for key, item in value.value.items()}, value.origin)
+    if declared.name in ("list", "set"):
+        if not isinstance(value.value, tuple):
+            raise EvaluationError(f"a {declared.name} is needed")
+        items = tuple(convert_to(item, inner) for item in value.value)
+        if declared.name == "list":
+            return Known(items, value.origin)
+        return Known(convert.to_set(list(items)), value.origin)
+    return value
+
+
+def _primitive(value: Known[object], name: str) -> Datum:
+    if name in ("any", "list", "map", "set"):  # a bare `list` is Terraform 0.11's spelling of list(any)
+        return value
+    if isinstance(value.value, dict | tuple | SetData):
+        raise EvaluationError(f"a {name} is needed")
+    match name:
+        case "string":
+            return Known(convert.to_string(value.value), value.origin)
+        case "number":
+            return Known(convert.to_number(value.value), value.origin)
+        case "bool":
+            return Known(convert.to_bool(value.value), value.origin)
+    return value
+
+
+def _object(value: Known[object], declared: nodes.Object) -> Datum:
+    """An object keeps the declared attributes only; optional ones get their default."""
+    if not isinstance(value.value, dict):
+        raise EvaluationError("an object is needed")
+    result: dict[str, Datum] = {}
+    for key_node, type_node in declared.entries:
+        key = str(key_node.value) if isinstance(key_node, nodes.Literal) else ""
+        optional = isinstance(type_node, nodes.Call) and type_node.name == "optional"
+        parts = type_node.arguments if optional and isinstance(type_node, nodes.Call) else (type_node,)
+        given: Datum | None = value.value.get(key)
+        if given is None and not optional:
+            raise EvaluationError(f"the attribute `{key}` is required")
+        if len(parts) > 1 and (given is None or (isinstance(given, Known) and given.value is None)):
+            given = value_of(parts[1], _NOTHING)
+        result[key] = convert_to(given, parts[0]) if given is not None else _null(value.origin)
+    return Known(result, value.origin)
+
+
+def _null(origin: Origin) -> Datum:
+    return Known(None, origin)

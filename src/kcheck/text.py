@@ -1,0 +1,127 @@
+"""Source files as bytes: spans, positions and edits. The unit everywhere is the byte."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+BOM = b"\xef\xbb\xbf"
+
+
+class Position(NamedTuple):
+    """A place as a person counts it: both from 1, the column in code points."""
+
+    line: int
+    column: int
+
+
+@dataclass(eq=False)
+class Source:
+    """One file as it was read.
+
+    `path` is as findings print it: relative to the working directory, with forward slashes.
+    """
+
+    path: str
+    data: bytes = field(repr=False)
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """Byte offset of the start of each line."""
+        starts = [0]
+        find = self.data.find
+        at = find(b"\n")
+        while at != -1:
+            starts.append(at + 1)
+            at = find(b"\n", at + 1)
+        return starts
+
+    def line_number(self, offset: int) -> int:
+        """The line (from 1) that holds byte `offset`."""
+        return bisect_right(self.line_starts, offset)
+
+    def position(self, offset: int) -> Position:
+        """Line and column of byte `offset`; a byte-order mark takes no column."""
+        line = self.line_number(offset)
+        start = self.line_starts[line - 1]
+        if line == 1 and self.data.startswith(BOM):
+            start = min(len(BOM), offset)
+        return Position(line, len(self.data[start:offset].decode("utf-8", "replace")) + 1)
+
+    def line(self, number: int) -> str:
+        """The text of line `number` (from 1), without its line end."""
+        starts = self.line_starts
+        end = starts[number] if number < len(starts) else len(self.data)
+        raw = self.data[starts[number - 1] : end]
+        if number == 1:
+            raw = raw.removeprefix(BOM)
+        return raw.decode("utf-8", "replace").rstrip("\r\n")
+
+    def span(self, start: int, end: int) -> Span:
+        """The bytes from `start` up to, not including, `end`."""
+        return Span(self, start, end)
+
+    @property
+    def newline(self) -> str:
+        """The line end of this file, judged by its first one."""
+        first = self.data.find(b"\n")
+        return "\r\n" if first > 0 and self.data[first - 1 : first] == b"\r" else "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Half-open range of bytes of a source."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The source text of the span."""
+        return self.source.data[self.start : self.end].decode("utf-8", "replace")
+
+    @property
+    def begin(self) -> Position:
+        """Where the span begins."""
+        return self.source.position(self.start)
+
+    @property
+    def finish(self) -> Position:
+        """Where the span ends: the first position after it."""
+        return self.source.position(self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the bytes of `span` by `text`."""
+
+    span: Span
+    text: str
+
+
+class OverlapError(ValueError):
+    """Two edits want the same bytes."""
+
+
+def apply(data: bytes, edits: list[Edit]) -> bytes:
+    """Apply edits of one source, from the end backwards; all other bytes stay as they are.
+
+    Identical edits count once. Insertions at the same offset keep the order they were given in.
+
+    Raises:
+        OverlapError: two different edits touch the same bytes.
+    """
+    unique = list(dict.fromkeys(edits))
+    ordered = sorted(enumerate(unique), key=lambda item: (item[1].span.start, item[1].span.end, item[0]))
+    end = 0
+    parts: list[bytes] = []
+    for _, edit in ordered:
+        if edit.span.start < end:
+            raise OverlapError(f"edits overlap at byte {edit.span.start}")
+        parts += [data[end : edit.span.start], edit.text.encode()]
+        end = edit.span.end
+    parts.append(data[end:])
+    return b"".join(parts)

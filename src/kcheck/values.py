@@ -1,0 +1,163 @@
+"""What is known of a value, and where it was written.
+
+A value is Known, Unset (absent, with the place where it would be written) or Unknown (with a reason).
+Each carries its Origin, so that a finding can point at, and a fix can change, the right bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.text import Span
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Where an absent value would be written.
+
+    `container` is the block or mapping that exists; `path` the names below it that do not, the last one the
+    attribute, those before it nested blocks or mappings.
+    """
+
+    container: Span
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value comes from: a chain of spans, the place where it is written first, its last use last.
+
+    `literal` says that the first span is a literal that can be replaced by another one. A value that is absent
+    and takes a default has `missing`, and the span of its container.
+    """
+
+    spans: tuple[Span, ...]
+    literal: bool = False
+    missing: Missing | None = None
+
+    @property
+    def written(self) -> Span:
+        """The place where the value is written, or would be."""
+        return self.spans[0]
+
+    def used(self, span: Span) -> Origin:
+        """The same origin, passed on by the reference at `span`."""
+        return self if span in self.spans else replace(self, spans=(*self.spans, span))
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """An attribute of a resource that only the cloud knows: its identity is known, its value is not."""
+
+    address: str
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known(Generic[T_co]):
+    """A value that follows from the code."""
+
+    value: T_co
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Unset:
+    """A value that is absent and for which no default is known."""
+
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A value that does not follow from the code. `reason` names the input that is missing.
+
+    `symbol` keeps the identity of a value that only exists after apply, so that links can be followed.
+    """
+
+    reason: str
+    origin: Origin | None = None
+    symbol: Symbol | None = None
+
+
+Value: TypeAlias = Known[T_co] | Unset | Unknown
+"""What the model holds: one field of a cluster, a pool, a workload."""
+
+Datum: TypeAlias = Known[Any] | Unknown
+"""What evaluating an expression gives.
+
+The value of a Known datum is None, bool, int, Fraction, str, a tuple of Datum (list), a SetData (set)
+or a dict of str to Datum (map, object).
+"""
+
+
+class SetData(tuple[Datum, ...]):
+    """The elements of a set, in Terraform's order."""
+
+    __slots__ = ()
+
+
+def known(value: Value[Any]) -> Any:
+    """The value, or None if it is not known."""
+    return value.value if isinstance(value, Known) else None
+
+
+def number(value: Value[int], default: int) -> int:
+    """The number, or a default if it is not known."""
+    return value.value if isinstance(value, Known) else default
+
+
+def equals(value: Value[str], text: str) -> bool:
+    """Whether the value is known to be this text."""
+    return isinstance(value, Known) and value.value == text
+
+
+def reason_of(value: Value[Any]) -> str:
+    """Why a value that is needed is not there."""
+    if isinstance(value, Unknown):
+        return value.reason
+    missing = value.origin.missing if isinstance(value, Unset) else None
+    return f"`{'.'.join(missing.path)}` is not written" if missing else "it is null"
+
+
+def mapped(value: Value[Any], change: Callable[[Any], Any]) -> Value[Any]:
+    """A known value changed by a function; what is not known stays as it is."""
+    return Known(change(value.value), value.origin) if isinstance(value, Known) else value
+
+
+def plain(datum: Value[Any]) -> Any:
+    """The value as plain Python data.
+
+    Raises:
+        ValueError: a part of it is not known; the message is the reason.
+    """
+    if isinstance(datum, Unset):
+        return None
+    if isinstance(datum, Unknown):
+        raise ValueError(datum.reason)
+    value = datum.value
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def wrap(value: Any, origin: Origin) -> Datum:
+    """Plain Python data as a datum whose parts all have the same origin."""
+    if isinstance(value, dict):
+        return Known({str(key): wrap(item, origin) for key, item in value.items()}, origin)
+    if isinstance(value, list | tuple):
+        return Known(tuple(wrap(item, origin) for item in value), origin)
+    if isinstance(value, float):
+        value = Fraction(repr(value))
+    if isinstance(value, Fraction) and value.denominator == 1:
+        value = int(value)
+    return Known(value, origin)

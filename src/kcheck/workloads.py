@@ -1,0 +1,125 @@
+"""Kubernetes objects to workloads: everything that has a pod spec."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcheck import images
+from kcheck.model import Image, Workload
+from kcheck.syntax import yaml
+from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.kubernetes.objects import Object
+
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+_GPUS = ("nvidia.com/gpu", "amd.com/gpu")
+
+# kind -> (path of the pod spec, path of the number of pods)
+POD_SPECS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "Pod": (("spec",), ()),
+    "PodTemplate": (("template", "spec"), ()),
+    "Deployment": (("spec", "template", "spec"), ("spec", "replicas")),
+    "StatefulSet": (("spec", "template", "spec"), ("spec", "replicas")),
+    "ReplicaSet": (("spec", "template", "spec"), ("spec", "replicas")),
+    "ReplicationController": (("spec", "template", "spec"), ("spec", "replicas")),
+    "DaemonSet": (("spec", "template", "spec"), ()),
+    "Job": (("spec", "template", "spec"), ("spec", "parallelism")),
+    "CronJob": (("spec", "jobTemplate", "spec", "template", "spec"), ("spec", "jobTemplate", "spec", "parallelism")),
+}
+
+
+def read(objects: Iterable[Object]) -> Iterator[Workload]:
+    """The workloads among the objects."""
+    for item in objects:
+        if item.kind in POD_SPECS:
+            yield _workload(item)
+
+
+def _workload(item: Object) -> Workload:
+    spec_path, pods_path = POD_SPECS[item.kind]
+    name, namespace = scalar(item.root, "metadata", "name"), scalar(item.root, "metadata", "namespace")
+    label = name.value if isinstance(name, Known) else "?"
+    space = f"{namespace.value}/" if isinstance(namespace, Known) else ""
+    path = item.span.source.path
+    identity = f"{path}:{item.kind}/{space}{label}"
+    spec = yaml.get(item.root, *spec_path)
+    pods: Value[Any] = scalar(item.root, *pods_path) if pods_path else Known(1, Origin((item.span,)))
+    if isinstance(pods, Unset):
+        pods = Known(1, pods.origin)
+    elif isinstance(pods, Known) and (not isinstance(pods.value, int) or isinstance(pods.value, bool)):
+        pods = Unknown(f"`{'.'.join(pods_path)}` is not a number", pods.origin)
+    secrets = yaml.get(spec, "imagePullSecrets") if spec is not None else None
+    origin = Origin((secrets.span if secrets is not None else item.span,))
+    return Workload(
+        identity,
+        item.span,
+        item.kind,
+        namespace,
+        name,
+        item.kind == "DaemonSet",
+        pods,
+        _gpus(spec, item),
+        Known(isinstance(secrets, yaml.Sequence) and bool(secrets.items), origin),
+        tuple(_images(spec, identity)),
+    )
+
+
+def _containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Node]]:
+    for group in _CONTAINERS:
+        found = yaml.get(spec, group) if spec is not None else None
+        if isinstance(found, yaml.Sequence):
+            for container in found.items:
+                yield group, container
+
+
+def _images(spec: yaml.Node | None, owner: str) -> Iterator[Image]:
+    for i, (_, container) in enumerate(_containers(spec)):
+        text = scalar(container, "image")
+        if not isinstance(text, Known) or not isinstance(text.value, str):
+            continue
+        name = scalar(container, "name")
+        label = str(name.value) if isinstance(name, Known) else str(i)
+        reference = images.parse(text.value)
+        registry: Value[str] = (
+            Known(reference.registry, text.origin)
+            if reference
+            else Unknown(f"`{text.value}` stands for an image that is filled in later", text.origin)
+        )
+        yield Image(f"{owner}/{label}", text.origin.written, label, text, registry)
+
+
+def _gpus(spec: yaml.Node | None, item: Object) -> Value[int]:
+    """GPUs of one pod: what its containers' limits ask for."""
+    total = 0
+    place = item.span
+    for group, container in _containers(spec):
+        for resource in _GPUS if group == "containers" else ():
+            count = scalar(container, "resources", "limits", resource)
+            if isinstance(count, Known):
+                text = str(count.value)
+                if not text.isdigit():
+                    return Unknown(f"`{resource}: {text}` is not a whole number", count.origin)
+                total += int(text)
+                place = count.origin.written
+    return Known(total, Origin((place,)))
+
+
+def scalar(node: yaml.Node, *path: str) -> Value[Any]:
+    """The scalar at a path below a node, with its place; Unset with the place where it would be written."""
+    found = yaml.get(node, *path)
+    if isinstance(found, yaml.Scalar):
+        value = yaml.value(found)
+        origin = Origin((found.span,), literal=True)
+        return Unset(origin) if value is None else Known(value, origin)
+    if found is None:
+        container, rest = node, path
+        while rest:
+            inner = yaml.get(container, rest[0])
+            if inner is None:
+                break
+            container, rest = inner, rest[1:]
+        return Unset(Origin((container.span,), missing=Missing(container.span, rest)))
+    return Unknown(f"`{'.'.join(path)}` is not a single value", Origin((found.span,)))

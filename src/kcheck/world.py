@@ -1,0 +1,200 @@
+"""The inventory with the numbers that follow from it: targets, spread of nodes, demand on subnets."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kcheck import capacity
+from kcheck.images import DOCKER_HUB
+from kcheck.model import Cluster, Image, Inventory, NodePool, Subnet, Thing, Workload
+from kcheck.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.config import Config
+
+
+@dataclass(frozen=True, eq=False)
+class Input(Thing):
+    """Something about the files themselves: unreadable, templated, or a suppression that is off.
+
+    `kind` is unreadable, templates, unused-suppression or bare-suppression.
+    """
+
+    kind: str
+    text: str
+
+
+class World:
+    """The inventory with the numbers that follow from it: targets, spread of nodes, demand on subnets."""
+
+    def __init__(self, inventory: Inventory, config: Config, inputs: Iterable[Input] = ()) -> None:
+        self.inventory = inventory
+        self.config = config
+        self.inputs = list(inputs)
+        self._targets: dict[str, Value[int]] = {}
+        self._sizes: dict[str, dict[str, int]] = {}
+
+    # --- who belongs to whom
+
+    @cached_property
+    def _pools_by_cluster(self) -> dict[str, list[NodePool]]:
+        result = defaultdict(list)
+        for pool in self.inventory.pools:
+            if isinstance(pool.cluster, Known):
+                result[pool.cluster.value.id].append(pool)
+        return result
+
+    @cached_property
+    def _pools_by_subnet(self) -> dict[str, list[NodePool]]:
+        result = defaultdict(list)
+        for pool in self.inventory.pools:
+            if isinstance(pool.subnet, Known):
+                result[pool.subnet.value.id].append(pool)
+        return result
+
+    @cached_property
+    def images(self) -> dict[str, list[tuple[Workload, Image]]]:
+        """Every image of every file once, with all its uses, the one on most nodes first."""
+        result: dict[str, list[tuple[Workload, Image]]] = defaultdict(list)
+        for workload in self.inventory.workloads:
+            for image in workload.images:
+                text = image.text.value if isinstance(image.text, Known) else image.id
+                result[f"{image.place.source.path}:{text}"].append((workload, image))
+        for uses in result.values():
+            uses.sort(key=lambda use: -number(self.image_nodes(use[1], use[0]), 0))
+        return result
+
+    @cached_property
+    def _uses(self) -> dict[str, list[tuple[Workload, Image]]]:
+        return {uses[0][1].id: uses for uses in self.images.values()}
+
+    def uses(self, image: Image) -> list[tuple[Workload, Image]]:
+        """The workloads of the image's file that run it."""
+        return self._uses[image.id]
+
+    def pools(self, cluster: Cluster) -> list[NodePool]:
+        """The pools of a cluster, as far as they are known."""
+        return self._pools_by_cluster[cluster.id]
+
+    def all_pools(self, cluster: Cluster) -> list[NodePool] | Unknown:
+        """The pools of a cluster, Unknown where one may be missing."""
+        if not cluster.complete:
+            return Unknown(f"pools of {cluster.address} may be missing: a file or a count could not be read")
+        if any(isinstance(pool.cluster, Unknown) and pool.cluster.symbol is None for pool in self.inventory.pools):
+            stray = next(pool for pool in self.inventory.pools if isinstance(pool.cluster, Unknown))
+            if len(self.inventory.clusters) > 1 and isinstance(stray.cluster, Unknown):
+                return Unknown(f"the cluster of {stray.address} is not known: {stray.cluster.reason}")
+        return self.pools(cluster)
+
+    def subnet_pools(self, subnet: Subnet) -> list[NodePool] | Unknown:
+        """The pools whose nodes are in a subnet, Unknown where one may be missing."""
+        if not subnet.complete:
+            return Unknown(f"pools in {subnet.address} may be missing: a file or a count could not be read")
+        return self._pools_by_subnet[subnet.id]
+
+    # --- how many nodes
+
+    def target(self, cluster: Cluster) -> Value[int]:
+        """The number of nodes the cluster is meant to reach: as asked for, else the sum of its pools' maxima."""
+        if cluster.id not in self._targets:
+            self._targets[cluster.id] = self._target(cluster)
+        return self._targets[cluster.id]
+
+    def _target(self, cluster: Cluster) -> Value[int]:
+        names = [cluster.address, cluster.id]
+        if isinstance(cluster.name, Known):
+            names.append(cluster.name.value)
+        asked = self.config.target(*names)
+        return self.maximum(cluster) if asked is None else Known(asked, Origin((cluster.place,)))
+
+    def maximum(self, cluster: Cluster) -> Value[int]:
+        """The sum of the maxima of the cluster's pools."""
+        pools = self.all_pools(cluster)
+        if isinstance(pools, Unknown):
+            return pools
+        total = 0
+        for pool in pools:
+            if not isinstance(pool.max_nodes, Known):
+                return Unknown(reason_of(pool.max_nodes), pool.max_nodes.origin)
+            total += pool.max_nodes.value
+        return Known(total, Origin((cluster.place,)))
+
+    def nodes(self, pool: NodePool) -> Value[int]:
+        """Nodes of a pool when its cluster reaches its target."""
+        if not isinstance(pool.cluster, Known):
+            return pool.max_nodes
+        cluster = pool.cluster.value
+        target = self.target(cluster)
+        maximum = self.maximum(cluster)
+        if not isinstance(target, Known) or not isinstance(maximum, Known) or target.value == maximum.value:
+            return pool.max_nodes
+        if cluster.id not in self._sizes:
+            pools = self.pools(cluster)
+            maxima = [number(p.max_nodes, 0) for p in pools]
+            growable = [isinstance(p.autoscaled, Known) and p.autoscaled.value for p in pools]
+            sizes = capacity.spread(maxima, growable, target.value)
+            self._sizes[cluster.id] = {p.id: size for p, size in zip(pools, sizes, strict=True)}
+        return Known(self._sizes[cluster.id][pool.id], pool.max_nodes.origin or Origin((pool.place,)))
+
+    def addresses_per_node(self, pool: NodePool) -> Value[int]:
+        """Addresses one node takes of its subnet: its own, and one a pod where pods live in it."""
+        inside = pool.pods_take_addresses
+        if not isinstance(inside, Known):
+            return Unknown(reason_of(inside), inside.origin)
+        if not inside.value:
+            return Known(1, inside.origin)
+        return mapped(pool.max_pods, lambda pods: 1 + pods)
+
+    def demands(self, subnet: Subnet) -> list[capacity.Demand] | Unknown:
+        """What each pool takes from a subnet."""
+        pools = self.subnet_pools(subnet)
+        if isinstance(pools, Unknown):
+            return pools
+        result = []
+        for pool in pools:
+            nodes, per_node = self.nodes(pool), self.addresses_per_node(pool)
+            for value in (nodes, per_node, pool.surge):
+                if not isinstance(value, Known):
+                    return Unknown(reason_of(value), value.origin)
+            if capacity.surge_nodes(known(pool.surge), 1) is None:
+                return Unknown(f"max_surge `{known(pool.surge)}` is neither a number nor a percentage")
+            result.append(capacity.Demand(self.label(pool), known(nodes), known(pool.surge), known(per_node)))
+        return result
+
+    def label(self, pool: NodePool) -> str:
+        """What people call the pool."""
+        return pool.name.value if isinstance(pool.name, Known) else pool.address.rsplit(".", 1)[-1]
+
+    # --- images
+
+    def workload_nodes(self, workload: Workload) -> Value[int]:
+        """Nodes that run a pod of the workload, one pod on each: the target for a DaemonSet."""
+        cluster = self.inventory.cluster_of.get(workload.id)
+        target: Value[int] = self.target(cluster) if cluster else Unknown("the manifest's cluster is not known")
+        if workload.per_node:
+            return target
+        return mapped(workload.pods, lambda pods: min(pods, number(target, pods)))
+
+    def image_nodes(self, image: Image, workload: Workload | None = None) -> Value[int]:
+        """Nodes that pull the image."""
+        return self.workload_nodes(workload or self.uses(image)[0][0])
+
+    def hub_images(self, workload: Workload) -> int:
+        """How many different Docker Hub images one pod of the workload pulls."""
+        return len(
+            {known(i.text) for i in workload.images if equals(i.registry, DOCKER_HUB) and isinstance(i.text, Known)}
+        )
+
+    def egress_addresses(self, workload: Workload) -> Value[int]:
+        """Public addresses that all nodes share for pulls, as far as the cluster says; one if it is not known."""
+        cluster = self.inventory.cluster_of.get(workload.id)
+        if cluster is None:
+            return Known(1, Origin((workload.place,)))
+        if equals(cluster.outbound_type, "loadBalancer"):
+            return cluster.outbound_ips
+        return Known(1, cluster.outbound_type.origin or Origin((cluster.place,)))

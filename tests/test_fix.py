@@ -1,0 +1,208 @@
+"""Fixes: where each value is written decides what changes; every other byte stays."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck import engine, fix
+from kcheck.config import Config
+from kcheck.files import Tree
+from kcheck.text import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+Writer = "Callable[[Mapping[str, str | bytes]], Path]"
+
+CLUSTER = """\
+resource "azurerm_kubernetes_cluster" "main" {{
+  name     = "train"
+{tier}
+  default_node_pool {{
+    name       = "system"
+    node_count = 300
+  }}
+}}
+"""
+VARIABLE = 'variable "tier" {\n  type    = string\n  default = "Free"\n}\n'
+
+
+def cluster(tier: str) -> str:
+    return CLUSTER.format(tier=f"  sku_tier = {tier}\n" if tier else "")
+
+
+def fixed(folder: Path, *, safeties: tuple[str, ...] = ("safe", "costs"), config: Config | None = None) -> list[str]:
+    """Fix the folder and tell which files changed."""
+    outcome = fix.fix(["."], config or Config(), safeties=safeties)
+    for real, (_, _, new) in outcome.files.items():
+        fix.write(real, new)
+    assert not outcome.refused
+    return sorted(path for path, _, _ in outcome.files.values())
+
+
+@pytest.mark.parametrize(
+    ("files", "changed", "old", "new"),
+    [
+        pytest.param({"main.tf": cluster('"Free" # cheap')}, "main.tf", '"Free" # cheap', '"Standard" # cheap', id="literal"),
+        pytest.param(
+            {"main.tf": cluster("local.tier") + 'locals {\n  tier = "Free"\n}\n'}, "main.tf", '"Free"', '"Standard"', id="local"
+        ),
+        pytest.param(
+            {"main.tf": cluster("var.tier"), "variables.tf": VARIABLE}, "variables.tf", '"Free"', '"Standard"', id="default"
+        ),
+        pytest.param(
+            {"main.tf": cluster("var.tier"), "variables.tf": VARIABLE, "terraform.tfvars": 'tier   =   "Free"\n'},
+            "terraform.tfvars", '"Free"', '"Standard"', id="tfvars",
+        ),
+        pytest.param(
+            {
+                "main.tf": cluster("var.tier"), "variables.tf": VARIABLE,
+                "terraform.tfvars": 'tier = "Premium"\n', "z.auto.tfvars": 'tier = "Free"\n',
+            },
+            "z.auto.tfvars", '"Free"', '"Standard"', id="the tfvars that wins",
+        ),
+        pytest.param({"main.tf": cluster("null")}, "main.tf", "null", '"Standard"', id="null"),
+        pytest.param({"main.tf": cluster("true ? \"Free\" : \"Standard\"")}, "main.tf", '"Free"', '"Standard"', id="branch"),
+        pytest.param(
+            {"main.tf": cluster("local.a.tier") + 'locals {\n  a = { tier = "Free", x = 1 }\n}\n'},
+            "main.tf", '"Free"', '"Standard"', id="object",
+        ),
+        pytest.param(
+            {"main.tf": cluster('"Free"').replace("\n", "\r\n").encode()}, "main.tf", '"Free"', '"Standard"', id="CRLF"
+        ),
+        pytest.param({"main.tf": b"\xef\xbb\xbf" + cluster('"Free"').encode()}, "main.tf", '"Free"', '"Standard"', id="BOM"),
+        pytest.param({"main.tf": cluster('"Free"').rstrip("\n")}, "main.tf", '"Free"', '"Standard"', id="no final newline"),
+    ],
+)  # fmt: skip
+def test_one_value_changes(
+    files: dict[str, str | bytes], changed: str, old: str, new: str,
+    write: Callable[[Mapping[str, str | bytes]], Path],
+) -> None:  # fmt: skip
+    folder = write(files)
+    before = {name: (folder / name).read_bytes() for name in files}
+    assert fixed(folder) == [changed]
+    expected = {**before, changed: before[changed].replace(old.encode(), new.encode(), 1)}
+    assert {name: (folder / name).read_bytes() for name in files} == expected
+    assert fixed(folder) == []
+
+
+def test_absent_attribute_is_added_after_its_siblings(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    folder = write({"main.tf": cluster("")})
+    fixed(folder)
+    assert (folder / "main.tf").read_text().startswith(
+        'resource "azurerm_kubernetes_cluster" "main" {\n  name     = "train"\n  sku_tier = "Standard"\n'
+    )
+
+
+AUTOSCALED = """\
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Standard"
+
+  default_node_pool {
+    name                 = "system"
+    auto_scaling_enabled = true
+    min_count            = 1
+    max_count            = 1000
+  }
+}
+"""
+
+
+def test_absent_block_is_added_once_for_all_its_attributes(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    folder = write({"main.tf": AUTOSCALED})
+    assert fixed(folder) == ["main.tf"]
+    assert (folder / "main.tf").read_text() == AUTOSCALED.removesuffix("}\n") + (
+        "\n  auto_scaler_profile {\n"
+        '    scale_down_unneeded    = "5m"\n'
+        "    empty_bulk_delete_max  = 100\n"
+        "    max_unready_percentage = 100\n"
+        "  }\n}\n"
+    )
+    assert not engine.run(Tree(["."]), Config()).findings
+
+
+def test_computed_value_is_not_changed_but_named(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    folder = write({"main.tf": cluster('"${local.a}ee"') + 'locals {\n  a = "Fr"\n}\n'})
+    before = (folder / "main.tf").read_bytes()
+    assert fixed(folder) == []
+    assert (folder / "main.tf").read_bytes() == before
+    finding = engine.run(Tree(["."]), Config()).findings[0]
+    assert finding.fix is None
+    assert finding.help == '`"${local.a}ee"` gives the value; tier should be Standard'
+
+
+KUBENET = """\
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Standard"
+
+  default_node_pool {
+    name       = "system"
+    node_count = 3
+  }
+
+  network_profile {
+    network_plugin = "kubenet"
+  }
+}
+"""
+
+
+def test_unsafe_fixes_wait_for_their_flag(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    folder = write({"main.tf": KUBENET})
+    outcome = fix.fix(["."], Config())
+    assert not outcome.files
+    assert [finding.rule for finding in outcome.held_back] == ["kubenet-retiring"]
+    assert fixed(folder, safeties=("unsafe",)) == ["main.tf"]
+
+
+def test_fix_that_mends_nothing_is_refused(
+    write: Callable[[Mapping[str, str | bytes]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write({"main.tf": cluster('"Free"')})
+    monkeypatch.setattr(fix.edit, "edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes])
+    outcome = fix.fix(["."], Config())
+    assert not outcome.files
+    assert [refused.bug for refused in outcome.refused] == [True]
+
+
+def test_fix_that_breaks_the_syntax_is_refused(
+    write: Callable[[Mapping[str, str | bytes]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write({"main.tf": cluster('"Free"')})
+    monkeypatch.setattr(fix.edit, "edits", lambda changes: [Edit(c.origin.written, '"Standard') for c in changes])
+    outcome = fix.fix(["."], Config())
+    assert not outcome.files
+    assert [refused.bug for refused in outcome.refused] == [True]
+
+
+def test_diff_is_what_git_apply_takes(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    files: dict[str, str | bytes] = {
+        "infra/main.tf": cluster("var.tier").rstrip("\n"),
+        "infra/variables.tf": VARIABLE.replace("\n", "\r\n").encode(),
+        "infra/more.tf": AUTOSCALED.replace('"main"', '"more"').rstrip("\n"),
+    }
+    folder = write(files)
+    subprocess.run(["git", "init", "-q"], check=True, cwd=folder)
+    outcome = fix.fix(["infra"], Config())
+    diff = b"".join(fix.diff(path, old, new) for path, old, new in outcome.files.values())
+    subprocess.run(["git", "apply", "-"], input=diff, check=True, cwd=folder)
+    for path, _, new in outcome.files.values():
+        assert (folder / path).read_bytes() == new
+    assert len(outcome.files) == 2
+    assert not [f for f in engine.run(Tree(["infra"]), Config()).findings if f.fix and f.fix.safety != "unsafe"]
+
+
+def test_write_keeps_the_mode_and_leaves_no_temporary_file(tmp_path: Path) -> None:
+    path = tmp_path / "main.tf"
+    path.write_bytes(b"a")
+    path.chmod(0o640)
+    fix.write(str(path), b"b")
+    assert path.read_bytes() == b"b"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [p.name for p in tmp_path.iterdir()] == ["main.tf"]

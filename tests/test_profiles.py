@@ -1,0 +1,46 @@
+"""Every number has its source and its date."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from kcheck import profiles
+from kcheck.subjects import SUBJECTS
+
+ENTRIES = [
+    pytest.param(entry, id=f"{cloud}.{table.__name__}.{key}")
+    for cloud in ("any", "aks")
+    for table in (profiles.limits, profiles.settings)
+    for key, entry in table(cloud).items()
+]
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_entry_is_complete(entry: profiles.Entry) -> None:
+    assert entry.kind in ("hard", "quota", "recommended", "default")
+    assert entry.confidence in ("high", "medium", "low")
+    assert entry.unit
+    assert entry.sources
+    assert all(source.startswith("https://") for source in entry.sources)
+    assert datetime.date.fromisoformat(entry.checked) <= datetime.date(2100, 1, 1)
+    assert isinstance(entry.value, int | str | bool)
+
+
+def test_table_names_settings_that_exist() -> None:
+    for fields in profiles.table("aks").values():
+        for name, field in fields.items():
+            assert set(field) <= {"path", "type", "unset"}, name
+            if "unset" in field:
+                assert field["unset"] in profiles.settings("aks")
+
+
+def test_words_are_explained() -> None:
+    for subject, fields in SUBJECTS.items():
+        names = [field.name for field in fields]
+        assert len(names) == len(set(names)), subject
+        for field in fields:
+            assert field.meaning
+            assert field.kind in ("scalar", "list", "record", "records")
+            assert field.type in ("int", "string", "bool") or field.type in SUBJECTS

@@ -1,0 +1,136 @@
+"""Every rule against its own examples, and what must hold for the whole set."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck import cel, engine, fix, profiles, rules
+from kcheck.config import Config, parse_price
+from kcheck.files import Tree
+from kcheck.subjects import SUBJECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.rules import Example, Rule
+
+RULES = rules.load()
+EXAMPLES = [
+    pytest.param(rule, example, id=f"{rule.name}-{i}")
+    for rule in RULES
+    for i, example in enumerate(rule.details.examples)
+]
+Write = "Callable[[Mapping[str, str]], Path]"
+
+
+def config(example: Example) -> Config:
+    nodes = {"": example.nodes} if example.nodes else {}
+    return Config(nodes=nodes, price=parse_price(example.price))
+
+
+def found(example: Example) -> set[str]:
+    result = engine.run(Tree(["."]), config(example))
+    assert not result.bugs
+    return {finding.rule for finding in result.findings}
+
+
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+def test_fires_on_bad(rule: Rule, example: Example, write: Callable[[Mapping[str, str]], Path]) -> None:
+    write(example.bad)
+    assert rule.name in found(example)
+
+
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+def test_is_silent_on_good(rule: Rule, example: Example, write: Callable[[Mapping[str, str]], Path]) -> None:
+    write(example.good)
+    result = engine.run(Tree(["."]), config(example))
+    assert not result.bugs
+    assert rule.name not in {finding.rule for finding in result.findings}
+    assert result.relevant or rule.subject == "input"
+
+
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+def test_fix_of_bad_is_fixed(rule: Rule, example: Example, write: Callable[[Mapping[str, str]], Path]) -> None:
+    assert (example.fixed is not None) == rule.fixable, "`fixed` belongs to a rule with a fix, and only to it"
+    if example.fixed is None:
+        return
+    folder = write(example.bad)
+    outcome = fix.fix(["."], config(example), safeties=("safe", "costs", "unsafe"), rules=(rule.name,))
+    assert not outcome.refused
+    for real, (_, _, new) in outcome.files.items():
+        fix.write(real, new)
+    assert {name: (folder / name).read_text() for name in example.bad} == example.fixed
+    again = fix.fix(["."], config(example), safeties=("safe", "costs", "unsafe"), rules=(rule.name,))
+    assert not again.files
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_rule_is_complete(rule: Rule) -> None:
+    assert rule.subject in SUBJECTS
+    assert len(rule.details.why) > 80
+    assert rule.details.examples
+    assert all(example.bad and example.good for example in rule.details.examples)
+    assert rule.entries() or rule.subject == "input"
+    assert bool(rule.severity) != bool(rule.grade)
+    assert rule.severity in ("", "error", "warning", "info")
+    assert bool(rule.safety) == rule.fixable
+    assert rule.safety in ("", "safe", "costs", "unsafe")
+    assert all(rules.named(other) for other in rule.unless)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_name_is_that_of_a_bad_thing(rule: Rule) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
+    assert not re.match(r"(use|avoid|prefer|require|no|do|should|check|enable)-", rule.name)
+
+
+def test_names_are_unique() -> None:
+    names = [rule.name for rule in RULES]
+    assert len(names) == len(set(names))
+
+
+def expressions(rule: Rule) -> list[str]:
+    result = [rule.problem, *(setting.to for setting in rule.settings)]
+    result += [hole.text for hole in cel.holes(rule.message) if not isinstance(hole, str)]
+    if rule.when:
+        result.append(rule.when)
+    if rule.grade:
+        result += [text for text in (rule.grade.of, rule.grade.wall, rule.grade.recommended) if text]
+    return result
+
+
+def words(subject: str) -> set[str]:
+    result = {subject, "limits"}
+    for field in SUBJECTS[subject]:
+        result.add(f"{subject}.{field.name}")
+        if field.kind in ("record", "records"):
+            result |= {f"{subject}.{field.name}.{inner.name}" for inner in SUBJECTS[field.type]}
+    return result
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_words_exist(rule: Rule) -> None:
+    known_limits = {key for cloud in ("any", "aks") for key in profiles.limits(cloud)}
+    groups = {key.split(".")[0] for key in known_limits}
+    allowed = words(rule.subject) | {f"limits.{key}" for key in (*known_limits, *groups)}
+    places = [rule.at, *rule.related, *(setting.place for setting in rule.settings)]
+    for text in [*expressions(rule), *places]:
+        usage = cel.usage(cel.compile(text, (rule.subject, "limits")))
+        assert usage.paths <= allowed, f"{text}: {usage.paths - allowed}"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_numbers_live_in_profiles(rule: Rule) -> None:
+    for text in expressions(rule):
+        usage = cel.usage(cel.compile(text, (rule.subject, "limits")))
+        assert set(usage.numbers) <= {0, 1}, f"{text} has a number that belongs into profiles/"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_presence_is_asked_in_when_only(rule: Rule) -> None:
+    for text in set(expressions(rule)) - {rule.when}:
+        assert not cel.usage(cel.compile(text, (rule.subject, "limits"))).presence
