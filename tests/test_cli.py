@@ -147,7 +147,9 @@ def test_smaller_target_silences_what_lies_above() -> None:
 
 
 def test_price_turns_hours_into_money(write: Callable[[Mapping[str, str]], Path]) -> None:
-    text = CLUSTER.replace("node_count     = 20", "auto_scaling_enabled = true\n    min_count = 0\n    max_count = 1000")
+    text = CLUSTER.replace(
+        "node_count     = 20", "auto_scaling_enabled = true\n    min_count = 0\n    max_count = 1000"
+    )
     write({"main.tf": text})
     messages = {f["rule"]: f["message"] for f in report(".", "--price", "30")["findings"]}
     # 1,000 nodes idle for 10 minutes are 166.7 node-hours: 5,000 USD at 30
@@ -204,12 +206,10 @@ def test_fix_output_writes_copies(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("cluster")
 def test_bug_in_a_rule_is_exit_3_and_the_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    import dataclasses
-
     from kcheck import rules
 
     broken = [
-        dataclasses.replace(rule, problem="cluster.target + 'a' == 1", when="") if rule.name == "free-control-plane" else rule
+        rule._replace(problem="cluster.target + 'a' == 1", when="") if rule.name == "free-control-plane" else rule
         for rule in rules.load()
     ]
     monkeypatch.setattr(rules, "load", lambda: tuple(broken))

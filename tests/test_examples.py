@@ -67,5 +67,5 @@ def test_aks_training_is_clean_of_what_was_fixed() -> None:
 
 def test_aks_training_at_16_nodes_has_nothing_to_say() -> None:
     """The first try worked: with 16 nodes only the Free tier is worth a word."""
-    found = places(engine.run(Tree(["aks-training"]), Config(nodes={"": 20})))
+    found = places(engine.run(Tree(["aks-training"]), Config(nodes={"": 16})))
     assert [(severity, rule) for _, _, severity, rule in found] == [("warning", "free-control-plane")]

@@ -93,8 +93,10 @@ def test_one_value_changes(
 def test_absent_attribute_is_added_after_its_siblings(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
     folder = write({"main.tf": cluster("")})
     fixed(folder)
-    assert (folder / "main.tf").read_text().startswith(
-        'resource "azurerm_kubernetes_cluster" "main" {\n  name     = "train"\n  sku_tier = "Standard"\n'
+    assert (
+        (folder / "main.tf")
+        .read_text()
+        .startswith('resource "azurerm_kubernetes_cluster" "main" {\n  name     = "train"\n  sku_tier = "Standard"\n')
     )
 
 

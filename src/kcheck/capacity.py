@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
+class Network(NamedTuple):
     """An IPv4 range as whole numbers: first address and length of the prefix."""
 
     first: int
@@ -71,8 +70,7 @@ def surge_nodes(surge: str, nodes: int) -> int | None:
     return ceil(nodes * int(number) / 100) if surge.endswith("%") else int(number)
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(NamedTuple):
     """What one pool takes from a subnet: `per_node` addresses for each of its nodes and surge nodes."""
 
     pool: str

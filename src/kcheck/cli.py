@@ -65,7 +65,7 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:
-        from kcheck.commands.trouble import report  # noqa: PLC0415 - never in a good run
+        from kcheck.commands.trouble import report
 
         report(error)
         sys.exit(3)

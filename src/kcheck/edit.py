@@ -38,7 +38,7 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
         else:
             raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
     for container, insertion in insertions.items():
-        from kcheck.syntax.hcl.write import insert  # noqa: PLC0415 - only where something is inserted
+        from kcheck.syntax.hcl.write import insert
 
         result += insert(_block(container), insertion)
     return result
@@ -49,7 +49,7 @@ def _is_hcl(source: Source) -> bool:
 
 
 def _gather(insertions: dict[Span, Insertion], span: Span, path: tuple[str, ...], value: str | int | bool) -> None:
-    from kcheck.syntax.hcl.write import Insertion  # noqa: PLC0415 - only where something is inserted
+    from kcheck.syntax.hcl.write import Insertion
 
     insertions.setdefault(span, Insertion()).add(path, value)
 
@@ -57,11 +57,11 @@ def _gather(insertions: dict[Span, Insertion], span: Span, path: tuple[str, ...]
 def _replace(change: Change) -> Edit:
     span = change.origin.written
     if _is_hcl(span.source):
-        from kcheck.syntax.hcl.write import literal  # noqa: PLC0415 - by syntax
+        from kcheck.syntax.hcl.write import literal
 
         return Edit(span, literal(change.value, span.text))
     if span.source.path.endswith((".yaml", ".yml")):
-        from kcheck.syntax import yaml  # noqa: PLC0415 - by syntax
+        from kcheck.syntax import yaml
 
         style = {'"': "double", "'": "single"}.get(span.text[:1], "plain")
         text = yaml.literal(change.value, style)
@@ -71,7 +71,7 @@ def _replace(change: Change) -> Edit:
 
 def _block(container: Span) -> nodes.Block:
     """The block at a span, read again from its source."""
-    from kcheck.syntax.hcl.parse import parse  # noqa: PLC0415 - only where something is inserted
+    from kcheck.syntax.hcl.parse import parse
 
     for block in _all(parse(container.source).body):
         if block.span.start == container.start and block.span.end == container.end:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import cel, inventory, profiles, rules
 from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from kcheck.values import Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Bug:
+class Bug(NamedTuple):
     """A rule or a reader that failed: kcheck's fault, never the user's."""
 
     rule: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from kcheck.text import Source
@@ -174,4 +173,4 @@ def shown(path: str) -> str:
         relative = os.path.relpath(path)
     except ValueError:  # another drive on Windows
         relative = path
-    return PurePath(relative).as_posix()
+    return relative.replace(os.sep, "/")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kcheck.text import Span
@@ -28,8 +27,7 @@ SAFETIES = ("safe", "costs", "unsafe")
 """safe: nothing is replaced, evicted sooner or dearer. costs: bill or behaviour changes. unsafe: the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """Give the value with this origin another one. `name` is what the field is called where it is written."""
 
     origin: Origin
@@ -37,8 +35,7 @@ class Change:
     value: str | int | bool
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """The changes that together mend a finding."""
 
     safety: str
@@ -46,16 +43,14 @@ class Fix:
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """Another place that a finding is about."""
 
     span: Span
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One problem at one place. `anchors` are the places where a comment can suppress it.
 
     `help` says what a person must do where kcheck cannot change the value itself.
@@ -78,8 +73,7 @@ class Finding:
         return (self.span.source.path, self.span.start, self.span.end, self.rule, self.object)
 
 
-@dataclass(frozen=True, slots=True)
-class Undecided:
+class Undecided(NamedTuple):
     """A check that could not be decided, and the inputs it waits for."""
 
     rule: str

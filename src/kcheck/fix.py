@@ -6,7 +6,7 @@ import os
 import tempfile
 from dataclasses import dataclass, field
 from difflib import unified_diff
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import edit, engine
 from kcheck.files import Tree
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 MAX_ROUNDS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """A fix that was not written, and why. `bug` says that kcheck is to blame."""
 
     finding: Finding

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 DOCKER_HUB = "docker.io"
 _HUB_HOSTS = frozenset(
@@ -13,8 +13,7 @@ _PLACEHOLDER = re.compile(r"\$\{|\$\(|\{\{|<[^>]*>|^[A-Z][A-Z0-9_]*$|(^|/)IMG_PL
 _NAME = re.compile(r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """A parsed image reference; `registry` is docker.io for every spelling of Docker Hub."""
 
     registry: str

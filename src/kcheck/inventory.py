@@ -37,7 +37,7 @@ def read(tree: Tree, config: Config) -> Reading:
     problems: list[Problem] = []
     sources: list[Source] = []
     if tree.folders:
-        from kcheck.terraform.roots import Loader  # noqa: PLC0415 - a tree of manifests needs no HCL
+        from kcheck.terraform.roots import Loader
 
         loader = Loader(tree, config.var_files)
         roots = loader.roots()
@@ -50,8 +50,8 @@ def read(tree: Tree, config: Config) -> Reading:
         sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
     templates: dict[str, list[Source]] = {}
     if tree.manifests:
-        from kcheck import workloads  # noqa: PLC0415 - a tree of Terraform needs no YAML
-        from kcheck.kubernetes import objects  # noqa: PLC0415
+        from kcheck import workloads
+        from kcheck.kubernetes import objects
 
         manifests = objects.read(tree.manifests)
         inventory.workloads += workloads.read(manifests.objects)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
@@ -22,8 +21,7 @@ class RuleError(ValueError):
     """A rule file that is not a rule: what is wrong, with its path."""
 
 
-@dataclass(frozen=True)
-class Grade:
+class Grade(NamedTuple):
     """How bad it is by size: error past the wall, warning past the recommended number, info if unknown."""
 
     of: str
@@ -31,16 +29,14 @@ class Grade:
     recommended: str | None
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """One change of a fix: the place, and a CEL expression for the value."""
 
     place: str
     to: str
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """Files that a rule fires on (`bad`), those that `fix` makes of them, and files it is silent on (`good`).
 
     Each is a folder: file name -> text. `nodes` and `price` stand for the flags.
@@ -53,16 +49,14 @@ class Example:
     price: str | None
 
 
-@dataclass(frozen=True)
-class Details:
+class Details(NamedTuple):
     """The second document of a rule file."""
 
     why: str
     examples: tuple[Example, ...]
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule. Its path is its identity: `rules/<group>/<name>.yaml`."""
 
     name: str
@@ -88,13 +82,10 @@ class Rule:
         """Whether the rule can mend what it finds."""
         return bool(self.settings)
 
-    @cached_property
+    @property
     def details(self) -> Details:
         """Why, and examples: read when explain, docs or tests ask for them."""
-        documents = list(yaml.load_all(_read(self.path), _Loader))
-        if len(documents) != 2:
-            raise RuleError(f"{self.path}: a rule file has two documents, this one has {len(documents)}")
-        return Details(documents[1]["why"].strip(), tuple(_example(item) for item in documents[1]["examples"]))
+        return _details(self.path)
 
     def entries(self) -> list[Entry | str]:
         """The sources: entries of profiles, or addresses."""
@@ -125,6 +116,14 @@ def load(folder: str = RULES) -> tuple[Rule, ...]:
             names = sorted(name for name in os.listdir(inner) if name.endswith(".yaml"))
             result += [_rule(group, os.path.join(inner, name)) for name in names]
     return tuple(result)
+
+
+@cache
+def _details(path: str) -> Details:
+    documents = list(yaml.load_all(_read(path), _Loader))
+    if len(documents) != 2:
+        raise RuleError(f"{path}: a rule file has two documents, this one has {len(documents)}")
+    return Details(documents[1]["why"].strip(), tuple(_example(item) for item in documents[1]["examples"]))
 
 
 def named(name: str) -> Rule | None:

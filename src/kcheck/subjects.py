@@ -6,8 +6,7 @@ Lists and records of other subjects hold their plain fields only, so a view is f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import capacity, derive
 from kcheck.model import Autoscaler, Cluster, NodePool, Subnet, Thing, Workload
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 ID = "_id"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One word. `kind` is scalar, list (of scalars), records (list of another subject) or record (one of it).
 
     `type` is int, string, bool, or the other subject's name; `unit` says how messages print it.

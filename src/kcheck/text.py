@@ -70,8 +70,7 @@ class Source:
         return "\r\n" if first > 0 and self.data[first - 1 : first] == b"\r" else "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Half-open range of bytes of a source."""
 
     source: Source
@@ -94,8 +93,7 @@ class Span:
         return self.source.position(self.end)
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace the bytes of `span` by `text`."""
 
     span: Span

@@ -6,9 +6,9 @@ Each carries its Origin, so that a finding can point at, and a fix can change, t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(NamedTuple):
     """Where an absent value would be written.
 
     `container` is the block or mapping that exists; `path` the names below it that do not, the last one the
@@ -30,8 +29,7 @@ class Missing:
     path: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Where a value comes from: a chain of spans, the place where it is written first, its last use last.
 
     `literal` says that the first span is a literal that can be replaced by another one. A value that is absent
@@ -49,18 +47,17 @@ class Origin:
 
     def used(self, span: Span) -> Origin:
         """The same origin, passed on by the reference at `span`."""
-        return self if span in self.spans else replace(self, spans=(*self.spans, span))
+        return self if span in self.spans else self._replace(spans=(*self.spans, span))
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """An attribute of a resource that only the cloud knows: its identity is known, its value is not."""
 
     address: str
     attribute: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Known(Generic[T_co]):
     """A value that follows from the code."""
 
@@ -68,14 +65,14 @@ class Known(Generic[T_co]):
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Unset:
     """A value that is absent and for which no default is known."""
 
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Unknown:
     """A value that does not follow from the code. `reason` names the input that is missing.
 

@@ -29,17 +29,17 @@ def command(
 
     Exits with 0 if nothing is found, 1 if something is at or above --fail-on, 2 on wrong use, 3 on a bug in kcheck.
     """
-    from kcheck import engine  # noqa: PLC0415 - after the flags are known to be right
-    from kcheck.findings import Severity  # noqa: PLC0415
+    from kcheck import engine
+    from kcheck.findings import Severity
 
     config = options.config(nodes, var_files, price)
     result = options.guarded(lambda: engine.run(options.tree(paths), config))
     if format_ == "json":
-        from kcheck.report import json  # noqa: PLC0415
+        from kcheck.report import json
 
         click.echo(json.render(result, info=info), nl=False)
     elif result.relevant or result.findings:
-        from kcheck.report import text  # noqa: PLC0415
+        from kcheck.report import text
 
         click.echo(text.render(result, info=info, undecided=show_undecided), nl=False)
     if not result.relevant and not result.findings:

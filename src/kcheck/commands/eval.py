@@ -18,9 +18,9 @@ def command(expression: str, root: str, var_files: tuple[str, ...]) -> None:
 
     {"value", "known", "reason", "origins"}; exits with 1 if the value is not known.
     """
-    import json  # noqa: PLC0415
+    import json
 
-    from kcheck.terraform.console import evaluate  # noqa: PLC0415 - after the flags are known to be right
+    from kcheck.terraform.console import evaluate
 
     answer = options.guarded(lambda: evaluate(expression, root, var_files))
     click.echo(json.dumps(answer, indent=2, ensure_ascii=False))

@@ -11,8 +11,8 @@ import click
 @click.argument("rule")
 def command(rule: str) -> None:
     """Say why RULE exists, what it looks at, where its numbers come from, and show an example."""
-    from kcheck import rules  # noqa: PLC0415
-    from kcheck.report import rule as page  # noqa: PLC0415
+    from kcheck import rules
+    from kcheck.report import rule as page
 
     found = rules.named(rule)
     if found is None:

@@ -30,7 +30,7 @@ def command(
     Fixes are safe (nothing is replaced, evicted sooner or dearer), costs (the bill or the behaviour changes) or unsafe
     (the rest, only with --unsafe-fixes). Exits with 0, 2 on wrong use, 3 if a fix did not work.
     """
-    from kcheck import fix, rules  # noqa: PLC0415 - after the flags are known to be right
+    from kcheck import fix, rules
 
     for name in select:
         if rules.named(name) is None:
@@ -53,7 +53,7 @@ def command(
 
 
 def _summary(outcome: object) -> None:
-    from kcheck.fix import Outcome  # noqa: PLC0415
+    from kcheck.fix import Outcome
 
     assert isinstance(outcome, Outcome)  # noqa: S101 - for the type checker; imported late
     by_class: dict[str, int] = {}

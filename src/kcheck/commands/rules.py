@@ -8,7 +8,7 @@ import click
 @click.command("rules", short_help="List the rules.")
 def command() -> None:
     """List the rules by group: severity, whether kcheck can fix it, what it finds."""
-    from kcheck import rules  # noqa: PLC0415
-    from kcheck.report import rule as page  # noqa: PLC0415
+    from kcheck import rules
+    from kcheck.report import rule as page
 
     click.echo(page.listing(rules.load()), nl=False)

@@ -19,7 +19,7 @@ def command(paths: tuple[str, ...], format_: str, nodes: tuple[str, ...], var_fi
 
     A value without a place is computed. `=` is written, `~` is a default, `?` is not known, with the reason.
     """
-    from kcheck.report import model  # noqa: PLC0415 - after the flags are known to be right
+    from kcheck.report import model
 
     config = options.config(nodes, var_files, None)
     data: dict[str, Any] = options.guarded(lambda: model.collect(options.tree(paths), config))

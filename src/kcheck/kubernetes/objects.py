@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.syntax import yaml
 
@@ -20,8 +20,7 @@ _API_VERSION = re.compile(rb"^[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILIN
 _FLOW = re.compile(rb"^[ \t]*\{.*\bkind\b", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Object:
+class Object(NamedTuple):
     """One Kubernetes object as it is written."""
 
     kind: str

@@ -210,7 +210,7 @@ def unify(items: Sequence[Datum]) -> list[Datum]:
         if "string" not in kinds or not kinds <= _PRIMITIVE:
             raise EvaluationError(f"no single type fits {' and '.join(sorted(kinds))}")
         return [_as_string(item) for item in items]
-    if kinds == {"list"} or kinds == {"set"}:
+    if kinds in ({"list"}, {"set"}):
         return _unify_lists(items, known)
     return _unify_maps(items, known) if kinds == {"map"} else list(items)
 

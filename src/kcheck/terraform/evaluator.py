@@ -295,7 +295,7 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
     if isinstance(condition, Known):
         chosen, other = (node.yes, node.no) if convert.to_bool(condition.value) else (node.no, node.yes)
         value = value_of(chosen, scope)
-        return _alike(value, evaluate(other, scope)) if _scalar(value) else value
+        return _alike(value, evaluate(other, scope))
     yes, no = evaluate(node.yes, scope), evaluate(node.no, scope)
     if convert.equal(yes, no):
         return yes
@@ -309,15 +309,16 @@ def _common(yes: Datum, no: Datum) -> Symbol | None:
     return symbols.pop() if empty and len(symbols) == 1 else None
 
 
-def _scalar(value: Datum) -> bool:
-    return isinstance(value, Known) and isinstance(value.value, bool | int | Fraction)
-
-
 def _alike(value: Datum, other: Datum) -> Datum:
     """Both branches of a conditional have one type: beside a string, a number becomes a string."""
-    if isinstance(value, Known) and isinstance(other, Known) and isinstance(other.value, str):
-        return Known(convert.to_string(value.value), value.origin)
-    return value
+    if not isinstance(value, Known) or not isinstance(other, Known):
+        return value
+    if isinstance(value.value, dict) or hasattr(value.value, "attribute"):
+        return value
+    try:
+        return convert.unify([value, other])[0]
+    except EvaluationError:
+        return value
 
 
 def _operation(node: nodes.Operation, scope: Scope) -> Datum:

@@ -31,8 +31,10 @@ def arithmetic(operator: str, a: int | Fraction, b: int | Fraction) -> bool | in
     Raises:
         EvaluationError: division by zero.
     """
-    if operator in ("/", "%") and b == 0:
+    if operator == "/" and b == 0:
         raise EvaluationError("division by zero")
+    if operator == "%" and b == 0:
+        return a  # as Terraform has it
     result: bool | int | Fraction
     match operator:
         case "+":

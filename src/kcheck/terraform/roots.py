@@ -107,7 +107,7 @@ class Loader:
         return {name: evaluate(entry.expression, nothing) for name, entry in file.body.entries.items()}
 
     def _json(self, source: Source) -> dict[str, Datum]:
-        import json  # noqa: PLC0415 - rare, and slow to import
+        import json
 
         whole = source.span(0, len(source.data))
         try:

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from kcheck.text import Span
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Expression:
     """Any expression; `span` covers it without the blanks around it."""
 
     span: Span
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Literal(Expression):
     """A number, a boolean, null, or a quoted string without interpolation."""
 
     value: str | int | Fraction | bool | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Template(Expression):
     """A quoted string or heredoc with interpolations or directives; `quoted` tells which."""
 
@@ -36,7 +36,7 @@ class Template(Expression):
     quoted: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class TemplateIf(Expression):
     """`%{ if c }yes%{ else }no%{ endif }`."""
 
@@ -45,7 +45,7 @@ class TemplateIf(Expression):
     no: Template
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class TemplateFor(Expression):
     """`%{ for k, v in collection }body%{ endfor }`."""
 
@@ -55,28 +55,28 @@ class TemplateFor(Expression):
     body: Template
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Tuple(Expression):
     """`[a, b]`."""
 
     items: tuple[Expression, ...]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Object(Expression):
     """`{ key = value }`; a bare key is a Literal."""
 
     entries: tuple[tuple[Expression, Expression], ...]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Variable(Expression):
     """The first name of a reference: `var`, `local`, `azurerm_subnet`, a loop variable."""
 
     name: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Attribute(Expression):
     """`target.name`."""
 
@@ -84,7 +84,7 @@ class Attribute(Expression):
     name: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Index(Expression):
     """`target[key]`, or the legacy `target.0`."""
 
@@ -92,7 +92,7 @@ class Index(Expression):
     key: Expression
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Splat(Expression):
     """`target[*].rest` or `target.*.rest`; `each` is the rest, applied to an Element."""
 
@@ -100,12 +100,12 @@ class Splat(Expression):
     each: Expression
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Element(Expression):
     """The current element inside a splat."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Call(Expression):
     """`name(arguments...)`; `spread` tells of the three dots."""
 
@@ -114,7 +114,7 @@ class Call(Expression):
     spread: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Conditional(Expression):
     """`condition ? yes : no`."""
 
@@ -123,7 +123,7 @@ class Conditional(Expression):
     no: Expression
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Operation(Expression):
     """`left operator right`, or `operator right` where left is None."""
 
@@ -132,7 +132,7 @@ class Operation(Expression):
     right: Expression
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class For(Expression):
     """`[for k, v in collection : value if condition]` or, with a `result_key`, the object form."""
 
@@ -145,7 +145,7 @@ class For(Expression):
     condition: Expression | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Invalid(Expression):
     """An expression that could not be read."""
 

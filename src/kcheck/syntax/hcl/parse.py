@@ -12,12 +12,12 @@ from tree_sitter import Language, Parser
 
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.broken import explain
-from kcheck.syntax.hcl.template import dedent, unescape, unescape_heredoc
+from kcheck.syntax.hcl.template import Gap, decoded, unescape
 from kcheck.syntax.problem import Problem
 from kcheck.text import BOM, Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     from tree_sitter import Node
 
@@ -295,69 +295,47 @@ class _Reader:
         span = self.span(node)
         if child.type == "quoted_template":
             first, last = child.children[0], child.children[-1]
-            parts = self.parts(child.children[1:-1], first.end_byte, last.start_byte, unescape, depth)
+            texts = self.texts(child.children, first.end_byte, last.start_byte)
+            parts = self.parts(child.children, first.end_byte, texts, depth)
             return nodes.Template(span, parts, quoted=True)
         name = next(part for part in child.children if part.type == "heredoc_identifier")
         last = child.children[-1]
         start = self.source.data.find(b"\n", self.base + name.end_byte) + 1 - self.base
         end = self.source.data.rfind(b"\n", 0, self.base + last.start_byte) + 1 - self.base
         inner = [part for part in child.children if part.start_byte >= start and part.end_byte <= end]
-        parts = self.parts(inner, start, max(start, end), unescape_heredoc, depth)
-        if self.text(child.children[0]) == "<<-":
-            parts = dedent(parts)
-        return nodes.Template(span, parts, quoted=False)
+        flush = self.text(child.children[0]) == "<<-"
+        texts = self.texts(inner, start, max(start, end), heredoc=True, flush=flush)
+        return nodes.Template(span, self.parts(inner, start, texts, depth), quoted=False)
+
+    def texts(
+        self, children: list[Node], start: int, end: int, *, heredoc: bool = False, flush: bool = False
+    ) -> dict[int, str]:
+        """The text of every gap between markers, by the offset at which the gap begins."""
+        gaps: list[Gap] = []
+        at, strips = start, False
+        for marker in _markers(children):
+            gaps.append(Gap(at, self.between(at, marker.start_byte), strips, _strips(marker, 1)))
+            at, strips = marker.end_byte, _strips(marker, -2)
+        gaps.append(Gap(at, self.between(at, end), strips, right=False))
+        return decoded(gaps, heredoc=heredoc, flush=flush)
 
     def parts(
-        self,
-        children: list[Node],
-        start: int,
-        end: int,
-        decode: Callable[[str], str],
-        depth: int,
-        *,
-        left: bool = False,
-        right: bool = False,
+        self, children: list[Node], start: int, texts: dict[int, str], depth: int
     ) -> tuple[nodes.Expression | str, ...]:
-        """Expressions and the text between `start` and `end`; `left`, `right` strip the outer blanks."""
-        result: list[nodes.Expression | str] = []
-        at = start
-        strip_next = left
+        """Expressions and the text before, between and behind them."""
+        result: list[nodes.Expression | str] = [texts[start]]
         for child in children:
-            if child.type not in ("template_interpolation", "template_directive"):
-                continue
-            first, last = _markers(child)
-            self.gap(result, at, child.start_byte, decode, strip_next, _strips(first, 1))
             if child.type == "template_interpolation":
                 inner = next((part for part in child.children if part.type == "expression"), None)
                 result.append(self.build(inner, depth + 1) if inner else nodes.Invalid(self.span(child), "empty `${}`"))
+            elif child.type == "template_directive":
+                result.append(self.directive(child.children[0], texts, depth + 1))
             else:
-                result.append(self.directive(child.children[0], decode, depth + 1))
-            at, strip_next = child.end_byte, _strips(last, -2)
-        self.gap(result, at, end, decode, strip_next, right)
-        return tuple(result)
+                continue
+            result.append(texts[child.end_byte])
+        return tuple(part for part in result if part != "")
 
-    def gap(
-        self,
-        result: list[nodes.Expression | str],
-        start: int,
-        end: int,
-        decode: Callable[[str], str],
-        left: bool,
-        right: bool,
-    ) -> None:
-        text = self.between(start, end)
-        heredoc = decode is unescape_heredoc
-        if left:
-            # in a heredoc each line is a token of its own, so a strip marker reaches to the line end only
-            line, newline, rest = text.partition("\n") if heredoc else (text, "", "")
-            text = (rest if not line.strip() else line.lstrip() + newline + rest) if heredoc else text.lstrip()
-        if right:
-            head, newline, line = text.rpartition("\n") if heredoc else ("", "", text)
-            text = head + newline + line.rstrip()
-        if text:
-            result.append(decode(text))
-
-    def directive(self, node: Node, decode: Callable[[str], str], depth: int) -> nodes.Expression:
+    def directive(self, node: Node, texts: dict[int, str], depth: int) -> nodes.Expression:
         if depth > MAX_DEPTH:
             raise _TooDeepError
         children = node.children
@@ -366,11 +344,8 @@ class _Reader:
         inner = next(part for part in intro.children if part.type == "expression")
 
         def body(first: Node, inside: list[Node], last: Node) -> nodes.Template:
-            parts = self.parts(
-                inside, first.end_byte, last.start_byte, decode, depth, left=_strips(first, -2), right=_strips(last, 1)
-            )
-            start, end = self.base + first.end_byte, self.base + last.start_byte
-            return nodes.Template(Span(self.source, start, end), parts, quoted=True)
+            span = Span(self.source, self.base + first.end_byte, self.base + last.start_byte)
+            return nodes.Template(span, self.parts(inside, first.end_byte, texts, depth), quoted=True)
 
         if node.type == "template_if":
             stop = children[middle] if middle is not None else close
@@ -385,12 +360,18 @@ class _Reader:
         )
 
 
-def _markers(node: Node) -> tuple[Node, Node]:
-    """The nodes that open and close an interpolation or a directive."""
-    if node.type == "template_interpolation":
-        return node, node
-    inner = node.children[0].children
-    return inner[0], inner[-1]
+_DIRECTIVE_MARKERS = frozenset(
+    {"template_if_intro", "template_else_intro", "template_if_end", "template_for_start", "template_for_end"}
+)
+
+
+def _markers(children: list[Node]) -> Iterator[Node]:
+    """Everything in a template that is not text, in order; the bodies of directives are looked into."""
+    for child in children:
+        if child.type == "template_interpolation" or child.type in _DIRECTIVE_MARKERS:
+            yield child
+        elif child.type == "template_directive":
+            yield from _markers(child.children[0].children)
 
 
 def _strips(node: Node, at: int) -> bool:

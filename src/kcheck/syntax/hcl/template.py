@@ -1,12 +1,9 @@
-"""The text of HCL templates: escapes, and the indentation that `<<-` takes off."""
+"""The text of HCL templates: escapes, strip markers, and the indentation that `<<-` takes off."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from kcheck.syntax.hcl import nodes
+from typing import NamedTuple
 
 _ESCAPE = re.compile(r"\\(?:([nrt\"\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))|(\$\$\{)|(%%\{)")
 _HEREDOC_ESCAPE = re.compile(r"\$\$\{|%%\{")
@@ -29,38 +26,60 @@ def unescape(text: str) -> str:
     return _ESCAPE.sub(decode, text)
 
 
-def unescape_heredoc(text: str) -> str:
-    """The value of the literal text of a heredoc: backslashes are just that."""
-    return _HEREDOC_ESCAPE.sub(lambda match: match.group()[1:], text.replace("\r\n", "\n"))
+class Gap(NamedTuple):
+    """Text between two markers of a template; `left` and `right` tell of strip markers at its ends."""
+
+    start: int
+    text: str
+    left: bool
+    right: bool
 
 
-def dedent(parts: tuple[nodes.Expression | str, ...]) -> tuple[nodes.Expression | str, ...]:
-    """Take the smallest indentation off all lines, as `<<-` wants it."""
-    indents: list[int] = []
-    fresh = True
-    for part in parts:
-        if isinstance(part, str):
-            lines = part.split("\n")
-            for i, line in enumerate(lines):
-                starts = fresh if i == 0 else True
-                last = i == len(lines) - 1
-                if starts and (line.strip() or (last and part is not parts[-1])):
-                    indents.append(len(line) - len(line.lstrip(" \t")))
-            fresh = part.endswith("\n")
-        else:
-            if fresh:
-                indents.append(0)
-            fresh = False
-    cut = min(indents, default=0)
-    result: list[nodes.Expression | str] = []
-    fresh = True
-    for part in parts:
-        if isinstance(part, str):
-            lines = part.split("\n")
-            done = [line[cut:] if (i or fresh) else line for i, line in enumerate(lines)]
-            result.append("\n".join(done))
-            fresh = part.endswith("\n")
-        else:
-            result.append(part)
-            fresh = False
-    return tuple(result)
+def decoded(gaps: list[Gap], *, heredoc: bool, flush: bool) -> dict[int, str]:
+    """The text of each gap, by where it begins, as HCL's parser makes it.
+
+    In a heredoc every line is a token of its own, so a strip marker reaches to the end of its line only, and a
+    line behind a stripped line end no longer counts as one that begins a line (hclsyntax/parser_template.go).
+    """
+    tokens = [_tokens(gap, heredoc=heredoc) for gap in gaps]
+    if flush:
+        _dedent(tokens)
+    decode = _unescape_heredoc if heredoc else unescape
+    return {gap.start: "".join(map(decode, lines)) for gap, lines in zip(gaps, tokens, strict=True)}
+
+
+def _tokens(gap: Gap, *, heredoc: bool) -> list[str]:
+    text = gap.text.replace("\r\n", "\n") if heredoc else gap.text
+    lines = text.splitlines(keepends=True) if heredoc and "\n" in text else [text] if text else []
+    if heredoc and any(line[-1:] != "\n" for line in lines[:-1]):
+        lines = re.findall(r"[^\n]*\n|[^\n]+$", text)  # only a newline ends a line
+    if lines and gap.left:
+        lines[0] = lines[0].lstrip()
+    if lines and gap.right:
+        lines[-1] = lines[-1].rstrip()
+    return lines
+
+
+def _dedent(gaps: list[list[str]]) -> None:
+    """Take the smallest indentation off the lines that begin with text; blank lines keep theirs."""
+    places: list[tuple[list[str], int]] = []
+    least: int | None = None
+    newline = True
+    for number, tokens in enumerate(gaps):
+        for i, token in enumerate(tokens):
+            if newline:
+                newline = False
+                stripped = token.lstrip()
+                if stripped or not token.endswith("\n"):
+                    places.append((tokens, i))
+                    spaces = len(token) - len(stripped)
+                    least = spaces if least is None else min(least, spaces)
+            newline = newline or token.endswith("\n")
+        if newline and number < len(gaps) - 1:  # a marker begins the line
+            least, newline = 0, False
+    for tokens, i in places:
+        tokens[i] = tokens[i][least or 0 :]
+
+
+def _unescape_heredoc(text: str) -> str:
+    return _HEREDOC_ESCAPE.sub(lambda match: match.group()[1:], text)

@@ -12,12 +12,11 @@ from kcheck.terraform.functions import (
     serial,
     sets,
     strings,
-    times,
 )
 from kcheck.terraform.functions.signature import Function
 
 FUNCTIONS: dict[str, Function] = {}
-for _module in (collections, encoding, formats, network, numeric, patterns, serial, sets, strings, times):
+for _module in (collections, encoding, formats, network, numeric, patterns, serial, sets, strings):
     FUNCTIONS |= _module.TABLE
 FUNCTIONS |= {f"core::{name}": function for name, function in FUNCTIONS.items()}
 

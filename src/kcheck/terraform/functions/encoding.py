@@ -1,1 +1,72 @@
-TABLE: dict = {}  # placeholder until written
+"""Functions that encode text and take its digest."""
+
+from __future__ import annotations
+
+from kcheck.terraform.convert import EvaluationError
+from kcheck.terraform.functions.signature import Table, text
+
+TABLE = Table()
+
+
+@TABLE.function(text)
+def _base64encode(value: str) -> str:
+    import base64
+
+    return base64.b64encode(value.encode()).decode()
+
+
+@TABLE.function(text)
+def _base64decode(value: str) -> str:
+    import base64
+
+    try:
+        return base64.b64decode(value, validate=True).decode()
+    except ValueError as error:
+        raise EvaluationError("base64decode() needs base64 of UTF-8 text") from error
+
+
+def _digest(name: str, value: str) -> bytes:
+    import hashlib
+
+    return hashlib.new(name, value.encode(), usedforsecurity=False).digest()
+
+
+@TABLE.function(text)
+def _md5(value: str) -> str:
+    return _digest("md5", value).hex()
+
+
+@TABLE.function(text)
+def _sha1(value: str) -> str:
+    return _digest("sha1", value).hex()
+
+
+@TABLE.function(text)
+def _sha256(value: str) -> str:
+    return _digest("sha256", value).hex()
+
+
+@TABLE.function(text)
+def _sha512(value: str) -> str:
+    return _digest("sha512", value).hex()
+
+
+@TABLE.function(text)
+def _base64sha256(value: str) -> str:
+    import base64
+
+    return base64.b64encode(_digest("sha256", value)).decode()
+
+
+@TABLE.function(text)
+def _base64sha512(value: str) -> str:
+    import base64
+
+    return base64.b64encode(_digest("sha512", value)).decode()
+
+
+@TABLE.function(text)
+def _urlencode(value: str) -> str:
+    from urllib.parse import quote_plus
+
+    return quote_plus(value, safe="-_.~")

@@ -9,7 +9,7 @@ from kcheck.terraform import convert
 from kcheck.terraform.convert import EvaluationError
 from kcheck.terraform.functions.collections import unique
 from kcheck.terraform.functions.signature import Table, check, items
-from kcheck.values import Datum, Known, SetData
+from kcheck.values import Datum, Known, Origin, SetData
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,7 +64,7 @@ def _setproduct(*sets: tuple[Datum, ...]) -> list[tuple[Datum, ...]] | list[Datu
     rows = list(product(*(convert.unify(values) for values in sets)))
     if not rows or not all(isinstance(values, SetData) for values in sets):
         return rows
-    return SetData(Known(row, row[0].origin or _NOWHERE) for row in rows)  # a set of sets' elements is in order
+    return SetData(Known(row, row[0].origin or Origin(())) for row in rows)  # a set of sets' elements is in order
 
 
 @TABLE.function(items)

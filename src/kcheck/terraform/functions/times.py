@@ -1,1 +1,0 @@
-TABLE: dict = {}  # placeholder until written
