@@ -167,7 +167,7 @@ def test_fix_that_mends_nothing_is_refused(
     write: Callable[[Mapping[str, str | bytes]], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write({"main.tf": cluster('"Free"')})
-    monkeypatch.setattr(fix.edit, "edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes])
+    monkeypatch.setattr("kcheck.edit.edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes])
     outcome = fix.fix(["."], Config())
     assert not outcome.files
     assert [refused.bug for refused in outcome.refused] == [True]
@@ -177,7 +177,7 @@ def test_fix_that_breaks_the_syntax_is_refused(
     write: Callable[[Mapping[str, str | bytes]], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write({"main.tf": cluster('"Free"')})
-    monkeypatch.setattr(fix.edit, "edits", lambda changes: [Edit(c.origin.written, '"Standard') for c in changes])
+    monkeypatch.setattr("kcheck.edit.edits", lambda changes: [Edit(c.origin.written, '"Standard') for c in changes])
     outcome = fix.fix(["."], Config())
     assert not outcome.files
     assert [refused.bug for refused in outcome.refused] == [True]

@@ -24,7 +24,7 @@ def usable(subnet: Subnet, _world: World) -> Value[int]:
     """Addresses of a subnet that the cloud does not keep."""
     reserved = int(profiles.limits(subnet.cloud)["subnet.reserved"].value)
     if not isinstance(subnet.cidr, Known):
-        return subnet.cidr  # type: ignore[return-value]
+        return subnet.cidr
     usable = capacity.usable_addresses(subnet.cidr.value, reserved)
     if usable is None:
         return Unknown(f"`{subnet.cidr.value}` is not an IPv4 range", subnet.cidr.origin)
@@ -122,7 +122,7 @@ def holds_pods(subnet: Subnet, world: World) -> Value[bool]:
 def range_nodes(cluster: Cluster, _world: World) -> Value[int]:
     """Nodes for which the pod range has room where each node takes a block of it."""
     if not isinstance(cluster.pod_cidr, Known):
-        return cluster.pod_cidr  # type: ignore[return-value]
+        return cluster.pod_cidr
     network = capacity.parse_cidr(cluster.pod_cidr.value)
     if network is None:
         return Unknown(f"`{cluster.pod_cidr.value}` is not an IPv4 range", cluster.pod_cidr.origin)

@@ -63,7 +63,7 @@ def _replace(change: Change) -> Edit:
     if span.source.path.endswith((".yaml", ".yml")):
         from kcheck.syntax import yaml
 
-        style = {'"': "double", "'": "single"}.get(span.text[:1], "plain")
+        style: yaml.Style = "double" if span.text[:1] == '"' else "single" if span.text[:1] == "'" else "plain"
         text = yaml.literal(change.value, style)
         return Edit(span, text if span.text else f" {text}")  # `key:` without a value
     raise EditError(f"{change.name} is written in {span.source.path}, which kcheck does not edit")

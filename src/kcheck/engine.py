@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kcheck.config import Config
     from kcheck.files import Tree
     from kcheck.rules import Rule
+    from kcheck.text import Span
     from kcheck.values import Origin
 
 
@@ -68,7 +69,21 @@ def run(tree: Tree, config: Config) -> Result:
     world.inputs = list(_inputs(reading, comments))
     _decide("input", by_subject.get("input", []), world, result)
     _suppress(result, comments)
-    result.findings = sorted(dict.fromkeys(result.findings), key=lambda finding: finding.key)
+    result.findings = _merged(result.findings)
+    return result
+
+
+def _merged(findings: list[Finding]) -> list[Finding]:
+    """One cause, one finding: a module that is called several times is named once, with its other objects."""
+    groups: dict[tuple[str, Span], list[Finding]] = {}
+    for finding in sorted(findings, key=lambda finding: finding.key):
+        groups.setdefault((finding.rule, finding.span), []).append(finding)
+    result = []
+    for group in groups.values():
+        worst = max(group, key=lambda finding: finding.severity)
+        others = dict.fromkeys(f.object for f in group if f.object != worst.object)
+        also = tuple(Related(worst.span, f"also {name}") for name in others)
+        result.append(worst._replace(related=worst.related + also))
     return result
 
 
@@ -84,8 +99,9 @@ def _inputs(reading: inventory.Reading, comments: Suppressions) -> Iterable[Inpu
         place = problem.span
         yield Input(f"{place.source.path}:{place.begin.line}", place, "unreadable", problem.message)
     for folder, sources in reading.templates.items():
-        names = f"{len(sources)} files are templates" if len(sources) > 1 else "1 file is a template"
-        yield Input(folder, sources[0].span(0, 0), "templates", f"{names} and must be rendered before they can be read")
+        many = len(sources) > 1
+        what = f"{len(sources)} files are templates; render them first" if many else "a template; render it first"
+        yield Input(folder, sources[0].span(0, 0), "templates", what)
     for suppression in comments.bare():
         place = suppression.span
         yield Input(f"{place.source.path}:{place.begin.line}", place, "bare-suppression", ", ".join(suppression.rules))
@@ -143,7 +159,7 @@ class _Judge:
     def __init__(self, view: View) -> None:
         self.view = view
         self.variables = (view.subject, "limits")
-        data = {view.subject: view.data, "limits": limits_view(cloud_of(view.thing, view.world))}
+        data: dict[str, object] = {view.subject: view.data, "limits": limits_view(cloud_of(view.thing, view.world))}
         self.activation = cel.activation(data, self.variables)
 
     def decide(self, rule: Rule, result: Result) -> bool:
@@ -226,7 +242,10 @@ class _Judge:
                 parts.append(part)
                 continue
             value = self.value(part.text)
-            parts.append("unknown" if value is None else shown(value, self.unit(part.text)))
+            unit = self.unit(part.text)
+            parts.append(
+                f"an unknown {'number of' if unit == 'nodes' else 'amount'}" if value is None else shown(value, unit)
+            )
         return " ".join("".join(parts).split())
 
     def unit(self, expression: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -21,6 +22,18 @@ MAX_BYTES = 20_000_000
 TERRAFORM = (".tf",)
 VARIABLES = (".tfvars", ".tfvars.json")
 MANIFESTS = (".yaml", ".yml")
+
+
+_KIND = re.compile(rb"^[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
+_API_VERSION = re.compile(rb"^[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
+_FLOW = re.compile(rb"^[ \t]*\{.*\bkind\b", re.MULTILINE)
+
+
+def holds_objects(data: bytes) -> bool:
+    """Whether YAML may hold Kubernetes objects: told without parsing, and never wrong where it says no."""
+    if b"kind" not in data or b"apiVersion" not in data:
+        return b"\x00" in data[:4] and b"k\x00i\x00n\x00d" in data  # UTF-16, to be told as unreadable
+    return bool((_KIND.search(data) and _API_VERSION.search(data)) or _FLOW.search(data))
 
 
 class PathError(Exception):
@@ -136,7 +149,7 @@ class Tree:
 
     def _add_manifest(self, path: str) -> None:
         source = self.source(path)
-        if source is not None and source not in self.manifests:
+        if source is not None and source not in self.manifests and holds_objects(source.data):
             self.manifests.append(source)
 
 

@@ -28,8 +28,9 @@ def parse(text: str) -> Reference | None:
     Without a slash it is docker.io/library/NAME. The first part is a registry only if it has a dot, a colon or
     upper case, or is localhost; else it is docker.io/USER/NAME. Several hosts are Docker Hub.
     """
-    if _PLACEHOLDER.search(text):
-        return None
+    host = text.partition("/")[0]
+    if _PLACEHOLDER.search(text) and not ("/" in text and re.search(r"\.[a-z]{2,}(:\d+)?$", host)):
+        return None  # `<name>.azurecr.io/app` is not on Docker Hub, whatever the name
     name, _, digest = text.strip().partition("@")
     first, slash, rest = name.partition("/")
     if slash and (first == "localhost" or "." in first or ":" in first or first != first.lower()):
@@ -41,6 +42,6 @@ def parse(text: str) -> Reference | None:
         registry = DOCKER_HUB
         if "/" not in path:
             path = f"library/{path}"
-    if not _NAME.match(path):
+    if registry == DOCKER_HUB and not _NAME.match(path):
         return None
     return Reference(registry, path, tag, digest)

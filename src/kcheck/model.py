@@ -64,6 +64,7 @@ class Cluster(Thing):
 class Network(Thing):
     """A virtual network."""
 
+    address: str
     name: Value[str]
     cidrs: Value[tuple[str, ...]]
 

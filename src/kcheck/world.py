@@ -84,7 +84,9 @@ class World:
     def all_pools(self, cluster: Cluster) -> list[NodePool] | Unknown:
         """The pools of a cluster, Unknown where one may be missing."""
         if not cluster.complete:
-            return Unknown(f"pools of {cluster.address} may be missing: a file or a count could not be read")
+            return Unknown(
+                f"pools of {cluster.address} may be missing: a file, a count or its default pool could not be read"
+            )
         if any(isinstance(pool.cluster, Unknown) and pool.cluster.symbol is None for pool in self.inventory.pools):
             stray = next(pool for pool in self.inventory.pools if isinstance(pool.cluster, Unknown))
             if len(self.inventory.clusters) > 1 and isinstance(stray.cluster, Unknown):
@@ -175,7 +177,12 @@ class World:
     def workload_nodes(self, workload: Workload) -> Value[int]:
         """Nodes that run a pod of the workload, one pod on each: the target for a DaemonSet."""
         cluster = self.inventory.cluster_of.get(workload.id)
-        target: Value[int] = self.target(cluster) if cluster else Unknown("the manifest's cluster is not known")
+        asked = self.config.nodes.get("")
+        target: Value[int] = Unknown("the manifest's cluster is not known")
+        if cluster is not None:
+            target = self.target(cluster)
+        elif asked is not None:
+            target = Known(asked, Origin((workload.place,)))
         if workload.per_node:
             return target
         return mapped(workload.pods, lambda pods: min(pods, number(target, pods)))

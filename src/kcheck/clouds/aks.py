@@ -55,12 +55,19 @@ class _Reader:
             instance.certain for instance in self.pool_instances
         )
 
+    def identity(self, address: str) -> str:
+        """What people and machines call a resource; its root is named where it is not the working directory."""
+        folder = self.root.configuration.folder
+        return f"{CLOUD}/{address}" if folder == "." else f"{CLOUD}/{folder}:{address}"
+
     # --- networks and subnets
 
     def networks(self) -> None:
         for instance in self.root.instances(NETWORK):
             fields = Fields(CLOUD, NETWORK, instance)
-            network = Network(f"aks/{instance.address}", instance.span, fields["name"], fields["cidrs"])
+            network = Network(
+                self.identity(instance.address), instance.span, instance.address, fields["name"], fields["cidrs"]
+            )
             self.found.networks.append(network)
             self._inline_subnets(instance, network)
         for instance in self.root.instances(SUBNET):
@@ -78,13 +85,15 @@ class _Reader:
             self._subnet(fields, f"{instance.address}.subnet[{i}]", record.span, Known(network, origin))
 
     def _subnet(self, fields: Fields, address: str, place: Span, network: Value[Network]) -> None:
-        subnet = Subnet(f"aks/{address}", place, CLOUD, address, self.complete, fields["name"], fields["cidr"], network)
+        subnet = Subnet(
+            self.identity(address), place, CLOUD, address, self.complete, fields["name"], fields["cidr"], network
+        )
         self.found.subnets.append(subnet)
 
     def _network(self, fields: Fields) -> Value[Network]:
         """The network of a subnet: named by reference, or by a name that one network of the root has."""
         datum = fields.raw("network")
-        linked = _linked(datum, {network.id.removeprefix("aks/"): network for network in self.found.networks})
+        linked = _linked(datum, {network.address: network for network in self.found.networks})
         if linked is not None:
             return linked
         name = fields["network"]
@@ -119,7 +128,8 @@ class _Reader:
             self._pool(fields, instance.address, instance.span, owner, known)
 
     def _cluster(self, instance: Instance, fields: Fields) -> Cluster:
-        complete = self.complete and not isinstance(instance.blocks("default_node_pool"), Unknown)
+        nested = instance.blocks("default_node_pool")
+        complete = self.complete and not isinstance(nested, Unknown) and bool(nested)
         mode = fields["network_mode"]
         if isinstance(mode, Unset):
             plugin = fields["network_plugin"]
@@ -140,7 +150,7 @@ class _Reader:
             mode = Unknown(reason, mode.origin) if isinstance(mode, Unset) else mode
             pod_cidr = Unknown(reason, pod_cidr.origin) if isinstance(pod_cidr, Unset) else pod_cidr
         return Cluster(
-            f"aks/{instance.address}",
+            self.identity(instance.address),
             instance.span,
             CLOUD,
             instance.address,
@@ -169,7 +179,7 @@ class _Reader:
         pod_subnet = self._subnet_of(fields, "pod_subnet")
         in_subnet = _pods_take_addresses(cluster, pod_subnet)
         pool = NodePool(
-            f"aks/{address}",
+            self.identity(address),
             place,
             address,
             owner,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _STEP = re.compile(r"([a-z_0-9]+)(\[0\])?$")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
-_SECONDS = {"h": 3600, "m": 60, "s": 1, "ms": Fraction(1, 1000)}
+_SECONDS: dict[str, int | Fraction] = {"h": 3600, "m": 60, "s": 1, "ms": Fraction(1, 1000)}
 
 
 class Fields:

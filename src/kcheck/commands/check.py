@@ -8,6 +8,8 @@ import click
 
 from kcheck.commands import options
 
+NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest."
+
 
 @click.command("check", short_help="Say what breaks first, and what is wasted.")
 @options.paths
@@ -29,11 +31,15 @@ def command(
 
     Exits with 0 if nothing is found, 1 if something is at or above --fail-on, 2 on wrong use, 3 on a bug in kcheck.
     """
+    config = options.config(nodes, var_files, price)
+    tree = options.guarded(lambda: options.tree(paths))
+    if format_ == "text" and not tree.folders and not tree.manifests:
+        click.echo(NOTHING, err=True)
+        return
     from kcheck import engine
     from kcheck.findings import Severity
 
-    config = options.config(nodes, var_files, price)
-    result = options.guarded(lambda: engine.run(options.tree(paths), config))
+    result = options.guarded(lambda: engine.run(tree, config))
     if format_ == "json":
         from kcheck.report import json
 
@@ -43,7 +49,7 @@ def command(
 
         click.echo(text.render(result, info=info, undecided=show_undecided), nl=False)
     if not result.relevant and not result.findings:
-        click.echo("kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest.", err=True)
+        click.echo(NOTHING, err=True)
     for bug in result.bugs:
         click.echo(f"kcheck: bug in {bug.rule or 'the model'} on {bug.object}: {bug.message}", err=True)
     if result.bugs:

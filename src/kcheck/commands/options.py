@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -12,7 +12,7 @@ from kcheck.files import PathError, Tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-F = TypeVar("F", bound="Callable[..., Any]")
+T = TypeVar("T")
 
 paths = click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path())
 nodes = click.option(
@@ -36,7 +36,7 @@ def config(nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None
         raise click.UsageError(str(error)) from error
 
 
-def guarded(action: Callable[[], F]) -> F:
+def guarded(action: Callable[[], T]) -> T:
     """Run an action; what the user got wrong becomes a usage error.
 
     Raises:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.files import holds_objects
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -14,10 +14,6 @@ if TYPE_CHECKING:
 
     from kcheck.syntax.problem import Problem
     from kcheck.text import Source, Span
-
-_KIND = re.compile(rb"^[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
-_API_VERSION = re.compile(rb"^[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
-_FLOW = re.compile(rb"^[ \t]*\{.*\bkind\b", re.MULTILINE)
 
 
 class Object(NamedTuple):
@@ -49,16 +45,8 @@ def read(sources: list[Source]) -> Manifests:
     """Read all manifests. Never raises: what cannot be read becomes a problem, templates are set apart."""
     result = Manifests([], [], [])
     for source in sources:
-        data = source.data
-        if b"kind" in data and b"apiVersion" in data and _looks_like_kubernetes(data):
-            _read(source, result)
-        elif b"\x00" in data[:4]:  # UTF-16 hides the words above
-            result.problems += _unreadable_text(source)
+        _read(source, result)
     return result
-
-
-def _looks_like_kubernetes(data: bytes) -> bool:
-    return bool((_KIND.search(data) and _API_VERSION.search(data)) or _FLOW.search(data))
 
 
 def _read(source: Source, result: Manifests) -> None:
@@ -67,7 +55,7 @@ def _read(source: Source, result: Manifests) -> None:
             if yaml.is_template(source.data):
                 if source not in result.templates:
                     result.templates.append(source)
-            elif _looks_like_kubernetes(source.data[document.span.start : document.span.end]):
+            elif holds_objects(source.data[document.span.start : document.span.end]):
                 result.problems.append(document.problem)
         elif document.root is not None:
             result.objects += _objects(document.root, 0)
@@ -100,7 +88,3 @@ def _header(root: yaml.Mapping) -> Span:
         if isinstance(entry.key, yaml.Scalar) and entry.key.text == "kind":
             return entry.key.span.source.span(entry.key.span.start, yaml.resolve(entry.value).span.end)
     return root.span
-
-
-def _unreadable_text(source: Source) -> list[Problem]:
-    return [document.problem for document in yaml.documents(source) if document.problem is not None]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _MOST_INPUTS = 3
+_MOST_OTHERS = 3
 _WIDEST = 160
 
 
@@ -37,7 +38,13 @@ def _finding(finding: Finding) -> str:
     path = f"{finding.span.source.path}:{place.line}:{place.column}"
     lines = [f"{path} {head}{waste} {click.style(finding.rule, bold=True)}: {finding.message}"]
     lines += excerpt(finding.span)
+    also = [related.message for related in finding.related if related.message.startswith("also ")]
+    if also:
+        more = f" and {len(also) - _MOST_OTHERS} more" if len(also) > _MOST_OTHERS else ""
+        lines.append(f"   = also: {', '.join(name.removeprefix('also ') for name in also[:_MOST_OTHERS])}{more}")
     for related in finding.related:
+        if related.message in also:
+            continue
         at = related.span.begin
         name = "" if related.message == "used here" else f"{related.message}: "
         source = related.span.source.line(at.line).strip()

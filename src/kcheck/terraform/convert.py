@@ -151,7 +151,7 @@ def decimal(number: int | Fraction) -> str:
     if number == 0:
         return "0"
     sign = "-" if number < 0 else ""
-    text, point = digits(abs(number))
+    text, point = digits(-number if number < 0 else number)
     if point <= 0:
         return f"{sign}0.{'0' * -point}{text}"
     if point >= len(text):

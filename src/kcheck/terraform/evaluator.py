@@ -37,13 +37,8 @@ class Scope:
 
     def lookup(self, name: str) -> Datum | None:
         """The value of a first name, or None."""
-        scope: Scope | None = self
-        while scope is not None:
-            found = scope.names.get(name)
-            if found is not None:
-                return found
-            scope = scope.outer
-        return None
+        found = self.names.get(name)
+        return self.outer.lookup(name) if found is None and self.outer is not None else found
 
     def with_names(self, **names: Datum) -> Scope:
         """An inner scope that adds names."""
@@ -213,7 +208,8 @@ def index(target: Datum, key: Datum) -> Datum:
         number = convert.to_number(key.value)
         if not isinstance(number, int) or not 0 <= number < len(value):
             raise EvaluationError(f"the list has {len(value)} elements, there is no element {number}")
-        return value[number]
+        found: Datum = value[number]
+        return found
     if isinstance(value, dict) or hasattr(value, "attribute"):
         return attribute(target, convert.to_string(key.value))
     raise EvaluationError(f"{_kind(value)} cannot be indexed")

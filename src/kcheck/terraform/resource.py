@@ -31,12 +31,17 @@ class Record(Protocol):
         """The origin of something that is not written below this record."""
 
 
-class BlockRecord:
-    """A block with the scope in which its expressions are evaluated."""
+UNORDERED = frozenset({("azurerm_virtual_network", "subnet")})
+"""Nested blocks that their provider keeps as a set: an index into several of them says nothing."""
 
-    def __init__(self, block: nodes.Block, scope: Scope) -> None:
+
+class BlockRecord:
+    """A block with the scope in which its expressions are evaluated. `address` names it, if it has a name."""
+
+    def __init__(self, block: nodes.Block, scope: Scope, address: str = "") -> None:
         self.block = block
         self.scope = scope
+        self.address = address
         self._values: dict[str, Datum] = {}
 
     @property
@@ -86,28 +91,31 @@ class BlockRecord:
         nested = self.blocks(name)
         if isinstance(nested, Unknown):
             return nested
-        if nested:
-            return Known(tuple(Known(record, Origin((record.span,))) for record in nested), Origin((self.span,)))
-        return self.computed(name)
+        if not nested:
+            return self.computed(name)
+        items = []
+        for i, record in enumerate(nested):
+            if isinstance(record, BlockRecord):
+                record.address = f"{self.address}.{name}[{i}]" if self.address else ""
+            items.append(Known(record, Origin((record.span,))))
+        unordered = len(items) > 1 and (self.block.labels[:1] and (self.block.labels[0], name) in UNORDERED)
+        return Known(SetData(items) if unordered else tuple(items), Origin((self.span,)))
 
     def computed(self, name: str) -> Datum:
-        """The value of an attribute that is not written here."""
-        return Unknown(f"`{name}` is not written in the code", Origin((self.block.header,)))
+        """An attribute that is not written here: only its identity is known."""
+        origin = Origin((self.block.header,))
+        if not self.address:
+            return Unknown(f"`{name}` is not written in the code", origin)
+        return Unknown(f"{self.address}.{name} is only known after apply", origin, Symbol(self.address, name))
 
 
 class Instance(BlockRecord):
     """One instance of a resource. `certain` is False where count or for_each is not known."""
 
     def __init__(self, block: nodes.Block, scope: Scope, address: str, *, certain: bool = True) -> None:
-        super().__init__(block, scope)
-        self.address = address
+        super().__init__(block, scope, address)
         self.certain = certain
         self.symbol = Symbol(address, "")
-
-    def computed(self, name: str) -> Datum:
-        """An attribute that the provider computes: only its identity is known."""
-        reason = f"{self.address}.{name} is only known after apply"
-        return Unknown(reason, Origin((self.block.header,)), Symbol(self.address, name))
 
 
 class ObjectRecord:
@@ -155,13 +163,17 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
     collection = evaluate(entries["for_each"].expression, scope)
     pairs = _pairs(collection)
     if isinstance(pairs, Unknown):
-        each = Known({"key": Unknown(pairs.reason), "value": Unknown(pairs.reason)}, origin)
-        return Known(Instance(block, scope.with_names(each=each), address, certain=False), origin)
+        inner = _each(scope, Unknown(pairs.reason), Unknown(pairs.reason), origin)
+        return Known(Instance(block, inner, address, certain=False), origin)
     result: dict[str, Datum] = {}
     for key, item in pairs:
-        each = Known({"key": Known(key, item.origin or origin), "value": item}, origin)
-        result[key] = Known(Instance(block, scope.with_names(each=each), f'{address}["{key}"]'), origin)
+        inner = _each(scope, Known(key, item.origin or origin), item, origin)
+        result[key] = Known(Instance(block, inner, f'{address}["{key}"]'), origin)
     return Known(result, origin)
+
+
+def _each(scope: Scope, key: Datum, value: Datum, origin: Origin) -> Scope:
+    return scope.with_names(each=Known({"key": key, "value": value}, origin))
 
 
 def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Datum:

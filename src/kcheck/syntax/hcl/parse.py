@@ -172,8 +172,12 @@ class _Reader:
                 target = nodes.Index(span, target, key)
             elif part.type == "splat":
                 step = part.children[0]
-                each = self.steps(nodes.Element(self.span(step)), step.children[1:], depth)
-                target = nodes.Splat(span, target, each)
+                inside, after = step.children[1:], []
+                if step.type == "attr_splat":  # `.*` covers attributes only: an index behind them takes from the list
+                    count = next((i for i, p in enumerate(inside) if p.type != "get_attr"), len(inside))
+                    inside, after = inside[:count], inside[count:]
+                each = self.steps(nodes.Element(self.span(step)), inside, depth)
+                target = self.steps(nodes.Splat(span, target, each), after, depth)
         return target
 
     def primary(self, node: Node, depth: int) -> nodes.Expression:

@@ -64,7 +64,7 @@ def _is_empty(block: nodes.Block) -> bool:
 
 
 def _blocks(insertion: Insertion, indent: str, newline: str, *, blank: bool) -> str:
-    parts = []
+    parts: list[str] = []
     for name, inner in insertion.blocks.items():
         lines = ["", f"{indent}{name} {{"] if blank or parts else [f"{indent}{name} {{"]
         lines += _aligned(inner.attributes, indent + "  ")
@@ -151,7 +151,7 @@ def _unfold(block: nodes.Block, insertion: Insertion, indent: str) -> Edit:
 
 def _indent(source: Source, block: nodes.Block) -> str:
     """The indentation of the block's inside: that of its first line, else two more than its own."""
-    inside = [*block.body.entries.values(), *block.body.blocks]
+    inside: list[nodes.Entry | nodes.Block] = [*block.body.entries.values(), *block.body.blocks]
     own = source.line_number(block.span.start)
     for item in sorted(inside, key=lambda item: item.span.start):
         number = source.line_number(item.span.start)
@@ -163,7 +163,7 @@ def _indent(source: Source, block: nodes.Block) -> str:
 
 
 def _last_end(block: nodes.Block) -> int:
-    inside = [*block.body.entries.values(), *block.body.blocks]
+    inside: list[nodes.Entry | nodes.Block] = [*block.body.entries.values(), *block.body.blocks]
     return max((item.span.end for item in inside), default=block.body.span.start)
 
 

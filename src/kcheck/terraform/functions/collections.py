@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from kcheck.terraform import convert
@@ -289,10 +290,17 @@ def _tolist(datum: Datum) -> Datum:
     if isinstance(datum, Unknown) or settled(datum) is None:
         return datum
     values = items(datum)
+    if isinstance(values, SetData) and len(values) > 1 and not all(map(_has_order, values)):
+        return Known((Unknown("the order of a set is not known", datum.origin),) * len(values), datum.origin)
     alike = convert.unify(values)
     if not isinstance(values, SetData) and all(a is b for a, b in zip(alike, values, strict=True)):
         return datum
     return Known(tuple(alike), datum.origin)
+
+
+def _has_order(item: Datum) -> bool:
+    """Whether the place of an element in a set follows from its value."""
+    return isinstance(item, Known) and isinstance(item.value, str | int | Fraction)
 
 
 @TABLE.function(anything)

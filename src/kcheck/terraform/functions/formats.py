@@ -86,8 +86,7 @@ def _number(verb: str, number: int | Fraction, precision: int | None, flags: str
         whole, rest = divmod(abs(scaled), 10**digits)
         return ("-" if scaled < 0 else "") + str(whole) + (f".{rest:0{digits}d}" if digits else "")
     if verb in "eEgG":
-        digits = "" if precision is None else f".{precision}"
-        return format(float(number), f"{digits}{verb}")
+        return format(float(number), verb if precision is None else f".{precision}{verb}")
     raise EvaluationError(f"format() does not know `%{verb}`")
 
 

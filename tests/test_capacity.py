@@ -1,0 +1,159 @@
+"""The arithmetic, from the worked examples of its sources."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcheck import capacity
+from kcheck.capacity import Demand, parse_cidr
+
+
+@pytest.mark.parametrize(
+    ("cidr", "usable"), [("10.0.0.0/24", 251), ("10.0.0.0/22", 1019), ("10.0.0.0/21", 2043), ("10.0.0.0/16", 65531)]
+)
+def test_usable_addresses(cidr: str, usable: int) -> None:
+    assert capacity.usable_addresses(cidr, 5) == usable
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0", "10.0.0.0/33", "10.0.0/24", "fd00::/64", "x", "", "10.0.0.256/24"])
+def test_what_is_no_range(text: str) -> None:
+    assert parse_cidr(text) is None
+
+
+@pytest.mark.parametrize(
+    ("nodes", "surge", "pods", "needed"),
+    [
+        (50, "1", 30, 1581),  # Microsoft's own example
+        (1000, "10%", 30, 34100),
+        (1000, "0", 0, 1000),
+    ],
+)
+def test_addresses_needed(nodes: int, surge: str, pods: int, needed: int) -> None:
+    assert capacity.addresses_needed([Demand("p", nodes, surge, 1 + pods)]) == needed
+
+
+@pytest.mark.parametrize(
+    ("prefix", "per_node", "surge", "nodes"),
+    [
+        (24, 31, "0", 8),
+        (24, 31, "1", 7),
+        (21, 31, "1", 64),
+        (16, 31, "0", 2113),
+        (24, 111, "0", 2),
+        (24, 1, "0", 251),
+        (24, 1, "10%", 228),
+    ],
+)
+def test_full_at(prefix: int, per_node: int, surge: str, nodes: int) -> None:
+    usable = capacity.usable_addresses(f"10.0.0.0/{prefix}", 5)
+    assert usable is not None
+    assert capacity.full_at([Demand("p", 5000, surge, per_node)], usable) == nodes
+
+
+demands = st.lists(
+    st.builds(Demand, st.just("p"), st.integers(0, 2000), st.sampled_from(["0", "1", "10%", "33%"]), st.sampled_from([1, 11, 31, 111])),
+    min_size=1, max_size=5,
+)  # fmt: skip
+
+
+@given(demands, st.integers(0, 70000))
+def test_full_at_fits_and_one_more_step_does_not(pools: list[Demand], usable: int) -> None:
+    total = sum(pool.nodes for pool in pools)
+    full = capacity.full_at(pools, usable)
+    assert 0 <= full <= total
+    if capacity.addresses_needed(pools) <= usable:
+        assert full == total
+    elif usable > sum(p.addresses(1) for p in pools):
+        assert full < total
+
+
+@pytest.mark.parametrize(
+    ("surge", "nodes", "expected"), [("10%", 95, 10), ("33%", 3, 1), ("1", 500, 1), ("0%", 5, 0), ("x", 5, None)]
+)
+def test_surge_nodes(surge: str, nodes: int, expected: int | None) -> None:
+    assert capacity.surge_nodes(surge, nodes) == expected
+
+
+@pytest.mark.parametrize(
+    ("addresses", "prefix"), [(251, 24), (252, 23), (34100, 16), (1, 29), (65531, 16), (65532, 15)]
+)
+def test_sufficient_prefix(addresses: int, prefix: int) -> None:
+    assert capacity.sufficient_prefix(addresses, 5) == prefix
+
+
+@pytest.mark.parametrize(
+    ("networks", "taken", "prefix", "block"),
+    [
+        (["10.0.0.0/16"], [], 24, "10.0.0.0/24"),
+        (["10.0.0.0/16"], ["10.0.0.0/24"], 24, "10.0.1.0/24"),
+        (["10.0.0.0/16"], ["10.0.0.64/26"], 24, "10.0.1.0/24"),
+        (["10.0.0.0/16"], ["10.0.1.0/24"], 23, "10.0.2.0/23"),
+        (["10.0.0.0/16"], ["10.0.0.0/17"], 16, None),
+        (["10.0.0.0/24", "10.8.0.0/16"], ["10.8.0.0/18"], 18, "10.8.64.0/18"),
+        (["10.0.0.0/16"], ["unknown"], 24, None),
+        (["10.0.0.0/16"], ["10.0.0.0/16"], 24, None),
+    ],
+)
+def test_free_block(networks: list[str], taken: list[str], prefix: int, block: str | None) -> None:
+    assert capacity.free_block(networks, taken, prefix) == block
+
+
+@given(st.lists(st.tuples(st.integers(0, 255), st.integers(18, 28)), max_size=12), st.integers(17, 28))
+def test_free_block_overlaps_nothing(blocks: list[tuple[int, int]], prefix: int) -> None:
+    taken = [str(parse_cidr(f"10.0.{third}.0/{length}")) for third, length in blocks]
+    found = capacity.free_block(["10.0.0.0/16"], taken, prefix)
+    if found is not None:
+        own, outer = parse_cidr(found), parse_cidr("10.0.0.0/16")
+        assert own is not None
+        assert outer is not None
+        assert outer.contains(own)
+        assert not any(own.overlaps(other) for other in map(parse_cidr, taken) if other)
+
+
+@pytest.mark.parametrize(
+    ("maxima", "growable", "target", "expected"),
+    [
+        ([10, 90], [True, True], 1000, [100, 900]),
+        ([10, 90], [False, True], 1000, [10, 990]),
+        ([10, 90], [False, False], 200, [20, 180]),
+        ([10, 90], [False, True], 50, [10, 40]),
+        ([10, 90], [True, True], 100, [10, 90]),
+        ([3, 3, 3], [True, True, True], 10, [4, 3, 3]),
+        ([10, 90], [False, True], 5, [10, 0]),
+        ([0, 0], [True, False], 6, [6, 0]),
+        ([], [], 5, []),
+    ],
+)
+def test_spread(maxima: list[int], growable: list[bool], target: int, expected: list[int]) -> None:
+    assert capacity.spread(maxima, growable, target) == expected
+
+
+@pytest.mark.parametrize(
+    ("nodes", "batch", "seconds"),
+    [(1000, 10, 1200), (1000, 100, 300), (1000, 200, 250), (10, 10, 12), (0, 10, 0)],
+)
+def test_deletion_time(nodes: int, batch: int, seconds: int) -> None:
+    """10 nodes every 10 s and 2 s to taint them: 1,000 nodes in 20 minutes at least."""
+    assert capacity.deletion_time(nodes, batch, 10, 5) == seconds
+
+
+def test_batch_for_is_the_smallest_round_one_that_is_fast_enough() -> None:
+    assert capacity.batch_for(1000, 300, 10, 5) == 100
+    assert capacity.batch_for(100, 300, 10, 5) == 10
+    assert capacity.batch_for(5000, 300, 10, 5) is None
+
+
+@pytest.mark.parametrize(("cidr", "nodes"), [("10.244.0.0/16", 256), ("10.240.0.0/13", 2048), ("10.0.0.0/25", 0)])
+def test_blocks(cidr: str, nodes: int) -> None:
+    network = parse_cidr(cidr)
+    assert network is not None
+    assert capacity.blocks(network, 24) == nodes
+
+
+def test_widened_contains_the_old_range_and_overlaps_nothing() -> None:
+    network = parse_cidr("10.244.0.0/16")
+    assert network is not None
+    assert capacity.widened(network, 1100, 24, ["10.0.0.0/16"]) == "10.240.0.0/13"
+    assert capacity.widened(network, 1100, 24, ["10.241.0.0/16"]) is None
