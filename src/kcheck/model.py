@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kcheck.values import Value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Thing:
     """Anything a rule can be about. `id` names it for people and machines, `place` is where it is declared."""
 
@@ -18,7 +18,7 @@ class Thing:
     place: Span
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Autoscaler(Thing):
     """What grows and shrinks the pools of one cluster. Times are in seconds."""
 
@@ -36,7 +36,7 @@ class Autoscaler(Thing):
     expander: Value[str]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cluster(Thing):
     """A Kubernetes cluster. `complete` is False where pools may exist that could not be read or counted.
 
@@ -60,7 +60,7 @@ class Cluster(Thing):
     outbound_ips: Value[int]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Network(Thing):
     """A virtual network."""
 
@@ -69,7 +69,7 @@ class Network(Thing):
     cidrs: Value[tuple[str, ...]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Subnet(Thing):
     """A subnet of a virtual network. `complete` is False where pools in it may be missing from the model."""
 
@@ -81,7 +81,7 @@ class Subnet(Thing):
     network: Value[Network]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NodePool(Thing):
     """A set of equal nodes. `max_nodes` is the maximum of an autoscaled pool, else its size.
 
@@ -108,7 +108,7 @@ class NodePool(Thing):
     taints: Value[tuple[str, ...]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Image(Thing):
     """A container's image. `registry` is its host, docker.io for every spelling of Docker Hub."""
 
@@ -117,7 +117,7 @@ class Image(Thing):
     registry: Value[str]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Workload(Thing):
     """Something that runs pods. `pods` is how many at once; of a DaemonSet, one on each node (`per_node`)."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import capacity, derive
 from kcheck.model import Autoscaler, Cluster, NodePool, Subnet, Thing, Workload
-from kcheck.values import Origin, Unknown, Unset, Value, known, mapped, number
+from kcheck.values import Origin, Unknown, Unset, Value, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,8 +60,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _made("cloud", "string", "eks, gke, aks, ack or selfmanaged", lambda c, _w: derive.computed(c, c.cloud)),
         _simple("name", "string", "the cluster's name"),
         _simple("version", "string", "Kubernetes version as written"),
-        _simple("tier", "string", "control-plane tier: Free, Standard, Premium (AKS)"),
-        _simple("network_plugin", "string", "what gives pods their network: azure, kubenet, none (AKS)"),
+        _simple("tier", "string", "control-plane tier: Free, Standard, Premium (AKS)", nullable=False),
+        _simple("network_plugin", "string", "what gives pods their network: azure, kubenet, none (AKS)", nullable=False),
         _simple("network_mode", "string", "node-subnet or overlay, of the azure plugin"),
         _simple("network_policy", "string", "what enforces network policies"),
         _simple("pod_cidr", "string", "range that pods take addresses from, outside the subnets"),
@@ -71,7 +71,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _TARGET,
         _made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.maximum(c), "nodes"),
         _made("autoscaled", "bool", "whether any pool is autoscaled", derive.autoscaled),
-        _made("pod_range_nodes", "int", "nodes pod_cidr has room for", derive.range_nodes, "nodes", nullable=True),
+        _made("pod_range_nodes", "int", "nodes pod_cidr has room for", derive.range_nodes, "nodes"),
         _made("nodes_with_surge", "int", "nodes at the target, with surge", derive.range_needed, "nodes"),
         _made("sufficient_pod_cidr", "string", "pod_cidr widened until it has room; null if that overlaps",
               derive.sufficient_range, nullable=True),
@@ -80,21 +80,21 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "pool": (
         _simple("name", "string", "the pool's name"),
         _simple("mode", "string", "System or User (AKS)"),
-        _simple("autoscaled", "bool", "whether an autoscaler sets its size"),
-        _simple("min_nodes", "int", "smallest size", "nodes"),
-        _simple("max_nodes", "int", "largest size; the fixed size of a pool that is not autoscaled", "nodes"),
+        _simple("autoscaled", "bool", "whether an autoscaler sets its size", nullable=False),
+        _simple("min_nodes", "int", "smallest size", "nodes", nullable=False),
+        _simple("max_nodes", "int", "largest size; the fixed size of a pool that is not autoscaled", "nodes", nullable=False),
         _made("nodes", "int", "nodes when the cluster reaches its target", lambda p, w: w.nodes(p), "nodes"),
         _simple("instance_type", "string", "machine type"),
         _simple("max_pods", "int", "pods a node may run", "pods"),
-        _simple("surge", "string", "what an upgrade adds: a number of nodes or a percentage"),
+        _simple("surge", "string", "what an upgrade adds: a number of nodes or a percentage", nullable=False),
         _made("addresses_per_node", "int", "addresses one node takes of its subnet",
               lambda p, w: w.addresses_per_node(p), "addresses"),
-        _simple("spot", "bool", "whether its nodes are spot"),
+        _simple("spot", "bool", "whether its nodes are spot", nullable=False),
         Field("cluster", "record", "cluster", "", False, "its cluster", derive.cluster_of),
     ),
     "subnet": (
         _simple("name", "string", "the subnet's name"),
-        _simple("cidr", "string", "its IPv4 range"),
+        _simple("cidr", "string", "its IPv4 range", nullable=False),
         _made("prefix", "int", "length of its prefix",
               lambda s, _w: mapped(s.cidr, lambda cidr: int(cidr.rpartition("/")[2] or 32))),
         _made("usable_addresses", "int", "addresses that are not reserved by the cloud", derive.usable, "addresses"),
@@ -114,17 +114,17 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         Field("pools", "records", "pool", "", False, "pools whose nodes are in it", lambda s, w: w.subnet_pools(s)),
     ),
     "autoscaler": (
-        _simple("max_unready_nodes", "int", "unready nodes always tolerated (ok-total-unready-count)", "nodes"),
-        _simple("max_unready_percentage", "int", "share of unready nodes above which it stops", "percent"),
-        _simple("bulk_delete", "int", "empty nodes deleted at once", "nodes"),
-        _simple("unneeded_time", "int", "how long a node is idle before it is deleted", "seconds"),
-        _simple("unready_time", "int", "how long an unready node is idle before it is deleted", "seconds"),
-        _simple("delay_after_add", "int", "pause of scale-down after a scale-up", "seconds"),
-        _simple("delay_after_failure", "int", "pause of scale-down after a failed one", "seconds"),
-        _simple("scan_interval", "int", "period of its loop", "seconds"),
-        _simple("new_pod_delay", "int", "age below which pending pods are ignored", "seconds"),
-        _simple("provision_time", "int", "how long it waits for a node", "seconds"),
-        _simple("expander", "string", "how it chooses among pools"),
+        _simple("max_unready_nodes", "int", "unready nodes always tolerated (ok-total-unready-count)", "nodes", nullable=False),
+        _simple("max_unready_percentage", "int", "share of unready nodes above which it stops", "percent", nullable=False),
+        _simple("bulk_delete", "int", "empty nodes deleted at once", "nodes", nullable=False),
+        _simple("unneeded_time", "int", "how long a node is idle before it is deleted", "seconds", nullable=False),
+        _simple("unready_time", "int", "how long an unready node is idle before it is deleted", "seconds", nullable=False),
+        _simple("delay_after_add", "int", "pause of scale-down after a scale-up", "seconds", nullable=False),
+        _simple("delay_after_failure", "int", "pause of scale-down after a failed one", "seconds", nullable=False),
+        _simple("scan_interval", "int", "period of its loop", "seconds", nullable=False),
+        _simple("new_pod_delay", "int", "age below which pending pods are ignored", "seconds", nullable=False),
+        _simple("provision_time", "int", "how long it waits for a node", "seconds", nullable=False),
+        _simple("expander", "string", "how it chooses among pools", nullable=False),
         _made("nodes", "int", "nodes it adds and removes up to the target", derive.growable_nodes, "nodes"),
         _made("unready_stop", "int", "unready nodes at which it stops, all its nodes registered",
               lambda a, w: mapped(derive.growable_nodes(a, w), lambda nodes: max(
@@ -143,15 +143,15 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _simple("name", "string", "its name"),
         _simple("namespace", "string", "its namespace as written"),
         _made("per_node", "bool", "whether every node runs it", lambda w, _world: derive.computed(w, w.per_node)),
-        _simple("pods", "int", "pods at once", "pods"),
+        _simple("pods", "int", "pods at once", "pods", nullable=False),
         _made("nodes", "int", "nodes that run a pod of it", lambda w, world: world.workload_nodes(w), "nodes"),
-        _simple("gpus", "int", "GPUs of one pod", "GPUs"),
-        _simple("pull_secrets", "bool", "whether it names pull secrets"),
+        _simple("gpus", "int", "GPUs of one pod", "GPUs", nullable=False),
+        _simple("pull_secrets", "bool", "whether it names pull secrets", nullable=False),
         Field("cluster", "record", "cluster", "", False, "the cluster it runs on", derive.cluster_of),
     ),
     "image": (
-        _simple("text", "string", "the image as written"),
-        _simple("registry", "string", "host of its registry; docker.io for every spelling of Docker Hub"),
+        _simple("text", "string", "the image as written", nullable=False),
+        _simple("registry", "string", "host of its registry; docker.io for every spelling of Docker Hub", nullable=False),
         _made("user", "string", "kind and name of the workload that runs it on most nodes", derive.user),
         _made("nodes", "int", "nodes that pull it", lambda i, w: w.image_nodes(i), "nodes"),
         _made("signed_in", "bool", "whether the workload names pull secrets",
@@ -224,8 +224,10 @@ class View:
                 result[field.name] = [self._record(field.type, item, where, nested=True) for item in value]
             elif isinstance(value, Unknown):
                 self.missing.setdefault(where, value.reason)
-            elif isinstance(value, Unset):
+            elif isinstance(value, Unset) and field.nullable:
                 result[field.name] = None
+            elif isinstance(value, Unset):
+                self.missing.setdefault(where, reason_of(value))
             elif field.kind == "record":
                 result[field.name] = self._record(field.type, value.value, where, nested=True)
             else:
