@@ -54,6 +54,16 @@ resource "azurerm_subnet" "each" {
   address_prefixes     = [each.value]
 }
 
+data "azurerm_subnet" "same" {
+  name                 = "n1"
+  virtual_network_name = azurerm_virtual_network.v.name
+}
+
+data "azurerm_subnet" "elsewhere" {
+  name                 = "n1"
+  virtual_network_name = "w"
+}
+
 locals {
   subnets = { for name in ["a", "b"] : name => azurerm_subnet.each[name].id }
 }
@@ -123,7 +133,8 @@ def pool(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., dict[str, 
         # a set has no order, and an id says nothing of this root
         ("tolist(azurerm_virtual_network.w.subnet)[1].id", []),
         ('"/subscriptions/x/resourceGroups/y/providers/Microsoft.Network/virtualNetworks/z/subnets/n"', []),
-        ("data.azurerm_subnet.x.id", []),
+        ("data.azurerm_subnet.same.id", ["azurerm_subnet.n[1]"]),
+        ("data.azurerm_subnet.elsewhere.id", []),
     ],
 )
 def test_pool_is_in_its_subnet(reference: str, subnet: list[str], pool: Callable[..., dict[str, Any]]) -> None:

@@ -38,11 +38,16 @@ def of_demands(subnet: Subnet, world: World, compute: Callable[[list[capacity.De
 
 
 def full_at(subnet: Subnet, world: World) -> Value[int]:
-    """The number of nodes at which a subnet is full."""
+    """The number of nodes at which a subnet is full; null where its pools fit."""
     addresses = usable(subnet, world)
     if not isinstance(addresses, Known):
         return addresses
-    return of_demands(subnet, world, lambda demands: capacity.full_at(demands, addresses.value))
+    return of_demands(subnet, world, lambda demands: _full(demands, addresses.value))
+
+
+def _full(demands: list[capacity.Demand], usable: int) -> int | None:
+    """Where it is full; None where it is not."""
+    return capacity.full_at(demands, usable) if capacity.addresses_needed(demands) > usable else None
 
 
 def arithmetic(demands: list[capacity.Demand]) -> str | None:
@@ -85,21 +90,24 @@ def room(subnet: Subnet, world: World) -> Value[int]:
 
 
 def sufficient_cidr(subnet: Subnet, world: World) -> Value[str]:
-    """The next free block of the network that is big enough for what the pools need."""
+    """The next free block of the network that is big enough for what the pools need; null if they fit."""
     demands = world.demands(subnet)
     if isinstance(demands, Unknown):
         return demands
-    if not demands or not isinstance(subnet.network, Known) or not isinstance(subnet.network.value.cidrs, Known):
+    usable_now, needed = known(usable(subnet, world)), capacity.addresses_needed(demands)
+    network = known(subnet.network)
+    if usable_now is None or needed <= usable_now or network is None or not isinstance(network.cidrs, Known):
         return computed(subnet, None)
-    siblings = [s for s in world.inventory.subnets if s is not subnet and known(s.network) is subnet.network.value]
-    unreadable = [s for s in siblings if not isinstance(s.cidr, Known)]
-    strays = [s for s in world.inventory.subnets if not isinstance(s.network, Known)]
-    if unreadable or strays or not isinstance(subnet.cidr, Known):
-        return computed(subnet, None)
+    taken = []
+    for other in world.inventory.subnets:
+        # a subnet of this root whose network or range is not known may lie anywhere
+        if other is not subnet and other.root == subnet.root and known(other.network) in (None, network):
+            if not isinstance(other.network, Known) or not isinstance(other.cidr, Known):
+                return computed(subnet, None)
+            taken.append(other.cidr.value)
     reserved = int(profiles.limits(subnet.cloud)["subnet.reserved"].value)
-    prefix = capacity.sufficient_prefix(capacity.addresses_needed(demands), reserved)
-    taken = [known(sibling.cidr) for sibling in siblings]
-    return computed(subnet, capacity.free_block(list(subnet.network.value.cidrs.value), taken, prefix))
+    prefix = capacity.sufficient_prefix(needed, reserved)
+    return computed(subnet, capacity.free_block(list(network.cidrs.value), taken, prefix))
 
 
 def count(thing: Thing, found: list[Any] | Unknown) -> Value[int]:

@@ -75,6 +75,7 @@ class Subnet(Thing):
 
     cloud: str
     address: str
+    root: str
     complete: bool
     name: Value[str]
     cidr: Value[str]

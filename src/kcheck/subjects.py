@@ -104,7 +104,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
               lambda s, w: derive.of_demands(s, w, capacity.addresses_needed), "addresses"),
         _made("sum", "string", "the arithmetic of addresses_needed",
               lambda s, w: derive.of_demands(s, w, derive.arithmetic), nullable=True),
-        _made("full_at", "int", "nodes at which it is full, pools growing in proportion", derive.full_at, "nodes"),
+        _made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", derive.full_at, "nodes", nullable=True),
         _made("addresses_per_node", "int", "addresses of the hungriest node in it", derive.widest, "addresses"),
         _made("room", "int", "how many of these nodes fit, no surge", derive.room, "nodes"),
         _made("holds_pods", "bool", "whether pods take addresses of it", derive.holds_pods),

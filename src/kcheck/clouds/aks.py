@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
@@ -85,8 +86,9 @@ class _Reader:
             self._subnet(fields, f"{instance.address}.subnet[{i}]", record.span, Known(network, origin))
 
     def _subnet(self, fields: Fields, address: str, place: Span, network: Value[Network]) -> None:
+        root = self.root.configuration.folder
         subnet = Subnet(
-            self.identity(address), place, CLOUD, address, self.complete, fields["name"], fields["cidr"], network
+            self.identity(address), place, CLOUD, address, root, self.complete, fields["name"], fields["cidr"], network
         )
         self.found.subnets.append(subnet)
 
@@ -103,6 +105,23 @@ class _Reader:
                 return Known(named[0], name.origin)
             return Unknown(f"no single virtual network named {name.value} in this root", name.origin)
         return name
+
+    @cached_property
+    def subnets_by_address(self) -> dict[str, Subnet]:
+        """The subnets by what refers to them: their address, or a data source that names one of this root."""
+        result = {subnet.address: subnet for subnet in self.found.subnets}
+        by_name: dict[str, list[Subnet]] = {}
+        for subnet in self.found.subnets:
+            if isinstance(subnet.name, Known):
+                by_name.setdefault(subnet.name.value, []).append(subnet)
+        for address, record in self.root.sources(SUBNET):
+            name, network = record.entry("name"), record.entry("virtual_network_name")
+            if not isinstance(name, Known) or not isinstance(network, Known):
+                continue
+            named = [s for s in by_name.get(str(name.value), []) if _is_in(s, str(network.value))]
+            if len(named) == 1:
+                result[address] = named[0]
+        return result
 
     # --- clusters and pools
 
@@ -246,7 +265,7 @@ class _Reader:
 
     def _subnet_of(self, fields: Fields, name: str) -> Value[Subnet]:
         datum = fields.raw(name)
-        linked = _linked(datum, {subnet.address: subnet for subnet in self.found.subnets})
+        linked = _linked(datum, self.subnets_by_address)
         return linked if linked is not None else _unlinked(fields[name], "subnet")
 
 
@@ -256,6 +275,10 @@ def _linked(datum: Datum | None, things: dict[str, Any]) -> Known[Any] | None:
         return None
     thing = things.get(datum.symbol.address)
     return None if thing is None else Known(thing, datum.origin or Origin((thing.place,)))
+
+
+def _is_in(subnet: Subnet, network: str) -> bool:
+    return isinstance(subnet.network, Known) and _same(subnet.network.value.name, network)
 
 
 def _unlinked(value: Value[Any], what: str) -> Value[Any]:

@@ -10,7 +10,7 @@ from kcheck.syntax.hcl import nodes
 from kcheck.syntax.problem import Problem
 from kcheck.terraform.convert import EvaluationError
 from kcheck.terraform.evaluator import Scope, evaluate
-from kcheck.terraform.resource import Instance, expand
+from kcheck.terraform.resource import BlockRecord, Instance, expand
 from kcheck.terraform.types import convert_to
 from kcheck.values import Datum, Known, Origin, Symbol, Unknown
 
@@ -123,7 +123,8 @@ class Module:
         self._calls: dict[str, Datum] = {}
         self.scope = _ModuleScope(self)
 
-    def _prefix(self, name: str) -> str:
+    def prefixed(self, name: str) -> str:
+        """The address of something in this module, as the root sees it."""
         return f"{self.address}.{name}" if self.address else name
 
     # --- names
@@ -137,7 +138,7 @@ class Module:
         given = self.inputs.get(name)
         if given is None or (_is_null(given) and not self._nullable(block)):
             if "default" not in entries:
-                reason = f"var.{self._prefix(name) if self.address else name} has no default"
+                reason = f"var.{self.prefixed(name) if self.address else name} has no default"
                 return Unknown(reason, Origin((block.header,)))
             given = evaluate(entries["default"].expression, self.scope)
         if "type" in entries:
@@ -177,7 +178,7 @@ class Module:
         block = self.configuration.resources.get((kind, name))
         if block is None:
             return self._lost(f"{kind}.{name}")
-        return expand(block, self._prefix(f"{kind}.{name}"), self.scope)
+        return expand(block, self.prefixed(f"{kind}.{name}"), self.scope)
 
     def data(self, kind: str) -> Datum:
         """`data.kind`: what the cloud would answer is not known, the identity is."""
@@ -186,7 +187,7 @@ class Module:
             block = self.configuration.data.get((kind, name))
             if block is None:
                 return self._lost(f"data.{kind}.{name}")
-            address = self._prefix(f"data.{kind}.{name}")
+            address = self.prefixed(f"data.{kind}.{name}")
             return Unknown(f"{address} is read from the cloud", Origin((block.header,)), Symbol(address, ""))
 
         place = Origin(())
@@ -203,6 +204,13 @@ class Module:
         for call in self.configuration.calls:
             for module in self.children(call):
                 yield from module.instances(kind)
+
+    def sources(self, kind: str) -> Iterator[tuple[str, BlockRecord]]:
+        """The data sources of one type with their addresses, those of called modules included."""
+        for module in self.all():
+            for (found_kind, name), block in module.configuration.data.items():
+                if found_kind == kind:
+                    yield module.prefixed(f"data.{kind}.{name}"), BlockRecord(block, module.scope)
 
     def kinds(self) -> set[str]:
         """The types of all resources, those of called modules included."""
@@ -229,7 +237,7 @@ class Module:
             if lost is None:
                 raise EvaluationError(f"there is no module.{name}")
             return lost
-        address = self._prefix(f"module.{name}")
+        address = self.prefixed(f"module.{name}")
         origin = Origin((block.header,))
         found = self._child(self, block)
         if isinstance(found, str):
