@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcheck.cli import cli
+from kcheck.config import Config
 
 from .conftest import names
 
@@ -81,6 +82,13 @@ def test_one_broken_document_does_not_hide_the_others(check: Callable[..., Resul
     result = check({"a.yaml": f"{good}---\napiVersion: v1\nkind: Pod\nmetadata: [\n---\n{good}"})
     assert names(result) == ["unreadable-file"]
     assert len(result.world.inventory.workloads) == 2
+
+
+def test_two_objects_of_one_name_in_a_file(check: Callable[..., Result]) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: a, image: nginx}]\n"
+    result = check({"a.yaml": f"{pod}---\n{pod}---\n{pod.replace('nginx', 'other')}"}, Config(nodes={"": 500}))
+    assert not result.bugs
+    assert len(result.world.inventory.workloads) == 3
 
 
 def test_links_in_a_circle_and_links_to_one_file(write: Callable[[Mapping[str, str]], Path]) -> None:

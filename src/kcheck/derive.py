@@ -274,7 +274,7 @@ def others(image: Image, world: World) -> list[Any]:
 def cluster_of(thing: Any, world: World) -> Value[Any]:
     """The cluster record of a pool, autoscaler or workload."""
     if isinstance(thing, Workload):
-        cluster = world.inventory.cluster_of.get(thing.id)
+        cluster = world.inventory.cluster_of.get(thing)
         return Known(cluster, Origin((thing.place,))) if cluster else Unknown("the manifest's cluster is not known")
     found: Value[Any] | Cluster = thing.cluster
     return Known(found, Origin((thing.place,))) if isinstance(found, Cluster) else found

@@ -71,7 +71,7 @@ def _place(inventory: Inventory) -> None:
         shared = [_common(folders, [] if cluster.root == "." else cluster.root.split("/")) for cluster in clusters]
         best = [cluster for cluster, depth in zip(clusters, shared, strict=True) if depth == max(shared)]
         if len(best) == 1:
-            inventory.cluster_of[workload.id] = best[0]
+            inventory.cluster_of[workload] = best[0]
 
 
 def _common(first: list[str], second: list[str]) -> int:

@@ -134,7 +134,7 @@ class Workload(Thing):
 
 @dataclass(eq=False)
 class Inventory:
-    """Everything that was found, both sides joined. `cluster_of` says where a workload runs, by its id."""
+    """Everything that was found, both sides joined. `cluster_of` says where a workload runs."""
 
     clusters: list[Cluster] = field(default_factory=list)
     autoscalers: list[Autoscaler] = field(default_factory=list)
@@ -142,4 +142,4 @@ class Inventory:
     networks: list[Network] = field(default_factory=list)
     subnets: list[Subnet] = field(default_factory=list)
     workloads: list[Workload] = field(default_factory=list)
-    cluster_of: dict[str, Cluster] = field(default_factory=dict)
+    cluster_of: dict[Workload, Cluster] = field(default_factory=dict)

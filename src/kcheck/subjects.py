@@ -209,12 +209,12 @@ class View:
         self.thing = thing
         self.world = world
         self.missing: dict[str, str] = {}
-        self._things: dict[str, tuple[str, Any]] = {}
+        self._things: list[tuple[str, Any]] = []
         self.data = self._record(subject, thing, subject, nested=False)
 
     def _record(self, subject: str, thing: Any, path: str, *, nested: bool) -> dict[str, Any]:
-        self._things[thing.id] = (subject, thing)
-        result: dict[str, Any] = {ID: thing.id}
+        result: dict[str, Any] = {ID: len(self._things)}
+        self._things.append((subject, thing))
         for field in SUBJECTS[subject]:
             if nested and field.kind in ("record", "records"):
                 continue

@@ -70,12 +70,12 @@ class World:
         return result
 
     @cached_property
-    def _uses(self) -> dict[str, list[tuple[Workload, Image]]]:
-        return {uses[0][1].id: uses for uses in self.images.values()}
+    def _uses(self) -> dict[Image, list[tuple[Workload, Image]]]:
+        return {image: uses for uses in self.images.values() for _, image in uses}
 
     def uses(self, image: Image) -> list[tuple[Workload, Image]]:
         """The workloads of the image's file that run it."""
-        return self._uses[image.id]
+        return self._uses[image]
 
     def pools(self, cluster: Cluster) -> list[NodePool]:
         """The pools of a cluster, as far as they are known."""
@@ -176,7 +176,7 @@ class World:
 
     def workload_nodes(self, workload: Workload) -> Value[int]:
         """Nodes that run a pod of the workload, one pod on each: the target for a DaemonSet."""
-        cluster = self.inventory.cluster_of.get(workload.id)
+        cluster = self.inventory.cluster_of.get(workload)
         asked = self.config.nodes.get("")
         target: Value[int] = Unknown("the manifest's cluster is not known")
         if cluster is not None:
@@ -199,7 +199,7 @@ class World:
 
     def egress_addresses(self, workload: Workload) -> Value[int]:
         """Public addresses that all nodes share for pulls, as far as the cluster says; one if it is not known."""
-        cluster = self.inventory.cluster_of.get(workload.id)
+        cluster = self.inventory.cluster_of.get(workload)
         if cluster is None:
             return Known(1, Origin((workload.place,)))
         if equals(cluster.outbound_type, "loadBalancer"):
