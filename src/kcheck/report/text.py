@@ -47,7 +47,7 @@ def _finding(finding: Finding) -> str:
             continue
         at = related.span.begin
         name = "" if related.message == "used here" else f"{related.message}: "
-        source = related.span.source.line(at.line).strip()
+        source = " ".join(related.span.source.line(at.line).split())
         what = "used here: " if related.message == "used here" else name
         lines.append(f"   = {related.span.source.path}:{at.line} {what}{_short(source)}")
     if finding.fix is not None:
