@@ -138,6 +138,17 @@ def test_computed_value_is_not_changed_but_named(write: Callable[[Mapping[str, s
     assert finding.help == '`"${local.a}ee"` gives the value; tier should be Standard'
 
 
+def test_shared_value_is_changed_only_if_all_agree(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    small = cluster("var.tier").replace('"main"', '"dev"').replace("300", "3")
+    large = cluster("var.tier").replace('"main"', '"more"')
+    folder = write({"main.tf": cluster("var.tier") + VARIABLE, "small.tf": small})
+    assert fixed(folder) == []
+    finding = engine.run(Tree(["."]), Config()).findings[0]
+    assert "shared with aks/azurerm_kubernetes_cluster.dev" in finding.help
+    (folder / "small.tf").write_text(large)
+    assert fixed(folder) == ["main.tf"]
+
+
 KUBENET = """\
 resource "azurerm_kubernetes_cluster" "main" {
   name     = "train"

@@ -64,12 +64,46 @@ def run(tree: Tree, config: Config) -> Result:
         by_subject.setdefault(rule.subject, []).append(rule)
     for subject, matching in by_subject.items():
         if subject != "input":
-            _decide(subject, matching, world, result)
+            found = _decide(subject, matching, world, result)
+            result.findings += _agreed(found, subject, world)
     _suppress(result, comments)
     world.inputs = list(_inputs(reading, comments))
-    _decide("input", by_subject.get("input", []), world, result)
+    result.findings += _decide("input", by_subject.get("input", []), world, result)
     _suppress(result, comments)
     result.findings = _merged(result.findings)
+    return result
+
+
+def _agreed(findings: list[Finding], subject: str, world: World) -> list[Finding]:
+    """A value that others use too is only changed if the rule has found all of them."""
+    users: dict[str, dict[Span, list[str]]] = {}
+    wanting = {(finding.rule, finding.object) for finding in findings}
+
+    def others(finding: Finding, change: Change) -> list[str]:
+        if change.name not in users:
+            by_place: dict[Span, list[str]] = {}
+            field_ = word(subject, change.name)
+            for thing in things(subject, world):
+                value = field_.read(thing, world)
+                origin = None if isinstance(value, list) else value.origin
+                if origin is not None and origin.literal:
+                    by_place.setdefault(origin.written, []).append(thing.id)
+            users[change.name] = by_place
+        names = users[change.name].get(change.origin.written, [])
+        return [name for name in names if (finding.rule, name) not in wanting]
+
+    result = []
+    for finding in findings:
+        changes = finding.fix.changes if finding.fix else ()
+        content = next(
+            (names for change in changes if change.origin.literal and (names := others(finding, change))), None
+        )
+        if content:
+            text = (
+                f"the value is shared with {content[0]}, which is fine with it; give this {subject} a value of its own"
+            )
+            finding = finding._replace(fix=None, help=text)  # noqa: PLW2901
+        result.append(finding)
     return result
 
 
@@ -111,8 +145,9 @@ def _inputs(reading: inventory.Reading, comments: Suppressions) -> Iterable[Inpu
         yield Input(f"{place.source.path}:{place.begin.line}:{rule}", place, "unused-suppression", what)
 
 
-def _decide(subject: str, matching: list[Rule], world: World, result: Result) -> None:
+def _decide(subject: str, matching: list[Rule], world: World, result: Result) -> list[Finding]:
     """Decide the rules of one subject; `unless` rules come first, so that one cause gives one finding."""
+    findings: list[Finding] = []
     ordered = sorted(matching, key=lambda rule: (len(rule.unless), rule.name))
     for thing in things(subject, world):
         try:
@@ -126,10 +161,13 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
             if fired.intersection(rule.unless):
                 continue
             try:
-                if judge.decide(rule, result):
+                finding = judge.decide(rule, result)
+                if finding is not None:
+                    findings.append(finding)
                     fired.add(rule.name)
             except (cel.ExpressionError, cel.SyntaxProblem, KeyError, TypeError) as error:
                 result.bugs.append(Bug(rule.name, thing.id, str(error)))
+    return findings
 
 
 @cache
@@ -162,20 +200,17 @@ class _Judge:
         data: dict[str, object] = {view.subject: view.data, "limits": limits_view(cloud_of(view.thing, view.world))}
         self.activation = cel.activation(data, self.variables)
 
-    def decide(self, rule: Rule, result: Result) -> bool:
-        """Add a finding, an undecided check or nothing; tells whether there is a finding."""
+    def decide(self, rule: Rule, result: Result) -> Finding | None:
+        """The finding, if there is one; counts the check as decided or notes what it waits for."""
         condition = _condition(rule.when, rule.problem, self.variables)
         verdict = cel.condition(condition, self.activation)
         if verdict is None:
             missing = self.missing(condition)
             result.undecided.append(Undecided(rule.name, self.view.thing.id, self.view.place(), missing))
-            return False
+            return None
         result.decided += 1
         severity = self.severity(rule) if verdict else None
-        if severity is None:
-            return False
-        result.findings.append(self.finding(rule, severity))
-        return True
+        return None if severity is None else self.finding(rule, severity)
 
     def missing(self, expression: cel.Expression) -> tuple[str, ...]:
         """The reasons of the values that an undecided expression waits for."""
