@@ -95,13 +95,9 @@ def _agreed(findings: list[Finding], subject: str, world: World) -> list[Finding
     result = []
     for finding in findings:
         changes = finding.fix.changes if finding.fix else ()
-        content = next(
-            (names for change in changes if change.origin.literal and (names := others(finding, change))), None
-        )
+        content = [name for change in changes if change.origin.literal for name in others(finding, change)]
         if content:
-            text = (
-                f"the value is shared with {content[0]}, which is fine with it; give this {subject} a value of its own"
-            )
+            text = f"the value is shared with {content[0]}, which is fine with it; give this {subject} its own"
             finding = finding._replace(fix=None, help=text)  # noqa: PLW2901
         result.append(finding)
     return result
