@@ -255,10 +255,9 @@ def _identity(datum: Datum) -> Datum:
     return datum
 
 
-for _name in ("sensitive", "nonsensitive", "ephemeralasnull"):
+for _name in ("sensitive", "nonsensitive"):
     _identity.__name__ = _name
     TABLE.function(anything)(_identity)
-del TABLE["ephemeralasnull"]
 
 
 @TABLE.function(anything)

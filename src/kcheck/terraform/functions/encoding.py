@@ -20,7 +20,8 @@ def _base64decode(value: str) -> str:
     import base64
 
     try:
-        return base64.b64decode(value, validate=True).decode()
+        bare = value.replace("\r", "").replace("\n", "")  # line ends may stand anywhere
+        return base64.b64decode(bare, validate=True).decode()
     except ValueError as error:
         raise EvaluationError("base64decode() needs base64 of UTF-8 text") from error
 
@@ -70,3 +71,19 @@ def _urlencode(value: str) -> str:
     from urllib.parse import quote_plus
 
     return quote_plus(value, safe="-_.~")
+
+
+@TABLE.function(text, text)
+def _uuidv5(space: str, name: str) -> str:
+    import uuid
+
+    known = {
+        "dns": uuid.NAMESPACE_DNS,
+        "url": uuid.NAMESPACE_URL,
+        "oid": uuid.NAMESPACE_OID,
+        "x500": uuid.NAMESPACE_X500,
+    }
+    try:
+        return str(uuid.uuid5(known.get(space) or uuid.UUID(space), name))
+    except ValueError as error:
+        raise EvaluationError(f'"{space}" is not a UUID namespace') from error

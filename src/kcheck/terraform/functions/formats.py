@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from kcheck.terraform import convert
 from kcheck.terraform.convert import EvaluationError
 from kcheck.terraform.functions.serial import json_text
-from kcheck.terraform.functions.signature import Table, anything, check, present, settled, text
-from kcheck.values import Datum, Known
+from kcheck.terraform.functions.signature import NotKnownError, Table, anything, check, present, settled, text
+from kcheck.terraform.functions.strings import clusters
+from kcheck.values import Datum, Known, Origin, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,28 +19,30 @@ if TYPE_CHECKING:
 TABLE = Table()
 
 _VERB = re.compile(
-    r"%(?P<flags>[ +\-0#]*)(?P<width>\d+)?(?:\.(?P<precision>\d+))?(?:\[(?P<index>\d+)\])?(?P<verb>.)", re.DOTALL
+    r"%(?:%|(?P<flags>[ +\-0#]*)(?P<width>\d+)?(?:\.(?P<precision>\d+))?(?:\[(?P<index>\d+)\])?(?P<verb>[a-zA-Z])|)"
 )
+_WIDEST = 10_000  # a guard against a width that fills the memory
 
 
 @TABLE.function(text, rest=anything)
 def _format(template: str, *arguments: Datum) -> str:
-    used: set[int] = set()
-    position = 0
+    last = position = 0
 
     def fill(match: re.Match[str]) -> str:
-        nonlocal position
-        if match["verb"] == "%":
-            return "%"
+        nonlocal last, position
+        if match["verb"] is None:
+            if match[0] == "%%":
+                return "%"
+            raise EvaluationError(f"format() does not know the verb at {match.start()} of `{template}`")
         position = int(match["index"]) if match["index"] else position + 1
         if not 1 <= position <= len(arguments):
             raise EvaluationError(f"format() has no argument for `{match[0]}`")
-        used.add(position)
+        last = max(last, position)
         return _filled(match, arguments[position - 1])
 
     result = _VERB.sub(fill, template)
-    if len(used) < len(arguments) and "[" not in template:
-        raise EvaluationError(f"format() has {len(arguments)} arguments and uses {len(used)}")
+    if last < len(arguments):
+        raise EvaluationError(f"format() has {len(arguments)} arguments and uses {last}")
     return result
 
 
@@ -47,56 +50,105 @@ def _filled(match: re.Match[str], argument: Datum) -> str:
     verb, flags = match["verb"], match["flags"]
     width = int(match["width"] or 0)
     precision = int(match["precision"]) if match["precision"] else None
+    if max(width, precision or 0) > _WIDEST:
+        raise EvaluationError(f"format() is asked for too wide a field: `{match[0]}`")
     check(argument)
     shown = _shown(verb, flags, precision, argument)
-    pad = "0" if "0" in flags and "-" not in flags and verb not in "sqvt" else " "
-    if pad == "0" and shown[:1] in ("-", "+"):
-        return shown[0] + shown[1:].rjust(width - 1, "0")
-    return shown.ljust(width) if "-" in flags else shown.rjust(width, pad)
+    missing = width - len(clusters(shown))
+    if missing <= 0 or verb == "t":
+        return shown
+    if "-" in flags:
+        return shown + " " * missing
+    if "0" not in flags:
+        return " " * missing + shown
+    at = 1 if verb not in "sqv" and shown[:1] in ("-", "+", " ") else 0
+    return shown[:at] + "0" * missing + shown[at:]
 
 
 def _shown(verb: str, flags: str, precision: int | None, argument: Datum) -> str:
     value = settled(argument)
     if verb == "v":
-        if "#" in flags or value is None or isinstance(value, dict | tuple):
-            return json_text(argument)
-        return convert.to_string(value)
+        if "#" not in flags and isinstance(value, str):
+            return value
+        if "#" not in flags and convert.kind(value) == "number":
+            return _floating("g", value, None)
+        return json_text(argument)
     present(argument)
     if verb == "t":
         return "true" if convert.to_bool(value) else "false"
     if verb in "sq":
         shown = convert.to_string(value)
-        shown = shown[:precision] if precision is not None else shown
-        return json_text(Known(shown, argument.origin)) if verb == "q" and argument.origin else shown
+        shown = shown if precision is None else "".join(clusters(shown)[:precision])
+        return json_text(Known(shown, Origin(()))) if verb == "q" else shown
     number = convert.to_number(value)
-    return ("+" if "+" in flags and number >= 0 else "") + _number(verb, number, precision, flags)
+    sign = ("+" if "+" in flags else " " if " " in flags else "") if number >= 0 else ""
+    return sign + _number(verb, number, precision, flags)
 
 
 def _number(verb: str, number: int | Fraction, precision: int | None, flags: str) -> str:
-    if verb in "dxXob" and not isinstance(number, int):
-        raise EvaluationError(f"format() needs a whole number for `%{verb}`")
-    if verb == "d":
-        return str(number)
-    if verb in "xXob":
+    if verb in "dxXob":
+        if not isinstance(number, int):
+            raise EvaluationError(f"format() needs a whole number for `%{verb}`")
+        if verb == "d":
+            return convert.to_string(number)
         prefix = {"x": "0x", "X": "0X", "o": "0", "b": "0b"}[verb] if "#" in flags else ""
-        return prefix + format(int(number), verb)
-    if verb == "f":
-        digits = 6 if precision is None else precision
-        scaled = round(Fraction(number) * 10**digits)
-        whole, rest = divmod(abs(scaled), 10**digits)
-        return ("-" if scaled < 0 else "") + str(whole) + (f".{rest:0{digits}d}" if digits else "")
-    if verb in "eEgG":
-        return format(float(number), verb if precision is None else f".{precision}{verb}")
+        return ("-" if number < 0 else "") + prefix + format(abs(number), verb)
+    if verb in "feEgG":
+        return _floating(verb, number, precision)
     raise EvaluationError(f"format() does not know `%{verb}`")
 
 
+def _floating(verb: str, number: int | Fraction, precision: int | None) -> str:
+    """The verbs that Go has for floats, for exact numbers: %g without a precision writes all digits."""
+    sign, size = ("-" if number < 0 else ""), abs(Fraction(number))
+    if verb == "f":
+        places = 6 if precision is None else precision
+        whole, rest = divmod(round(size * 10**places), 10**places)
+        return sign + convert.to_string(whole) + (f".{rest:0{places}d}" if places else "")
+    exact = convert.digits(size) if size else ("0", 1)
+    if verb in "eE":
+        places = 6 if precision is None else precision
+        return sign + _scientific(*_rounded(size, exact, places + 1), places, verb)
+    if precision is None:
+        digits, point, limit = *exact, 6
+    else:
+        digits, point = _rounded(size, exact, max(precision, 1))
+        digits = digits.rstrip("0") or "0"
+        limit = max(precision, 1)
+        limit = len(digits) if limit > len(digits) >= point else limit
+    if not -4 <= point - 1 < limit:
+        return sign + _scientific(digits, point, len(digits) - 1, "e" if verb == "g" else "E")
+    return sign + convert.decimal(Fraction(int(digits)) * Fraction(10) ** (point - len(digits)))
+
+
+def _rounded(size: Fraction, exact: tuple[str, int], count: int) -> tuple[str, int]:
+    """`count` digits of a number, and the place of the point."""
+    point = exact[1]
+    digits = str(round(size / Fraction(10) ** (point - count))).rjust(count, "0")
+    return digits[:count], point + len(digits) - count
+
+
+def _scientific(digits: str, point: int, places: int, letter: str) -> str:
+    exponent = point - 1 if digits.strip("0") else 0
+    fraction = f".{digits[1 : places + 1]}" if places else ""
+    return f"{digits[0]}{fraction}{letter}{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+
+
 @TABLE.function(text, rest=anything)
-def _formatlist(template: str, *arguments: Datum) -> list[str]:
+def _formatlist(template: str, *arguments: Datum) -> list[Datum | str]:
     """One text for each element of the lists; what is not a list is used for each."""
     lengths = {len(items) for items in map(settled, arguments) if isinstance(items, tuple)}
     if len(lengths) > 1:
         raise EvaluationError("formatlist() needs lists of one length")
-    return [_format(template, *row) for row in _rows(arguments, lengths.pop() if lengths else 1)]
+    return [_line(template, row) for row in _rows(arguments, lengths.pop() if lengths else 1)]
+
+
+def _line(template: str, row: list[Datum]) -> Datum | str:
+    try:
+        line: str = _format(template, *row)
+    except NotKnownError as error:
+        return Unknown(error.reason)
+    return line
 
 
 def _rows(arguments: tuple[Datum, ...], count: int) -> Iterator[list[Datum]]:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kcheck.terraform import convert
 from kcheck.terraform.convert import EvaluationError
-from kcheck.terraform.functions.signature import Table, anything, data, text
+from kcheck.terraform.functions.signature import NotKnownError, Table, anything, data, text
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from kcheck.values import Datum
 
 TABLE = Table()
 
 _ESCAPES = {
-    '"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
+    '"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t",
+    "\b": "\\b", "\f": "\\f", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
     "\u2028": "\\u2028", "\u2029": "\\u2029",
 }  # fmt: skip
 
@@ -46,78 +48,79 @@ def _jsonencode(value: Datum) -> str:
     return json_text(value)
 
 
+def _refuse(name: str) -> None:
+    raise EvaluationError(f"jsondecode(): {name} is not JSON")
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
+
+
 @TABLE.function(text)
 def _jsondecode(value: str) -> Any:
     import json
 
     try:
-        return json.loads(value, parse_float=Fraction)
+        return _sorted(json.loads(value, parse_float=convert.to_number, parse_constant=_refuse))
     except (ValueError, RecursionError) as error:
         raise EvaluationError(f"jsondecode(): {error}") from error
 
 
 @TABLE.function(anything)
 def _yamlencode(value: Datum) -> str:
-    lines = _yaml(data(value))
-    return "\n".join(lines) + "\n"
+    import yaml
+
+    node = _node(data(value))
+    dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    written: str = yaml.serialize(node, Dumper=dumper, allow_unicode=True).removesuffix("...\n")
+    plain_scalar = isinstance(node, yaml.ScalarNode) and node.style is None
+    return f"{written}...\n" if plain_scalar else written  # as the libyaml that Terraform has
 
 
-def _yaml(value: Any) -> list[str]:
-    """The lines of a value, keys and strings in double quotes, text of several lines as a block."""
-    if isinstance(value, dict) and value:
-        lines: list[str] = []
-        for key in sorted(value):
-            lines += _under(f"{_quoted(key)}:", value[key])
-        return lines
-    if isinstance(value, list) and value:
-        lines = []
-        for item in value:
-            inner = _yaml(item)
-            if isinstance(item, str) and "\n" in item:
-                lines += [f"- {inner[0]}", *(f"  {line}" if line else "" for line in inner[1:])]
-            else:
-                lines += [f"- {inner[0]}", *(f"  {line}" for line in inner[1:])]
-        return lines
-    return _yaml_scalar(value)
+def _node(value: Any) -> Any:
+    """A YAML node: strings in double quotes, or as a block if they have several lines."""
+    import yaml
+
+    if isinstance(value, dict):
+        pairs = [(_node(key), _node(value[key])) for key in sorted(value)]
+        return yaml.MappingNode(f"{_TAG}map", pairs, flow_style=not pairs)
+    if isinstance(value, list):
+        return yaml.SequenceNode(f"{_TAG}seq", [_node(item) for item in value], flow_style=not value)
+    if isinstance(value, str):
+        return yaml.ScalarNode(f"{_TAG}str", value, style="|" if "\n" in value else '"')
+    if value is None:
+        return yaml.ScalarNode(f"{_TAG}null", "null")
+    text_of = convert.to_string(value)
+    tag = "bool" if isinstance(value, bool) else "float" if "." in text_of else "int"
+    return yaml.ScalarNode(_TAG + tag, text_of)
 
 
-def _yaml_scalar(value: Any) -> list[str]:
-    if isinstance(value, str) and "\n" in value:
-        mark = "|" if value.endswith("\n") and not value.endswith("\n\n") else "|+" if value.endswith("\n") else "|-"
-        body = value.removesuffix("\n")
-        return [mark, *body.split("\n")]
-    return ["{}" if value == {} else "[]" if value == [] else _json(value)]
-
-
-def _under(head: str, value: Any) -> list[str]:
-    lines = _yaml(value)
-    if isinstance(value, str) and "\n" in value:
-        return [f"{head} {lines[0]}", *(f"  {line}" if line else "" for line in lines[1:])]
-    if isinstance(value, dict) and value:
-        return [head, *(f"  {line}" for line in lines)]
-    if isinstance(value, list) and value:
-        return [head, *lines]
-    return [f"{head} {lines[0]}"]
+_TAG = "tag:yaml.org,2002:"
+_PLAIN = "plain"  # the tag of a scalar without quotes and without a tag of its own
+_MOST = 200_000  # nodes, aliases followed: a guard against documents that unfold
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+}
+_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_BASE = re.compile(r"(?:0x(?P<hex>[0-9a-fA-F]+)|0o(?P<octal>[0-7]+))")
+_DATE = re.compile(
+    r"(\d{4})-(\d\d?)-(\d\d?)(?:(?:[Tt]|[ ])(\d\d?):(\d\d):(\d\d)(?:\.\d*)?(?P<zone>Z|[-+]\d\d:\d\d)?)?", re.ASCII
+)
 
 
 @cache
 def _loader() -> Any:
-    """PyYAML's safe loader without the numbers that only YAML 1.1 knows: 1_000 and 1:30 are text."""
+    """PyYAML's safe loader that leaves it to us what a scalar without quotes means: YAML 1.2, nearly."""
     import yaml
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     loader: Any = type("Loader", (base,), {})
-    loader.yaml_implicit_resolvers = {
-        letter: [(tag, _NUMBERS.get(tag, pattern)) for tag, pattern in resolvers]
-        for letter, resolvers in base.yaml_implicit_resolvers.items()
-    }
+    loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(""))]}
     return loader
-
-
-_NUMBERS = {
-    "tag:yaml.org,2002:int": re.compile(r"[-+]?(?:0x[0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)$"),
-    "tag:yaml.org,2002:float": re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?$"),
-}
 
 
 @TABLE.function(text)
@@ -125,23 +128,79 @@ def _yamldecode(value: str) -> Any:
     import yaml
 
     try:
-        return _decoded(yaml.load(value, _loader()))  # noqa: S506 - the loader is a safe one
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        node = yaml.compose(value, _loader())
+        if node is None:
+            raise EvaluationError("yamldecode() of an empty document")
+        return _Reader().read(node)
+    except (yaml.YAMLError, RecursionError) as error:
         raise EvaluationError(f"yamldecode(): {' '.join(str(error).split())}") from error
 
 
-def _decoded(value: Any) -> Any:
-    """PyYAML's data as Terraform's: keys are text, numbers exact, dates text."""
-    if isinstance(value, dict):
-        return {"null" if key is None else convert.to_string(key): _decoded(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_decoded(item) for item in value]
-    if isinstance(value, float):
-        return convert.whole(Fraction(repr(value)))
-    if value is None or isinstance(value, str | int):
+class _Reader:
+    """Makes data of a YAML document."""
+
+    def __init__(self) -> None:
+        self.left = _MOST
+        self.open: set[int] = set()
+
+    def read(self, node: Any) -> Any:
+        """The data of a node."""
+        self.left -= 1
+        if self.left < 0:
+            raise EvaluationError("yamldecode(): the document is too large")
+        if id(node) in self.open:
+            raise EvaluationError("yamldecode(): an anchor is used inside its own definition")
+        if node.id == "scalar":
+            return _scalar(node)
+        if node.tag not in (f"{_TAG}map", f"{_TAG}seq", _PLAIN):
+            raise EvaluationError(f'yamldecode(): unsupported tag "{node.tag}"')
+        self.open.add(id(node))
+        result = [self.read(item) for item in node.value] if node.id == "sequence" else self._mapping(node)
+        self.open.discard(id(node))
+        return result
+
+    def _mapping(self, node: Any) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.id != "scalar":
+                raise EvaluationError("yamldecode(): only strings are allowed as mapping keys")
+            key, value = _scalar(key_node), self.read(value_node)
+            if key == "<<" and key_node.tag == _PLAIN:
+                for part in value if isinstance(value, list) else [value]:
+                    merged = {**part, **merged} if isinstance(part, dict) else merged
+            elif key is None:
+                raise EvaluationError("yamldecode(): a mapping key cannot be null")
+            else:
+                result[convert.to_string(key)] = value
+        return dict(sorted({**merged, **result}.items()))
+
+
+def _scalar(node: Any) -> str | bool | int | Fraction | None:
+    """What a scalar means; quoted or tagged ones are text."""
+    value: str = node.value
+    if node.tag != _PLAIN:
+        if node.tag.removeprefix(_TAG) not in ("str", "binary", "int", "float", "bool", "null"):
+            raise EvaluationError(f'yamldecode(): unsupported tag "{node.tag}"')
         return value
-    day = value.isoformat()
-    return f"{day}Z" if "T" in day else f"{day}T00:00:00Z"
+    if value in _WORDS:
+        return _WORDS[value]
+    if _FLOAT.fullmatch(value):
+        return convert.to_number(value)
+    if based := _BASE.fullmatch(value):
+        return int(based["hex"], 16) if based["hex"] else int(based["octal"], 8)
+    if re.fullmatch(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", value):
+        raise NotKnownError("infinite numbers are not computed")
+    date = _DATE.fullmatch(value)
+    return _moment(date) if date else value
+
+
+def _moment(date: re.Match[str]) -> str:
+    year, month, day, hour, minute, second = (int(part or 0) for part in date.groups()[:6])
+    if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 60):
+        return date[0]
+    zone = date["zone"] or "Z"
+    return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}{zone}"
 
 
 @TABLE.function(text)
@@ -149,8 +208,13 @@ def _csvdecode(value: str) -> list[dict[str, str]]:
     import csv
     import io
 
-    rows = list(csv.reader(io.StringIO(value), strict=True))
+    try:
+        rows = [row for row in csv.reader(io.StringIO(value), strict=True) if row]
+    except csv.Error as error:
+        raise EvaluationError(f"csvdecode(): {error}") from error
     if not rows:
         raise EvaluationError("csvdecode() needs a line of names")
     names = rows[0]
-    return [dict(zip(names, row, strict=True)) for row in rows[1:] if row]
+    if len(set(names)) < len(names) or any(len(row) != len(names) for row in rows):
+        raise EvaluationError("csvdecode() needs different names, and a field for each in every line")
+    return [dict(zip(names, row, strict=True)) for row in rows[1:]]

@@ -53,7 +53,7 @@ def _certain(sets: Iterable[tuple[Datum, ...]]) -> None:
 
 
 @TABLE.function(rest=items)
-def _setproduct(*sets: tuple[Datum, ...]) -> list[tuple[Datum, ...]] | list[Datum] | Datum | SetData:
+def _setproduct(*sets: tuple[Datum, ...]) -> list[tuple[Datum, ...]] | SetData:
     if len(sets) < 2:
         raise EvaluationError("setproduct() needs at least two sets")
     size = 1
@@ -62,11 +62,7 @@ def _setproduct(*sets: tuple[Datum, ...]) -> list[tuple[Datum, ...]] | list[Datu
     if size > _LARGEST:
         raise EvaluationError(f"setproduct() of {size} combinations")
     rows = list(product(*(convert.unify(values) for values in sets)))
-    if not rows or not all(isinstance(values, SetData) for values in sets):
+    if not any(isinstance(values, SetData) for values in sets):
         return rows
-    return SetData(Known(row, row[0].origin or Origin(())) for row in rows)  # a set of sets' elements is in order
-
-
-@TABLE.function(items)
-def _nothing(_values: tuple[Datum, ...]) -> None:
-    return None
+    found: list[Datum] = [Known(row, row[0].origin or Origin(())) for row in rows]
+    return SetData(sorted(found, key=convert.sort_key))
