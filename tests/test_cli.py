@@ -164,6 +164,7 @@ def test_price_turns_hours_into_money(write: Callable[[Mapping[str, str]], Path]
         ("same line", True),
         ("line above", True),
         ("first line of the block", True),
+        ("end of the line above", False),
         ("another line", False),
         ("no reason", False),
         ("another rule", False),
@@ -175,6 +176,9 @@ def test_suppression(place: str, silent: bool, write: Callable[[Mapping[str, str
     text = {
         "same line": CLUSTER.replace(line, f"{line[:-1]} {comment}\n"),
         "line above": CLUSTER.replace(line, f"    {comment}\n{line}"),
+        "end of the line above": CLUSTER.replace(
+            f"  network_profile {{\n{line}", f"  network_profile {{ {comment}\n{line}"
+        ),
         "first line of the block": CLUSTER.replace('"main" {\n', f'"main" {{ {comment}\n'),
         "another line": f"{comment}\n\n{CLUSTER}",
         "no reason": CLUSTER.replace(line, f"{line[:-1]} # kcheck: ignore[kubenet-retiring]\n"),
@@ -184,7 +188,7 @@ def test_suppression(place: str, silent: bool, write: Callable[[Mapping[str, str
     rules = [finding["rule"] for finding in report(".", "--info")["findings"]]
     assert ("kubenet-retiring" not in rules) == silent
     assert ("suppression-without-reason" in rules) == (place == "no reason")
-    assert ("unused-suppression" in rules) == (place in ("another line", "another rule"))
+    assert ("unused-suppression" in rules) == (place in ("end of the line above", "another line", "another rule"))
 
 
 @pytest.mark.usefixtures("cluster")

@@ -91,6 +91,11 @@ def test_two_objects_of_one_name_in_a_file(check: Callable[..., Result]) -> None
     assert len(result.world.inventory.workloads) == 3
 
 
+def test_kinds_of_other_groups_are_not_workloads(check: Callable[..., Result]) -> None:
+    job = "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: p}\nspec: {parallelism: 3}\n"
+    assert not check({"a.yaml": job}).world.inventory.workloads
+
+
 def test_links_in_a_circle_and_links_to_one_file(write: Callable[[Mapping[str, str]], Path]) -> None:
     folder = write({"one/main.tf": HEALTHY})
     os.symlink(folder / "one", folder / "one" / "again")

@@ -15,11 +15,12 @@ _COMMENT = re.compile(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)\][ \t]*([
 
 
 class Suppression(NamedTuple):
-    """One comment. Without a reason it silences nothing."""
+    """One comment. Without a reason it silences nothing; alone on its line, it holds for the next one too."""
 
     span: Span
     rules: tuple[str, ...]
     reason: str
+    alone: bool
 
 
 class Suppressions:
@@ -35,7 +36,9 @@ class Suppressions:
             for match in _COMMENT.finditer(source.data):
                 names = tuple(name.strip() for name in match[1].decode().split(","))
                 span = source.span(match.start(), match.end())
-                suppression = Suppression(span, names, match[2].decode("utf-8", "replace").strip())
+                start = source.data.rfind(b"\n", 0, match.start()) + 1
+                alone = not source.data[start : match.start()].strip()
+                suppression = Suppression(span, names, match[2].decode("utf-8", "replace").strip(), alone)
                 self.all.append(suppression)
                 self._by_line[id(source), span.begin.line] = suppression
 
@@ -48,7 +51,9 @@ class Suppressions:
             line = anchor.begin.line
             for number in (line, line - 1):
                 suppression = self._by_line.get((id(anchor.source), number))
-                if suppression and suppression.reason and finding.rule in suppression.rules:
+                if suppression is None or (number != line and not suppression.alone):
+                    continue
+                if suppression.reason and finding.rule in suppression.rules:
                     self._used.add((suppression.span, finding.rule))
                     found = True
         return found

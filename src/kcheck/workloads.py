@@ -31,10 +31,15 @@ POD_SPECS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
+GROUPS = frozenset({"", "apps", "batch", "extensions"})
+"""API groups of these kinds; others have kinds of the same names, such as Volcano's Job."""
+
+
 def read(objects: Iterable[Object]) -> Iterator[Workload]:
     """The workloads among the objects."""
     for item in objects:
-        if item.kind in POD_SPECS:
+        group = item.api_version.rpartition("/")[0]
+        if item.kind in POD_SPECS and group in GROUPS:
             yield _workload(item)
 
 

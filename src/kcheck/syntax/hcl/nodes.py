@@ -158,7 +158,6 @@ class Entry:
 
     name: str
     span: Span
-    name_span: Span
     value_span: Span
     build: Callable[[], Expression] = field(repr=False)
 

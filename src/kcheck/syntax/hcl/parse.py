@@ -106,9 +106,7 @@ class _Reader:
     def entry(self, node: Node) -> nodes.Entry:
         parts = [child for child in node.children if child.type != "comment"]
         value = parts[2]
-        return nodes.Entry(
-            self.text(parts[0]), self.span(node), self.span(parts[0]), self.span(value), lambda: self.expression(value)
-        )
+        return nodes.Entry(self.text(parts[0]), self.span(node), self.span(value), lambda: self.expression(value))
 
     def block(self, node: Node, depth: int) -> nodes.Block:
         labels: list[str] = []
