@@ -164,6 +164,8 @@ def test_price_turns_hours_into_money(write: Callable[[Mapping[str, str]], Path]
         ("same line", True),
         ("line above", True),
         ("first line of the block", True),
+        ("first line of the inner block", True),
+        ("above the inner block", True),
         ("end of the line above", False),
         ("another line", False),
         ("no reason", False),
@@ -176,9 +178,9 @@ def test_suppression(place: str, silent: bool, write: Callable[[Mapping[str, str
     text = {
         "same line": CLUSTER.replace(line, f"{line[:-1]} {comment}\n"),
         "line above": CLUSTER.replace(line, f"    {comment}\n{line}"),
-        "end of the line above": CLUSTER.replace(
-            f"  network_profile {{\n{line}", f"  network_profile {{ {comment}\n{line}"
-        ),
+        "first line of the inner block": CLUSTER.replace(f"profile {{\n{line}", f"profile {{ {comment}\n\n{line}"),
+        "above the inner block": CLUSTER.replace("  network_profile {\n", f"  {comment}\n  network_profile {{\n\n"),
+        "end of the line above": CLUSTER.replace(line, f'    pod_cidr = "10.0.0.0/8" {comment}\n{line}'),
         "first line of the block": CLUSTER.replace('"main" {\n', f'"main" {{ {comment}\n'),
         "another line": f"{comment}\n\n{CLUSTER}",
         "no reason": CLUSTER.replace(line, f"{line[:-1]} # kcheck: ignore[kubenet-retiring]\n"),

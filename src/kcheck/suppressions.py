@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from kcheck.findings import Finding
     from kcheck.text import Source, Span
@@ -28,35 +28,50 @@ class Suppressions:
 
     def __init__(self, sources: Iterable[Source]) -> None:
         self._by_line: dict[tuple[int, int], Suppression] = {}
+        self._by_block: dict[int, list[tuple[Span, Suppression]]] = {}
         self.all: list[Suppression] = []
         self._used: set[tuple[Span, str]] = set()
         for source in sources:
-            if b"kcheck:" not in source.data:
-                continue
-            for match in _COMMENT.finditer(source.data):
-                names = tuple(name.strip() for name in match[1].decode().split(","))
-                span = source.span(match.start(), match.end())
-                start = source.data.rfind(b"\n", 0, match.start()) + 1
-                alone = not source.data[start : match.start()].strip()
-                suppression = Suppression(span, names, match[2].decode("utf-8", "replace").strip(), alone)
-                self.all.append(suppression)
-                self._by_line[id(source), span.begin.line] = suppression
+            if b"kcheck:" in source.data:
+                self._read(source)
+
+    def _read(self, source: Source) -> None:
+        found = []
+        for match in _COMMENT.finditer(source.data):
+            names = tuple(name.strip() for name in match[1].decode().split(","))
+            span = source.span(match.start(), match.end())
+            start = source.data.rfind(b"\n", 0, match.start()) + 1
+            alone = not source.data[start : match.start()].strip()
+            suppression = Suppression(span, names, match[2].decode("utf-8", "replace").strip(), alone)
+            found.append(suppression)
+            self._by_line[id(source), span.begin.line] = suppression
+        self.all += found
+        if found and source.path.endswith(".tf"):
+            self._by_block[id(source)] = list(_blocks(source, self._by_line))
 
     def silences(self, finding: Finding) -> bool:
-        """Whether a comment silences the finding: at its line, the line above, or the first line of its block."""
-        if not self._by_line:
+        """Whether a comment silences the finding: at its line, the line above, or the first line of a block around."""
+        if not self.all:
             return False
         found = False
-        for anchor in finding.anchors:
-            line = anchor.begin.line
-            for number in (line, line - 1):
-                suppression = self._by_line.get((id(anchor.source), number))
-                if suppression is None or (number != line and not suppression.alone):
-                    continue
-                if suppression.reason and finding.rule in suppression.rules:
-                    self._used.add((suppression.span, finding.rule))
-                    found = True
+        for suppression in self._around(finding.anchors):
+            if suppression.reason and finding.rule in suppression.rules:
+                self._used.add((suppression.span, finding.rule))
+                found = True
         return found
+
+    def _around(self, anchors: Iterable[Span]) -> Iterator[Suppression]:
+        for anchor in anchors:
+            source = id(anchor.source)
+            line = anchor.begin.line
+            here, above = self._by_line.get((source, line)), self._by_line.get((source, line - 1))
+            if here is not None:
+                yield here
+            if above is not None and above.alone:
+                yield above
+            for block, suppression in self._by_block.get(source, ()):
+                if block.start <= anchor.start < block.end:
+                    yield suppression
 
     def unused(self) -> list[tuple[Suppression, str]]:
         """Comments with a reason, and the rule in them that they did not silence."""
@@ -65,3 +80,19 @@ class Suppressions:
     def bare(self) -> list[Suppression]:
         """Comments without a reason."""
         return [suppression for suppression in self.all if not suppression.reason]
+
+
+def _blocks(source: Source, comments: dict[tuple[int, int], Suppression]) -> Iterator[tuple[Span, Suppression]]:
+    """The blocks of a Terraform file that a comment is about: on their first line, or alone on the line above."""
+    from kcheck.syntax.hcl.parse import parse
+
+    stack = [parse(source).body]
+    while stack:
+        for block in stack.pop().blocks:
+            stack.append(block.body)
+            line = block.span.begin.line
+            here, above = comments.get((id(source), line)), comments.get((id(source), line - 1))
+            if here is not None:
+                yield block.span, here
+            if above is not None and above.alone:
+                yield block.span, above
