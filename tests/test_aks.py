@@ -181,12 +181,12 @@ def test_addresses_of_a_node(profile: str, lines: str, addresses: object, pool: 
 @pytest.mark.parametrize(
     ("lines", "surge"),
     [
-        ("", "10%"),
-        ('upgrade_settings {\n    max_surge = "33%"\n  }', "33%"),
-        ("upgrade_settings {\n    max_surge = 5\n  }", "5"),
-        ("upgrade_settings {\n    max_unavailable = 1\n  }", "0"),
-        ('priority = "Spot"', "0"),
+        ("", 10),
+        ('upgrade_settings {\n    max_surge = "33%"\n  }', 33),
+        ("upgrade_settings {\n    max_surge = 5\n  }", 5),
+        ("upgrade_settings {\n    max_unavailable = 1\n  }", 0),
+        ('priority = "Spot"', 0),
     ],
 )
-def test_surge(lines: str, surge: str, pool: Callable[..., dict[str, Any]]) -> None:
-    assert pool(f"  node_count = 1\n  {lines}")["surge"]["value"] == surge
+def test_surge(lines: str, surge: int, pool: Callable[..., dict[str, Any]]) -> None:
+    assert pool(f"  node_count = 100\n  {lines}")["surge_nodes"]["value"] == surge

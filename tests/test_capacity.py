@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck import capacity
+from kcheck import capacity, profiles
 from kcheck.capacity import Demand, parse_cidr
+from kcheck.model import Surge
 
 
 @pytest.mark.parametrize(
@@ -25,35 +26,36 @@ def test_what_is_no_range(text: str) -> None:
 @pytest.mark.parametrize(
     ("nodes", "surge", "pods", "needed"),
     [
-        (50, "1", 30, 1581),  # Microsoft's own example
-        (1000, "10%", 30, 34100),
-        (1000, "0", 0, 1000),
+        (50, Surge(1), 30, 1581),  # Microsoft's own example
+        (1000, Surge(percent=10), 30, 34100),
+        (1000, Surge(), 0, 1000),
     ],
 )
-def test_addresses_needed(nodes: int, surge: str, pods: int, needed: int) -> None:
+def test_addresses_needed(nodes: int, surge: Surge, pods: int, needed: int) -> None:
     assert capacity.addresses_needed([Demand("p", nodes, surge, 1 + pods)]) == needed
 
 
 @pytest.mark.parametrize(
     ("prefix", "per_node", "surge", "nodes"),
     [
-        (24, 31, "0", 8),
-        (24, 31, "1", 7),
-        (21, 31, "1", 64),
-        (16, 31, "0", 2113),
-        (24, 111, "0", 2),
-        (24, 1, "0", 251),
-        (24, 1, "10%", 228),
+        (24, 31, Surge(), 8),
+        (24, 31, Surge(1), 7),
+        (21, 31, Surge(1), 64),
+        (16, 31, Surge(), 2113),
+        (24, 111, Surge(), 2),
+        (24, 1, Surge(), 251),
+        (24, 1, Surge(percent=10), 228),
     ],
 )
-def test_full_at(prefix: int, per_node: int, surge: str, nodes: int) -> None:
+def test_full_at(prefix: int, per_node: int, surge: Surge, nodes: int) -> None:
     usable = capacity.usable_addresses(f"10.0.0.0/{prefix}", 5)
     assert usable is not None
     assert capacity.full_at([Demand("p", 5000, surge, per_node)], usable) == nodes
 
 
+SURGES = st.builds(Surge, st.integers(0, 5), st.integers(0, 40), st.integers(0, 6), st.sampled_from([None, 10, 100]))
 demands = st.lists(
-    st.builds(Demand, st.just("p"), st.integers(0, 2000), st.sampled_from(["0", "1", "10%", "33%"]), st.sampled_from([1, 11, 31, 111])),
+    st.builds(Demand, st.just("p"), st.integers(0, 2000), SURGES, st.sampled_from([1, 11, 31, 111]), st.integers(1, 4)),
     min_size=1, max_size=5,
 )  # fmt: skip
 
@@ -70,9 +72,17 @@ def test_full_at_fits_and_one_more_step_does_not(pools: list[Demand], usable: in
 
 
 @pytest.mark.parametrize(
-    ("surge", "nodes", "expected"), [("10%", 95, 10), ("33%", 3, 1), ("1", 500, 1), ("0%", 5, 0), ("x", 5, None)]
+    ("surge", "nodes", "expected"),
+    [
+        (Surge(percent=10), 95, 10),
+        (Surge(percent=33), 3, 1),
+        (Surge(1), 500, 1),
+        (Surge(), 5, 0),
+        (Surge(1, least=6, most=100), 500, 6),
+        (Surge(percent=33, least=6, most=100), 1000, 100),
+    ],
 )
-def test_surge_nodes(surge: str, nodes: int, expected: int | None) -> None:
+def test_surge_nodes(surge: Surge, nodes: int, expected: int) -> None:
     assert capacity.surge_nodes(surge, nodes) == expected
 
 
@@ -145,15 +155,48 @@ def test_batch_for_is_the_smallest_round_one_that_is_fast_enough() -> None:
     assert capacity.batch_for(5000, 300, 10, 5) is None
 
 
-@pytest.mark.parametrize(("cidr", "nodes"), [("10.244.0.0/16", 256), ("10.240.0.0/13", 2048), ("10.0.0.0/25", 0)])
-def test_blocks(cidr: str, nodes: int) -> None:
-    network = parse_cidr(cidr)
-    assert network is not None
-    assert capacity.blocks(network, 24) == nodes
-
-
 def test_widened_contains_the_old_range_and_overlaps_nothing() -> None:
     network = parse_cidr("10.244.0.0/16")
     assert network is not None
-    assert capacity.widened(network, 1100, 24, ["10.0.0.0/16"]) == "10.240.0.0/13"
-    assert capacity.widened(network, 1100, 24, ["10.241.0.0/16"]) is None
+    assert capacity.widened(network, 1100 * 256, ["10.0.0.0/16"]) == "10.240.0.0/13"
+    assert capacity.widened(network, 1100 * 256, ["10.241.0.0/16"]) is None
+
+
+@pytest.mark.parametrize(
+    ("pods", "prefix"),
+    [(8, 28), (9, 27), (16, 27), (17, 26), (32, 26), (64, 25), (110, 24), (128, 24), (256, 23), (1, 28)],
+)
+def test_pod_block(pods: int, prefix: int) -> None:
+    assert capacity.pod_block(pods) == prefix
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "addresses", "pods", "warm", "held"),
+    [
+        (3, 10, 1, 1, 20),  # m5.large after its first pod
+        (3, 10, 0, 1, 10),
+        (2, 50, 1, 1, 100),  # p5.48xlarge
+        (4, 15, 1, 1, 30),  # g5.xlarge
+        (4, 15, 1, 0, 15),
+        (3, 10, 27, 1, 30),  # no more interfaces than there are
+    ],
+)
+def test_interface_addresses(interfaces: int, addresses: int, pods: int, warm: int, held: int) -> None:
+    assert capacity.interface_addresses(interfaces, addresses, pods, warm) == held
+
+
+def test_prefix_and_warm_addresses() -> None:
+    assert capacity.prefix_addresses(1, 1, 16) == 33
+    assert capacity.prefix_addresses(0, 1, 16) == 17
+    assert capacity.prefix_addresses(17, 1, 16) == 49
+    assert capacity.warm_addresses(4, 15, 10, 2, 12) == 13
+    assert capacity.warm_addresses(4, 15, 20, 2, 0) == 24
+    assert capacity.warm_addresses(2, 4, 100, 2, 0) == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("m5.large", (3, 10)), ("p5.48xlarge", (2, 50)), ("u-6tb1.56xlarge", (15, 50)), ("x.y", None), ("", None)],
+)
+def test_interfaces_of_instance_types(name: str, found: tuple[int, int] | None) -> None:
+    assert profiles.interfaces(name) == found

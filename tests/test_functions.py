@@ -246,7 +246,8 @@ FIXED: list[tuple[str, Any]] = [
 def test_answers_without_terraform(call: str, expected: Any) -> None:
     found = plain(value(call))
     assert found == expected
-    assert type(found) is type(expected)
+    assert isinstance(found, type(expected))
+    assert isinstance(found, bool) == isinstance(expected, bool)
 
 
 @pytest.mark.parametrize(

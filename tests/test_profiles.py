@@ -11,7 +11,7 @@ from kcheck.subjects import SUBJECTS
 
 ENTRIES = [
     pytest.param(entry, id=f"{cloud}.{table.__name__}.{key}")
-    for cloud in ("any", "aks")
+    for cloud in ("any", *profiles.CLOUDS)
     for table in (profiles.limits, profiles.settings)
     for key, entry in table(cloud).items()
 ]
@@ -29,11 +29,12 @@ def test_entry_is_complete(entry: profiles.Entry) -> None:
 
 
 def test_table_names_settings_that_exist() -> None:
-    for fields in profiles.table("aks").values():
-        for name, field in fields.items():
-            assert set(field) <= {"path", "type", "unset"}, name
-            if "unset" in field:
-                assert field["unset"] in profiles.settings("aks")
+    for cloud in profiles.CLOUDS:
+        for fields in profiles.table(cloud).values():
+            for name, field in fields.items():
+                assert set(field) <= {"path", "type", "unset"}, name
+                if "unset" in field:
+                    assert field["unset"] in profiles.settings(cloud)
 
 
 def test_words_are_explained() -> None:

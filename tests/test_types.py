@@ -49,7 +49,7 @@ def pool() -> Any:
                     _add(message, field.name, f"flat_{field.type}", repeated=field.kind == "records")
     limits = file.message_type.add(name="limits")
     groups: dict[str, Any] = {}
-    for key, entry in (profiles.limits("any") | profiles.limits("aks")).items():
+    for key, entry in {k: e for cloud in profiles.CLOUDS for k, e in profiles.limits(cloud).items()}.items():
         group, name = key.split(".")
         if group not in groups:
             groups[group] = file.message_type.add(name=f"limits_{group}")

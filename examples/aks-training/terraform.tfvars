@@ -1,2 +1,2 @@
-# The big run in autumn: 1,000 nodes, 950 of them with GPUs.
-gpu_max_nodes = 950
+# The big run in autumn: 1,000 nodes, 900 of them with GPUs.
+gpu_max_nodes = 900

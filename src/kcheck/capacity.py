@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kcheck.model import Surge
 
 
 class Network(NamedTuple):
@@ -59,32 +62,35 @@ def usable_addresses(cidr: str, reserved: int) -> int | None:
     return None if network is None else max(0, network.size - reserved)
 
 
-def surge_nodes(surge: str, nodes: int) -> int | None:
-    """How many nodes an upgrade adds: `surge` is a number or a percentage of the pool, rounded up.
+def surge_nodes(surge: Surge, nodes: int) -> int:
+    """How many nodes an upgrade adds to a pool of that many: a number or a percentage, rounded up, within bounds.
 
-    https://learn.microsoft.com/azure/aks/upgrade-aks-node-pools-rolling. None if the text is neither.
+    https://learn.microsoft.com/azure/aks/upgrade-aks-node-pools-rolling,
+    https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html
     """
-    number = surge.removesuffix("%")
-    if not number.isdigit():
-        return None
-    return ceil(nodes * int(number) / 100) if surge.endswith("%") else int(number)
+    wanted = max(surge.least, surge.nodes, ceil(nodes * surge.percent / 100))
+    return wanted if surge.most is None else min(wanted, surge.most)
 
 
 class Demand(NamedTuple):
-    """What one pool takes from a subnet: `per_node` addresses for each of its nodes and surge nodes."""
+    """What one pool takes from a range: `per_node` addresses for each of its nodes and surge nodes.
+
+    A pool in several subnets, one a zone, is spread evenly over them: `subnets` is their number.
+    """
 
     pool: str
     nodes: int
-    surge: str
+    surge: Surge
     per_node: int
+    subnets: int = 1
 
     def addresses(self, nodes: int) -> int:
-        """Addresses needed at that many nodes: (nodes + surge) x per_node.
+        """Addresses needed when the pool has that many nodes: (nodes + surge) / subnets x per_node.
 
         https://learn.microsoft.com/azure/aks/concepts-network-ip-address-planning: 50 nodes and one for surge
         with 30 pods each need 51 x 31 = 1,581.
         """
-        return (nodes + (surge_nodes(self.surge, nodes) or 0)) * self.per_node
+        return ceil((nodes + surge_nodes(self.surge, nodes)) / self.subnets) * self.per_node
 
 
 def addresses_needed(demands: list[Demand]) -> int:
@@ -185,23 +191,50 @@ def batch_for(nodes: int, seconds: int, scan_interval: int, client_qps: int) -> 
     return None
 
 
-def blocks(network: Network, prefix: int) -> int:
-    """How many nodes a pod range has room for when each takes a block of that prefix.
-
-    AKS overlay and kubenet give every node a /24: 2^(24 - prefix) nodes, 256 for a /16
-    (https://learn.microsoft.com/azure/aks/azure-cni-overlay).
-    """
-    return 1 << (prefix - network.prefix) if network.prefix <= prefix else 0
-
-
-def widened(network: Network, nodes: int, block: int, others: list[str]) -> str | None:
-    """The smallest range around `network` with a block for each node; None if it overlaps one of the others."""
+def widened(network: Network, addresses: int, others: list[str]) -> str | None:
+    """The smallest range around `network` with so many addresses; None if it overlaps one of the others."""
     prefix = network.prefix
-    while prefix > 8 and blocks(Network(0, prefix), block) < nodes:
+    while prefix > 8 and 1 << (32 - prefix) < addresses:
         prefix -= 1
     bits = 32 - prefix
     wide = Network(network.first >> bits << bits, prefix)
     taken = [parse_cidr(other) for other in others]
-    if any(other is None or other.overlaps(wide) for other in taken) or blocks(wide, block) < nodes:
+    if any(other is None or other.overlaps(wide) for other in taken) or wide.size < addresses:
         return None
     return str(wide)
+
+
+def pod_block(max_pods: int) -> int:
+    """The prefix of the block that GKE gives a node: the smallest with twice as many addresses as pods, at least /28.
+
+    https://docs.cloud.google.com/kubernetes-engine/docs/how-to/flexible-pod-cidr: 110 pods take a /24.
+    """
+    return min(28, 32 - (2 * max_pods - 1).bit_length())
+
+
+def interface_addresses(interfaces: int, addresses: int, pods: int, warm: int) -> int:
+    """Addresses of its subnet that an EKS node holds: whole interfaces, `warm` of them in reserve.
+
+    `interfaces` is how many the instance can have, `addresses` how many each has, its own included:
+    (ceil(pods / (addresses - 1)) + warm) x addresses, at most all.
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
+    """
+    return min(ceil(pods / (addresses - 1)) + warm, interfaces) * addresses
+
+
+def warm_addresses(interfaces: int, addresses: int, pods: int, warm: int, minimum: int) -> int:
+    """Addresses that an EKS node holds with WARM_IP_TARGET or MINIMUM_IP_TARGET.
+
+    max(minimum, pods + warm) for pods, and one for each interface they need.
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
+    """
+    secondary = min(max(minimum, pods + warm), interfaces * (addresses - 1))
+    return secondary + max(1, ceil(secondary / (addresses - 1)))
+
+
+def prefix_addresses(pods: int, warm: int, size: int) -> int:
+    """Addresses that an EKS node holds with prefix delegation: its own, and blocks of `size`, `warm` in reserve.
+
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md
+    """
+    return 1 + size * (ceil(pods / size) + warm)

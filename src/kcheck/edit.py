@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from kcheck.text import Source, Span
 
 
+YAML = (".yaml", ".yml")
+
+
 class EditError(Exception):
     """A change that cannot be written: what a person must do instead."""
 
@@ -30,9 +33,14 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
     for change in changes:
         missing = change.origin.missing
         if missing is not None:
-            if not _is_hcl(missing.container.source):
-                raise EditError(f"{change.name} is absent in {missing.container.source.path}; kcheck adds to HCL only")
-            _gather(insertions, missing.container, missing.path, change.value)
+            if missing.container.source.path.endswith(YAML):
+                result.append(_append(missing.container, f"{missing.path[0]}={change.value}"))
+            elif _is_hcl(missing.container.source):
+                _gather(insertions, missing.container, missing.path, change.value)
+            else:
+                raise EditError(
+                    f"{change.name} is absent in {missing.container.source.path}, which kcheck does not edit"
+                )
         elif change.origin.literal:
             result.append(_replace(change))
         else:
@@ -60,7 +68,7 @@ def _replace(change: Change) -> Edit:
         from kcheck.syntax.hcl.write import literal
 
         return Edit(span, literal(change.value, span.text))
-    if span.source.path.endswith((".yaml", ".yml")):
+    if span.source.path.endswith(YAML):
         from kcheck.syntax import yaml
 
         style: yaml.Style = "double" if span.text[:1] == '"' else "single" if span.text[:1] == "'" else "plain"
@@ -69,14 +77,31 @@ def _replace(change: Change) -> Edit:
     raise EditError(f"{change.name} is written in {span.source.path}, which kcheck does not edit")
 
 
+def _append(container: Span, text: str) -> Edit:
+    """A new last item of a list of flags, written like the one before it."""
+    from kcheck.syntax import yaml
+
+    for document in yaml.documents(container.source):
+        for node in yaml.walk(document.root):
+            if isinstance(node, yaml.Sequence) and (node.start, node.end) == (container.start, container.end):
+                return yaml.append(node, text)
+    raise EditError(f"the list at {container.source.path}:{container.begin.line} cannot be found again")
+
+
 def _block(container: Span) -> nodes.Block:
-    """The block at a span, read again from its source."""
+    """The block or object at a span, read again from its source."""
+    from kcheck.syntax.hcl import nodes
     from kcheck.syntax.hcl.parse import parse
 
     for block in _all(parse(container.source).body):
-        if block.span.start == container.start and block.span.end == container.end:
+        if (block.span.start, block.span.end) == (container.start, container.end):
             return block
-    raise EditError(f"the block at {container.source.path}:{container.begin.line} cannot be found again")
+        for entry in block.body.entries.values():
+            if entry.value_span.start <= container.start and container.end <= entry.value_span.end:
+                for node in nodes.walk(entry.expression):
+                    if isinstance(node, nodes.Object) and (node.span.start, node.span.end) == container[1:]:
+                        return nodes.as_block(node)
+    raise EditError(f"`{container.text.splitlines()[0]}` is no block or object that kcheck could add to")
 
 
 def _all(body: nodes.Body) -> Iterator[nodes.Block]:

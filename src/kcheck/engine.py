@@ -302,6 +302,8 @@ class _Judge:
             origin = self.view.origin(record, name)
             if not origin.literal and origin.missing is None:
                 return None, f"`{origin.written.text}` gives the value; {name} should be {value}"
+            if origin.literal and value == record.get(name):
+                continue  # it is written as it should be
             if field_.unit == "seconds":
                 value = duration(value)
             changes.append(Change(origin, name, value))

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from kcheck.model import Inventory
+from kcheck import profiles
+from kcheck.model import Addon, Inventory
+from kcheck.values import Known, Origin, Unset
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kcheck.config import Config
     from kcheck.files import Tree
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Autoscaler, Cluster
     from kcheck.syntax.problem import Problem
+    from kcheck.terraform.module import Module
     from kcheck.text import Source
-
-CLOUDS = ("aks",)
+    from kcheck.values import Value
 
 
 @dataclass
@@ -41,37 +47,66 @@ def read(tree: Tree, config: Config) -> Reading:
 
         loader = Loader(tree, config.var_files)
         roots = loader.roots()
-        for cloud in CLOUDS:
+        for cloud in profiles.CLOUDS:
             reader = import_module(f"kcheck.clouds.{cloud}")
             for root in roots:
                 reader.read(root, inventory)
+        inventory.addons += [addon for root in roots for addon in _releases(root)]
         problems += loader.problems
         problems += [problem for root in roots for module in root.all() for problem in module.problems]
         sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
     templates: dict[str, list[Source]] = {}
+    found: list[tuple[Autoscaler, Object]] = []
     if tree.manifests:
-        from kcheck import workloads
+        from kcheck import autoscalers, workloads
         from kcheck.kubernetes import objects
 
         manifests = objects.read(tree.manifests)
         inventory.workloads += workloads.read(manifests.objects)
+        inventory.addons += _shown(manifests.objects)
+        found = list(autoscalers.read(manifests.objects))
         problems += manifests.problems
         templates = manifests.template_folders()
         sources += tree.manifests
-    _place(inventory)
+    _place(inventory, found)
     unique = list(dict.fromkeys(problems))
     return Reading(inventory, unique, templates, list(dict.fromkeys(sources)))
 
 
-def _place(inventory: Inventory) -> None:
-    """Say on which cluster each workload runs: the only one, or the one in the nearest common folder."""
-    clusters = inventory.clusters
-    for workload in inventory.workloads:
-        folders = workload.place.source.path.split("/")[:-1]
-        shared = [_common(folders, [] if cluster.root == "." else cluster.root.split("/")) for cluster in clusters]
-        best = [cluster for cluster, depth in zip(clusters, shared, strict=True) if depth == max(shared)]
-        if len(best) == 1:
-            inventory.cluster_of[workload] = best[0]
+def _shown(objects: list[Object]) -> Iterator[Addon]:
+    """What is installed into a cluster, told by objects that only it understands."""
+    for item in objects:
+        if item.api_version.startswith("karpenter."):
+            yield Addon(f"{item.span.source.path}:{item.kind}", item.span, Known("karpenter", Origin((item.span,))))
+
+
+def _releases(root: Module) -> Iterator[Addon]:
+    """The Helm releases of a root module."""
+    for instance in root.instances("helm_release"):
+        chart = instance.entry("chart")
+        name: Value[str] = chart if chart is not None else Unset(Origin((instance.span,)))
+        folder = root.configuration.folder
+        yield Addon(instance.address if folder == "." else f"{folder}:{instance.address}", instance.span, name)
+
+
+def _place(inventory: Inventory, found: list[tuple[Autoscaler, Object]]) -> None:
+    """Say on which cluster each workload, add-on and autoscaler runs."""
+    for thing in (*inventory.workloads, *inventory.addons):
+        cluster = _cluster_of(thing.place.source.path, inventory.clusters)
+        if cluster is not None:
+            inventory.cluster_of[thing] = cluster
+    for autoscaler, item in found:
+        cluster = _cluster_of(item.span.source.path, inventory.clusters)
+        owner = autoscaler.cluster if cluster is None else Known(cluster, Origin((item.span,)))
+        inventory.autoscalers.append(replace(autoscaler, cluster=owner))
+
+
+def _cluster_of(path: str, clusters: list[Cluster]) -> Cluster | None:
+    """The only cluster, or the one whose root shares most folders with a file."""
+    folders = path.split("/")[:-1]
+    shared = [_common(folders, [] if cluster.root == "." else cluster.root.split("/")) for cluster in clusters]
+    best = [cluster for cluster, depth in zip(clusters, shared, strict=True) if depth == max(shared)]
+    return best[0] if len(best) == 1 else None
 
 
 def _common(first: list[str], second: list[str]) -> int:

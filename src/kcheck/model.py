@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.values import Origin, Unset
 
 if TYPE_CHECKING:
     from kcheck.text import Span
     from kcheck.values import Value
+
+NOTHING = Unset(Origin(()))
+"""What a field is on a cloud that has no such thing."""
+
+
+class Surge(NamedTuple):
+    """What an upgrade adds to a pool: a number of nodes, or a percentage of it, within bounds."""
+
+    nodes: int = 0
+    percent: int = 0
+    least: int = 0
+    most: int | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,27 +34,57 @@ class Thing:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Autoscaler(Thing):
-    """What grows and shrinks the pools of one cluster. Times are in seconds."""
+    """What grows and shrinks the pools of one cluster. Times are in seconds.
 
-    cluster: Cluster
-    max_unready_nodes: Value[int]
-    max_unready_percentage: Value[int]
-    bulk_delete: Value[int]
-    unneeded_time: Value[int]
-    unready_time: Value[int]
-    delay_after_add: Value[int]
-    delay_after_failure: Value[int]
-    scan_interval: Value[int]
-    new_pod_delay: Value[int]
-    provision_time: Value[int]
-    expander: Value[str]
+    `kind` is cluster-autoscaler where its settings can be read, gke where Google runs it and shows a `profile` only.
+    """
+
+    cluster: Value[Cluster]
+    kind: str
+    max_unready_nodes: Value[int] = NOTHING
+    max_unready_percentage: Value[int] = NOTHING
+    bulk_delete: Value[int] = NOTHING
+    unneeded_time: Value[int] = NOTHING
+    unready_time: Value[int] = NOTHING
+    delay_after_add: Value[int] = NOTHING
+    delay_after_failure: Value[int] = NOTHING
+    scan_interval: Value[int] = NOTHING
+    new_pod_delay: Value[int] = NOTHING
+    provision_time: Value[int] = NOTHING
+    expander: Value[str] = NOTHING
+    profile: Value[str] = NOTHING
+    provisioning: Value[bool] = NOTHING
+    version: Value[str] = NOTHING
+    flags: tuple[Flag, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Flag(Thing):
+    """A flag of a cluster autoscaler as it is written. `version` is the autoscaler's."""
+
+    name: Value[str]
+    value: Value[str]
+    version: Value[str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cni:
+    """How Amazon's VPC CNI takes addresses for the pods of a node; the last two are unset by default."""
+
+    prefix_delegation: Value[bool]
+    custom_networking: Value[bool]
+    warm_interfaces: Value[int]
+    warm_prefixes: Value[int]
+    warm_ips: Value[int]
+    minimum_ips: Value[int]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cluster(Thing):
     """A Kubernetes cluster. `complete` is False where pools may exist that could not be read or counted.
 
-    `network` is how pods get addresses: node-subnet, overlay, pod-subnet, kubenet or none.
+    `zonal` says that its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools
+    (Autopilot, EKS Auto Mode, node auto-provisioning).
     """
 
     cloud: str
@@ -49,24 +93,40 @@ class Cluster(Thing):
     complete: bool
     name: Value[str]
     version: Value[str]
-    location: Value[str]
-    tier: Value[str]
-    network_plugin: Value[str]
-    network_mode: Value[str]
-    network_policy: Value[str]
-    pod_cidr: Value[str]
-    service_cidr: Value[str]
-    outbound_type: Value[str]
-    outbound_ips: Value[int]
+    location: Value[str] = NOTHING
+    zonal: Value[bool] = NOTHING
+    provisioned: Value[bool] = NOTHING
+    tier: Value[str] = NOTHING
+    network_plugin: Value[str] = NOTHING
+    network_mode: Value[str] = NOTHING
+    network_policy: Value[str] = NOTHING
+    service_cidr: Value[str] = NOTHING
+    outbound_type: Value[str] = NOTHING
+    outbound_ips: Value[int] = NOTHING
+    cni: Cni | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Network(Thing):
-    """A virtual network."""
+    """A virtual network. `cidrs` is unset where subnets are not bound to ranges of it."""
 
     address: str
+    root: str
     name: Value[str]
     cidrs: Value[tuple[str, ...]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PodRange(Thing):
+    """A range of which every node takes a block for its pods. `more` are further ranges that continue it."""
+
+    cloud: str
+    address: str
+    root: str
+    complete: bool
+    name: Value[str]
+    cidr: Value[str]
+    more: Value[tuple[str, ...]] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,27 +146,36 @@ class Subnet(Thing):
 class NodePool(Thing):
     """A set of equal nodes. `max_nodes` is the maximum of an autoscaled pool, else its size.
 
-    `surge` is what an upgrade adds: a number of nodes or a percentage, as text.
-    `pods_take_addresses` says that each pod takes an address of the nodes' subnet.
+    `zone_count` is over how many zones the nodes are spread, where the cloud counts by zone, and `times` by how many of
+    them the written size is multiplied; `managed` says that the cloud
+    runs the group. `pods_take_addresses` says that pods take addresses of the nodes' subnets; else each node takes a
+    block of `pod_range`, as long as `pod_block` (the length of a prefix). `gpus` are those of one node.
     """
 
     address: str
     cluster: Value[Cluster]
     name: Value[str]
-    mode: Value[str]
     autoscaled: Value[bool]
     min_nodes: Value[int]
     max_nodes: Value[int]
-    instance_type: Value[str]
-    max_pods: Value[int]
-    surge: Value[str]
-    subnet: Value[Subnet]
-    pod_subnet: Value[Subnet]
+    surge: Value[Surge]
+    subnets: Value[tuple[Subnet, ...]]
     pods_take_addresses: Value[bool]
-    spot: Value[bool]
-    zones: Value[tuple[str, ...]]
-    labels: Value[dict[str, str]]
-    taints: Value[tuple[str, ...]]
+    mode: Value[str] = NOTHING
+    managed: bool = True
+    zone_count: Value[int] = NOTHING
+    times: int = 1
+    instance_types: Value[tuple[str, ...]] = NOTHING
+    gpu: Value[bool] = NOTHING
+    gpus: Value[int] = NOTHING
+    max_pods: Value[int] = NOTHING
+    pod_subnet: Value[Subnet] = NOTHING
+    pod_range: Value[PodRange] = NOTHING
+    pod_block: Value[int] = NOTHING
+    spot: Value[bool] = NOTHING
+    zones: Value[tuple[str, ...]] = NOTHING
+    labels: Value[dict[str, str]] = NOTHING
+    taints: Value[tuple[str, ...]] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,14 +201,23 @@ class Workload(Thing):
     images: tuple[Image, ...]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Addon(Thing):
+    """Something that is installed into a cluster, or whose objects show that it is: the name of its chart."""
+
+    name: Value[str]
+
+
 @dataclass(eq=False)
 class Inventory:
-    """Everything that was found, both sides joined. `cluster_of` says where a workload runs."""
+    """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is."""
 
     clusters: list[Cluster] = field(default_factory=list)
     autoscalers: list[Autoscaler] = field(default_factory=list)
     pools: list[NodePool] = field(default_factory=list)
     networks: list[Network] = field(default_factory=list)
     subnets: list[Subnet] = field(default_factory=list)
+    ranges: list[PodRange] = field(default_factory=list)
     workloads: list[Workload] = field(default_factory=list)
-    cluster_of: dict[Workload, Cluster] = field(default_factory=dict)
+    addons: list[Addon] = field(default_factory=list)
+    cluster_of: dict[Thing, Cluster] = field(default_factory=dict)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import yaml
 
 from kcheck.bundled import PROFILES
+
+CLOUDS = ("aks", "eks", "gke")
+"""The clouds that kcheck reads."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -41,14 +44,67 @@ def limits(cloud: str) -> dict[str, Entry]:
 
 @cache
 def settings(cloud: str) -> dict[str, Entry]:
-    """What a cloud or its provider uses where nothing is written, by `group.name`."""
+    """What a cloud or its provider uses where nothing is written, by `group.name`; `any` is the cluster autoscaler."""
     return _entries(cloud, "settings")
+
+
+@cache
+def flags() -> dict[str, dict[str, Any]]:
+    """The cluster autoscaler's flags: first minor version, the one without it, and its successor."""
+    data: dict[str, dict[str, Any]] = load_yaml(os.path.join(PROFILES, "any", "flags.yaml"))
+    return data
 
 
 @cache
 def table(cloud: str) -> dict[str, dict[str, dict[str, str]]]:
     """Which attribute of which resource is which field: resource -> field -> {path, type, unset}."""
     data: dict[str, dict[str, dict[str, str]]] = load_yaml(os.path.join(PROFILES, cloud, "terraform.yaml"))
+    return data
+
+
+@cache
+def _instances() -> dict[str, Any]:
+    data: dict[str, Any] = load_yaml(os.path.join(PROFILES, "eks", "instances.yaml"))
+    return data
+
+
+def interfaces(instance_type: str) -> tuple[int, int] | None:
+    """Network interfaces of an EC2 instance and IPv4 addresses of each; None if the type is not known."""
+    found = _of_type("interfaces", instance_type)
+    if found is None:
+        return None
+    count, _, addresses = found.partition("x")
+    return int(count), int(addresses)
+
+
+def gpus(instance_type: str) -> int | None:
+    """GPUs of an EC2 instance; None if it has none or is not known."""
+    found = _of_type("gpus", instance_type)
+    return None if found is None else int(found)
+
+
+def _of_type(table: str, instance_type: str) -> str | None:
+    """What a table of `instances.yaml` says of a type: a line a family, `size value` separated by commas."""
+    family, _, size = instance_type.partition(".")
+    for entry in _instances()[table].get(family, "").split(", "):
+        name, _, value = entry.partition(" ")
+        if name == size and value:
+            return str(value)
+    return None
+
+
+class ModuleEntry(TypedDict):
+    """A published module in `modules.yaml`."""
+
+    repository: str
+    declares: list[str]
+    skeletons: dict[str, dict[str, Any]]
+
+
+@cache
+def modules() -> dict[str, ModuleEntry]:
+    """The published modules that have skeletons, by their source in the registry."""
+    data: dict[str, ModuleEntry] = load_yaml(os.path.join(PROFILES, "modules.yaml"))
     return data
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck import capacity, derive
-from kcheck.model import Autoscaler, Cluster, NodePool, Subnet, Thing, Workload
+from kcheck import capacity
+from kcheck.derive import basics, pools, pulls, ranges, scaling
+from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Subnet, Thing, Workload
 from kcheck.values import Origin, Unknown, Unset, Value, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
@@ -57,24 +58,30 @@ _TARGET = _made(
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "cluster": (
-        _made("cloud", "string", "eks, gke, aks, ack or selfmanaged", lambda c, _w: derive.computed(c, c.cloud)),
+        _made("cloud", "string", "eks, gke, aks, ack or selfmanaged", lambda c, _w: basics.computed(c, c.cloud)),
         _simple("name", "string", "the cluster's name"),
         _simple("version", "string", "Kubernetes version as written"),
-        _simple("tier", "string", "control-plane tier: Free, Standard, Premium (AKS)", nullable=False),
-        _simple("network_plugin", "string", "what gives pods their network: azure, kubenet, none (AKS)", nullable=False),
-        _simple("network_mode", "string", "node-subnet or overlay, of the azure plugin"),
+        _simple("location", "string", "region or zone as written"),
+        _simple("zonal", "bool", "whether its control plane is in one zone (GKE)"),
+        _simple("provisioned", "bool", "whether the cloud adds nodes beside the pools: Autopilot, EKS Auto Mode, node auto-provisioning"),
+        _simple("tier", "string", "control-plane tier: Free, Standard, Premium (AKS), standard, tier-xl ... (EKS)"),
+        _simple("network_plugin", "string", "what gives pods their network: azure, kubenet, none (AKS), vpc-cni (EKS)"),
+        _simple("network_mode", "string", "node-subnet or overlay, of the azure plugin; VPC_NATIVE or ROUTES (GKE)"),
         _simple("network_policy", "string", "what enforces network policies"),
-        _simple("pod_cidr", "string", "range that pods take addresses from, outside the subnets"),
+        _made("prefix_delegation", "bool", "whether nodes take blocks of addresses for their pods (EKS)",
+              lambda c, _w: c.cni.prefix_delegation if c.cni else NOTHING, nullable=True),
         _simple("service_cidr", "string", "range of services"),
         _simple("outbound_type", "string", "how nodes reach the internet"),
         _simple("outbound_ips", "int", "public addresses of the outbound load balancer", "addresses"),
         _TARGET,
         _made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.maximum(c), "nodes"),
-        _made("autoscaled", "bool", "whether any pool is autoscaled", derive.autoscaled),
-        _made("pod_range_nodes", "int", "nodes pod_cidr has room for", derive.range_nodes, "nodes"),
-        _made("nodes_with_surge", "int", "nodes at the target, with surge", derive.range_needed, "nodes"),
-        _made("sufficient_pod_cidr", "string", "pod_cidr widened until it has room; null if that overlaps",
-              derive.sufficient_range, nullable=True),
+        _made("asked", "int", "nodes asked for by --nodes or in the settings; null if none were",
+              lambda c, w: basics.computed(c, w.asked(c)), "nodes", nullable=True),
+        _made("autoscaled", "bool", "whether any pool is autoscaled", pools.autoscaled),
+        _made("grown_by", "string", "what grows its pools: aks, gke, auto-mode, karpenter, cluster-autoscaler; null if nothing is found",
+              lambda c, w: w.grown_by(c), nullable=True),
+        _made("deployed_here", "bool", "whether something that is installed into it is in the same code", pools.deployed_here),
+        _made("batch", "bool", "whether it is for jobs: a GPU or spot pool, or a Job among its manifests", pools.batch),
         Field("pools", "records", "pool", "", False, "its node pools", lambda c, w: w.all_pools(c)),
     ),
     "pool": (
@@ -84,36 +91,69 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _simple("min_nodes", "int", "smallest size", "nodes", nullable=False),
         _simple("max_nodes", "int", "largest size; the fixed size of a pool that is not autoscaled", "nodes", nullable=False),
         _made("nodes", "int", "nodes when the cluster reaches its target", lambda p, w: w.nodes(p), "nodes"),
-        _simple("instance_type", "string", "machine type"),
+        _made("max_count", "int", "largest size as it is written: per zone on GKE", pools.max_count),
+        _made("wanted_nodes", "int", "nodes that its biggest job or the target needs", pools.wanted_nodes, "nodes"),
+        _made("wanted_count", "int", "wanted_nodes as it would be written", pools.wanted_count),
+        _made("wanted", "string", "what wants them, with its verb", pools.wanted),
+        _made("size_is_default", "bool", "whether its maximum is a module's default", lambda p, _w: basics.is_default(p, p.max_nodes)),
+        _made("counted_nodes", "int", "nodes that the cloud's limit of a pool counts: those of the fullest zone (GKE), with surge (AKS), all (EKS)",
+              pools.counted, "nodes"),
+        _made("jobs_need", "int", "nodes that the biggest GPU workload of its cluster fills; null if there is none",
+              pools.jobs_need, "nodes", nullable=True),
+        _made("managed", "bool", "whether the cloud runs the group, not the user", lambda p, _w: basics.computed(p, p.managed)),
+        _simple("instance_types", "string", "machine types", kind="list"),
+        _simple("gpu", "bool", "whether its nodes have GPUs or other accelerators"),
         _simple("max_pods", "int", "pods a node may run", "pods"),
-        _simple("surge", "string", "what an upgrade adds: a number of nodes or a percentage", nullable=False),
+        _made("surge_nodes", "int", "nodes that an upgrade adds", pools.surge, "nodes"),
         _made("addresses_per_node", "int", "addresses one node takes of its subnet",
               lambda p, w: w.addresses_per_node(p), "addresses"),
-        _simple("spot", "bool", "whether its nodes are spot", nullable=False),
-        Field("cluster", "record", "cluster", "", False, "its cluster", derive.cluster_of),
+        _simple("spot", "bool", "whether its nodes are spot"),
+        Field("subnets", "records", "subnet", "", False, "the subnets of its nodes", pools.subnets_of),
+        Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
     ),
     "subnet": (
         _simple("name", "string", "the subnet's name"),
         _simple("cidr", "string", "its IPv4 range", nullable=False),
         _made("prefix", "int", "length of its prefix",
               lambda s, _w: mapped(s.cidr, lambda cidr: int(cidr.rpartition("/")[2] or 32))),
-        _made("usable_addresses", "int", "addresses that are not reserved by the cloud", derive.usable, "addresses"),
+        _made("usable_addresses", "int", "addresses that are not reserved by the cloud", ranges.usable, "addresses"),
         _made("nodes", "int", "nodes in it when their clusters reach their targets",
-              lambda s, w: derive.of_demands(s, w, lambda demands: sum(d.nodes for d in demands)), "nodes"),
+              lambda s, w: ranges.of_demands(s, w, lambda demands: sum(d.nodes for d in demands)), "nodes"),
         _made("addresses_needed", "int", "addresses its pools need at their sizes, surge included",
-              lambda s, w: derive.of_demands(s, w, capacity.addresses_needed), "addresses"),
+              lambda s, w: ranges.of_demands(s, w, capacity.addresses_needed), "addresses"),
         _made("sum", "string", "the arithmetic of addresses_needed",
-              lambda s, w: derive.of_demands(s, w, derive.arithmetic), nullable=True),
-        _made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", derive.full_at, "nodes", nullable=True),
-        _made("addresses_per_node", "int", "addresses of the hungriest node in it", derive.widest, "addresses"),
-        _made("room", "int", "how many of these nodes fit, no surge", derive.room, "nodes"),
-        _made("holds_pods", "bool", "whether pods take addresses of it", derive.holds_pods),
+              lambda s, w: ranges.of_demands(s, w, ranges.arithmetic), nullable=True),
+        _made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full_at, "nodes", nullable=True),
+        _made("addresses_per_node", "int", "addresses of the hungriest node in it", ranges.widest, "addresses"),
+        _made("room", "int", "how many of these nodes fit, no surge", ranges.room, "nodes"),
+        _made("holds_pods", "bool", "whether pods take addresses of it", ranges.holds_pods),
         _made("sufficient_cidr", "string", "next free block of the network that is big enough; null if there is none",
-              derive.sufficient_cidr, nullable=True),
-        _made("pools_count", "int", "number of pools in it", lambda s, w: derive.count(s, w.subnet_pools(s)), "pools"),
+              ranges.sufficient_cidr, nullable=True),
+        _made("pools_count", "int", "number of pools in it", lambda s, w: basics.count(s, w.subnet_pools(s)), "pools"),
         Field("pools", "records", "pool", "", False, "pools whose nodes are in it", lambda s, w: w.subnet_pools(s)),
     ),
+    "pod_range": (
+        _simple("name", "string", "name of the range, or of its cluster"),
+        _simple("cidr", "string", "its IPv4 range", nullable=False),
+        _made("addresses", "int", "its addresses, and those of the ranges that continue it", ranges.range_addresses, "addresses"),
+        _made("block", "int", "length of the prefix of the block that a node takes; null if its pools differ",
+              ranges.range_block, nullable=True),
+        _made("nodes", "int", "nodes in it when their clusters reach their targets",
+              lambda r, w: ranges.of_demands(r, w, lambda demands: sum(d.nodes for d in demands)), "nodes"),
+        _made("addresses_needed", "int", "addresses that the blocks of all nodes take, surge included",
+              lambda r, w: ranges.of_demands(r, w, capacity.addresses_needed), "addresses"),
+        _made("sum", "string", "the arithmetic of addresses_needed",
+              lambda r, w: ranges.of_demands(r, w, ranges.arithmetic), nullable=True),
+        _made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full_at, "nodes", nullable=True),
+        _made("sufficient_cidr", "string", "the range widened until it has room; null if that overlaps",
+              ranges.sufficient_range, nullable=True),
+        _made("pools_count", "int", "number of pools in it", lambda r, w: basics.count(r, w.range_pools(r)), "pools"),
+        Field("pools", "records", "pool", "", False, "pools whose pods are in it", lambda r, w: w.range_pools(r)),
+    ),
     "autoscaler": (
+        _made("kind", "string", "cluster-autoscaler, or gke where Google runs it", lambda a, _w: basics.computed(a, a.kind)),
+        _simple("profile", "string", "BALANCED or OPTIMIZE_UTILIZATION (GKE)"),
+        _simple("provisioning", "bool", "whether node auto-provisioning is on (GKE)"),
         _simple("max_unready_nodes", "int", "unready nodes always tolerated (ok-total-unready-count)", "nodes", nullable=False),
         _simple("max_unready_percentage", "int", "share of unready nodes above which it stops", "percent", nullable=False),
         _simple("bulk_delete", "int", "empty nodes deleted at once", "nodes", nullable=False),
@@ -125,48 +165,59 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _simple("new_pod_delay", "int", "age below which pending pods are ignored", "seconds", nullable=False),
         _simple("provision_time", "int", "how long it waits for a node", "seconds", nullable=False),
         _simple("expander", "string", "how it chooses among pools", nullable=False),
-        _made("nodes", "int", "nodes it adds and removes up to the target", derive.growable_nodes, "nodes"),
+        _made("nodes", "int", "nodes it adds and removes up to the target", scaling.growable_nodes, "nodes"),
+        _made("batch", "bool", "whether its cluster is for jobs: a GPU or spot pool, or a Job among its manifests", pools.batch),
         _made("unready_stop", "int", "unready nodes at which it stops, all its nodes registered",
-              lambda a, w: mapped(derive.growable_nodes(a, w), lambda nodes: max(
+              lambda a, w: mapped(scaling.growable_nodes(a, w), lambda nodes: max(
                   number(a.max_unready_nodes, 0), nodes * number(a.max_unready_percentage, 0) // 100) + 1), "nodes"),
-        _made("deletion_time", "int", "time it needs at least to delete these nodes", derive.deletion_time, "seconds"),
+        _made("deletion_time", "int", "time it needs at least to delete these nodes", scaling.deletion_time, "seconds"),
         _made("sufficient_bulk_delete", "int", "bulk_delete with which deletion is fast enough, rounded as people do",
-              derive.sufficient_batch, "nodes", nullable=True),
+              scaling.sufficient_batch, "nodes", nullable=True),
         _made("idle_waste", "string", "what unneeded_time costs, once for each of these nodes",
-              lambda a, w: derive.waste(a, w, derive.growable_nodes(a, w), a.unneeded_time, 1)),
+              lambda a, w: scaling.waste(a, w, scaling.growable_nodes(a, w), a.unneeded_time, 1)),
         _made("deletion_waste", "string", "what deletion_time costs: on average a node waits half of it",
-              lambda a, w: derive.waste(a, w, derive.growable_nodes(a, w), derive.deletion_time(a, w), 2)),
-        Field("cluster", "record", "cluster", "", False, "its cluster", derive.cluster_of),
+              lambda a, w: scaling.waste(a, w, scaling.growable_nodes(a, w), scaling.deletion_time(a, w), 2)),
+        Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
+    ),
+    "flag": (
+        _simple("name", "string", "its name without dashes", nullable=False),
+        _simple("value", "string", "its value as written"),
+        _made("lifetime", "string", "since or until when upstream has it", scaling.lifetime),
+        _simple("version", "string", "version of the autoscaler: its image's tag", nullable=False),
+        _made("minor", "int", "minor version of the autoscaler", scaling.autoscaler_minor),
+        _made("first_minor", "int", "first minor version with it; null before 1.16", scaling.flag_first, nullable=True),
+        _made("removed_minor", "int", "first minor version without it; null if it is still there", scaling.flag_removed, nullable=True),
+        _made("successor", "string", "the flag that replaces it; null if there is none or it is set too", scaling.successor, nullable=True),
     ),
     "workload": (
-        _made("kind", "string", "Deployment, Job, ...", lambda w, _world: derive.computed(w, w.kind)),
+        _made("kind", "string", "Deployment, Job, ...", lambda w, _world: basics.computed(w, w.kind)),
         _simple("name", "string", "its name"),
         _simple("namespace", "string", "its namespace as written"),
-        _made("per_node", "bool", "whether every node runs it", lambda w, _world: derive.computed(w, w.per_node)),
+        _made("per_node", "bool", "whether every node runs it", lambda w, _world: basics.computed(w, w.per_node)),
         _simple("pods", "int", "pods at once", "pods", nullable=False),
         _made("nodes", "int", "nodes that run a pod of it", lambda w, world: world.workload_nodes(w), "nodes"),
         _simple("gpus", "int", "GPUs of one pod", "GPUs", nullable=False),
         _simple("pull_secrets", "bool", "whether it names pull secrets", nullable=False),
-        Field("cluster", "record", "cluster", "", False, "the cluster it runs on", derive.cluster_of),
+        Field("cluster", "record", "cluster", "", False, "the cluster it runs on", basics.cluster_of),
     ),
     "image": (
         _simple("text", "string", "the image as written", nullable=False),
         _simple("registry", "string", "host of its registry; docker.io for every spelling of Docker Hub", nullable=False),
-        _made("user", "string", "kind and name of the workload that runs it on most nodes", derive.user),
+        _made("user", "string", "kind and name of the workload that runs it on most nodes", pulls.user),
         _made("nodes", "int", "nodes that pull it", lambda i, w: w.image_nodes(i), "nodes"),
         _made("signed_in", "bool", "whether the workload names pull secrets",
-              lambda i, w: derive.owner(i, w).pull_secrets),
+              lambda i, w: pulls.owner(i, w).pull_secrets),
         _made("hub_images", "int", "Docker Hub images of one pod of the workload",
-              lambda i, w: derive.computed(i, w.hub_images(derive.owner(i, w))), "images"),
-        _made("pulls", "int", "pulls by fresh nodes through one public address", derive.pulls, "pulls"),
-        _made("out_of_pulls_at", "int", "the node at which anonymous pulls run out", derive.out_of_pulls_at, "nodes"),
-        _made("egress", "string", "the public addresses that all nodes share", derive.egress),
-        Field("others", "records", "image", "", False, "its other places in the file", derive.others),
+              lambda i, w: basics.computed(i, w.hub_images(pulls.owner(i, w))), "images"),
+        _made("pulls", "int", "pulls by fresh nodes through one public address", pulls.pulls, "pulls"),
+        _made("out_of_pulls_at", "int", "the node at which anonymous pulls run out", pulls.out_of_pulls_at, "nodes"),
+        _made("egress", "string", "the public addresses that all nodes share", pulls.egress),
+        Field("others", "records", "image", "", False, "its other places in the file", pulls.others),
     ),
     "input": (
         _made("kind", "string", "unreadable, templates, unused-suppression or bare-suppression",
-              lambda i, _w: derive.computed(i, i.kind)),
-        _made("text", "string", "what is wrong", lambda i, _w: derive.computed(i, i.text)),
+              lambda i, _w: basics.computed(i, i.kind)),
+        _made("text", "string", "what is wrong", lambda i, _w: basics.computed(i, i.text)),
     ),
 }  # fmt: skip
 """Subject -> its words. docs/words.md is printed from this table."""
@@ -183,7 +234,11 @@ def things(subject: str, world: World) -> list[Any]:
         case "subnet":
             return inventory.subnets
         case "autoscaler":
-            return [a for a in inventory.autoscalers if known(derive.autoscaled(a.cluster, world)) is not False]
+            return [a for a in inventory.autoscalers if scaling.has_work(a, world)]
+        case "pod_range":
+            return inventory.ranges
+        case "flag":
+            return [flag for autoscaler in inventory.autoscalers for flag in autoscaler.flags]
         case "workload":
             return inventory.workloads
         case "image":
@@ -193,10 +248,10 @@ def things(subject: str, world: World) -> list[Any]:
 
 def cloud_of(thing: Thing, world: World) -> str:
     """The cloud whose limits hold for a thing; `any` where it is not known."""
-    if isinstance(thing, Cluster | Subnet):
+    if isinstance(thing, Cluster | Subnet | PodRange):
         return thing.cloud
     if isinstance(thing, NodePool | Autoscaler | Workload):
-        cluster = known(derive.cluster_of(thing, world))
+        cluster = known(basics.cluster_of(thing, world))
         return cluster.cloud if cluster else "any"
     return "any"
 

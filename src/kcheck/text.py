@@ -21,11 +21,13 @@ class Position(NamedTuple):
 class Source:
     """One file as it was read.
 
-    `path` is as findings print it: relative to the working directory, with forward slashes.
+    `path` is as findings print it: relative to the working directory, with forward slashes. A `bundled` one is
+    part of kcheck; nothing is ever reported in it.
     """
 
     path: str
     data: bytes = field(repr=False)
+    bundled: bool = False
 
     @cached_property
     def line_starts(self) -> list[int]:

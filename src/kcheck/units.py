@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
 from typing import Any
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_SECONDS: dict[str, int | Fraction] = {"h": 3600, "m": 60, "s": 1, "ms": Fraction(1, 1000)}
 
 
 def shown(value: Any, unit: str = "") -> str:
@@ -33,3 +38,17 @@ def duration(seconds: int) -> str:
         if seconds and seconds % size == 0:
             return f"{seconds // size}{unit}"
     return f"{seconds}s"
+
+
+def seconds(text: str) -> int:
+    """A Go duration such as `10m` or `1h30m` in whole seconds.
+
+    Raises:
+        ValueError: it is not a duration.
+    """
+    parts = _DURATION.findall(text)
+    if text == "0":
+        return 0
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError(f"`{text}` is not a duration such as 10m or 30s")
+    return int(sum(Fraction(number) * _SECONDS[unit] for number, unit in parts))

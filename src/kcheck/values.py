@@ -28,6 +28,10 @@ class Missing(NamedTuple):
     container: Span
     path: tuple[str, ...]
 
+    def below(self, name: str) -> Missing:
+        """Where an attribute of the absent value would be written."""
+        return Missing(self.container, (*self.path, name))
+
 
 class Origin(NamedTuple):
     """Where a value comes from: a chain of spans, the place where it is written first, its last use last.
@@ -46,8 +50,18 @@ class Origin(NamedTuple):
         return self.spans[0]
 
     def used(self, span: Span) -> Origin:
-        """The same origin, passed on by the reference at `span`."""
-        return self if span in self.spans else self._replace(spans=(*self.spans, span))
+        """The same origin, passed on by the reference at `span`; what a skeleton passes on leaves no trace."""
+        if span.source.bundled or span in self.spans:
+            return self
+        return self._replace(spans=(*self.spans, span))
+
+    def outside(self, place: Span | None) -> Origin:
+        """The same origin without the spans of skeletons; what is written in one only has its `place`."""
+        if not self.spans or not self.spans[0].source.bundled:
+            return self
+        spans = tuple(span for span in self.spans if not span.source.bundled)
+        missing = self.missing if self.missing and not self.missing.container.source.bundled else None
+        return Origin(spans or ((place,) if place else ()), missing=missing)
 
 
 class Symbol(NamedTuple):
@@ -55,6 +69,13 @@ class Symbol(NamedTuple):
 
     address: str
     attribute: str
+
+    def element(self, key: Datum) -> Symbol:
+        """The identity of an element of it; the attribute is "?" where that is not known."""
+        if not isinstance(key, Known):
+            return Symbol(self.address, "?")
+        step = f'["{key.value}"]' if isinstance(key.value, str) else f"[{key.value}]"
+        return Symbol(self.address, self.attribute + step) if self.attribute else Symbol(self.address + step, "")
 
 
 @dataclass(slots=True)
@@ -65,7 +86,7 @@ class Known(Generic[T_co]):
     origin: Origin
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Unset:
     """A value that is absent and for which no default is known."""
 
@@ -82,6 +103,44 @@ class Unknown:
     reason: str
     origin: Origin | None = None
     symbol: Symbol | None = None
+
+
+class Reference(str):
+    """The key of a map that is only known after apply, such as the id of a subnet; `datum` is the key itself."""
+
+    __slots__ = ("datum",)
+    datum: Unknown
+
+
+def key_of(datum: Unknown) -> Reference | None:
+    """The stand-in for an unknown map key whose identity is known; None if it is not."""
+    symbol = datum.symbol
+    if symbol is None or "?" in symbol.attribute:
+        return None
+    key = Reference(f"<{symbol.address}.{symbol.attribute}>")
+    key.datum = datum
+    return key
+
+
+class Encoded(str):
+    """Text that `jsonencode` made; `datum` is what it was given, with the places where its parts are written."""
+
+    __slots__ = ("datum",)
+    datum: Known[Any]
+
+
+@dataclass(slots=True)
+class Unencoded(Unknown):
+    """Text that `jsonencode` could not make because a part of `datum` is not known."""
+
+    datum: Datum | None = None
+
+
+def encoded(value: Value[Any]) -> Datum | None:
+    """What a text was made of by `jsonencode`; None if it was not."""
+    if isinstance(value, Unencoded):
+        return value.datum
+    return value.value.datum if isinstance(value, Known) and isinstance(value.value, Encoded) else None
 
 
 Value: TypeAlias = Known[T_co] | Unset | Unknown

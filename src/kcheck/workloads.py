@@ -44,13 +44,13 @@ def read(objects: Iterable[Object]) -> Iterator[Workload]:
 
 
 def _workload(item: Object) -> Workload:
-    spec_path, pods_path = POD_SPECS[item.kind]
+    pods_path = POD_SPECS[item.kind][1]
     name, namespace = scalar(item.root, "metadata", "name"), scalar(item.root, "metadata", "namespace")
     label = name.value if isinstance(name, Known) else "?"
     space = f"{namespace.value}/" if isinstance(namespace, Known) else ""
     path = item.span.source.path
     identity = f"{path}:{item.kind}/{space}{label}"
-    spec = yaml.get(item.root, *spec_path)
+    spec = pod_spec(item)
     pods: Value[Any] = scalar(item.root, *pods_path) if pods_path else Known(1, Origin((item.span,)))
     if isinstance(pods, Unset):
         pods = Known(1, pods.origin)
@@ -70,6 +70,19 @@ def _workload(item: Object) -> Workload:
         Known(isinstance(secrets, yaml.Sequence) and bool(secrets.items), origin),
         tuple(_images(spec, identity)),
     )
+
+
+def pod_spec(item: Object) -> yaml.Target | None:
+    """The pod spec of an object; None if its kind runs no pods."""
+    group = item.api_version.rpartition("/")[0]
+    if item.kind not in POD_SPECS or group not in GROUPS:
+        return None
+    return yaml.get(item.root, *POD_SPECS[item.kind][0])
+
+
+def containers(spec: yaml.Node | None) -> Iterator[yaml.Node]:
+    """The containers of a pod spec, init containers included."""
+    return (container for _, container in _containers(spec))
 
 
 def _containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Node]]:

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kcheck import capacity
+from kcheck import capacity, profiles
 from kcheck.images import DOCKER_HUB
-from kcheck.model import Cluster, Image, Inventory, NodePool, Subnet, Thing, Workload
-from kcheck.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
+from kcheck.model import Addon, Cluster, Cni, Image, Inventory, NodePool, PodRange, Subnet, Thing, Workload
+from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.config import Config
+
+
+_GROWS = re.compile(r"(?:^|/)(cluster-autoscaler|karpenter)(?:$|[/:@-])")
+NODE_ADDRESSES = "node"
+"""The outbound type of a cluster whose nodes have public addresses of their own."""
+
+
+def _held(cni: Cni, interfaces: int, addresses: int) -> int:
+    """Addresses that a node of one instance type holds."""
+    minimum, warm_ips = known(cni.minimum_ips), known(cni.warm_ips)
+    if known(cni.prefix_delegation):
+        size = int(profiles.limits("eks")["cni.prefix_size"].value)
+        if warm_ips is None and minimum is None:
+            return capacity.prefix_addresses(1, known(cni.warm_prefixes), size)
+        return capacity.prefix_addresses(max(minimum or 0, 1 + (warm_ips or 0)), 0, size)
+    if warm_ips is None and minimum is None:
+        return capacity.interface_addresses(interfaces, addresses, 1, known(cni.warm_interfaces))
+    return capacity.warm_addresses(interfaces, addresses, 1, warm_ips or 0, minimum or 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +55,7 @@ class World:
         self.inventory = inventory
         self.config = config
         self.inputs = list(inputs)
+        self.allotments: dict[str, dict[str, str]] = {}
         self._targets: dict[str, Value[int]] = {}
         self._sizes: dict[str, dict[str, int]] = {}
 
@@ -53,9 +73,30 @@ class World:
     def _pools_by_subnet(self) -> dict[str, list[NodePool]]:
         result = defaultdict(list)
         for pool in self.inventory.pools:
-            if isinstance(pool.subnet, Known):
-                result[pool.subnet.value.id].append(pool)
+            for subnet in known(pool.subnets) or ():
+                result[subnet.id].append(pool)
         return result
+
+    @cached_property
+    def _pools_by_range(self) -> dict[str, list[NodePool]]:
+        result = defaultdict(list)
+        for pool in self.inventory.pools:
+            if isinstance(pool.pod_range, Known):
+                result[pool.pod_range.value.id].append(pool)
+        return result
+
+    @cached_property
+    def _workloads_by_cluster(self) -> dict[str, list[Workload]]:
+        result = defaultdict(list)
+        for workload in self.inventory.workloads:
+            cluster = self.inventory.cluster_of.get(workload)
+            if cluster is not None:
+                result[cluster.id].append(workload)
+        return result
+
+    def workloads(self, cluster: Cluster) -> list[Workload]:
+        """The workloads that run on a cluster, as far as they are known."""
+        return self._workloads_by_cluster[cluster.id]
 
     @cached_property
     def images(self) -> dict[str, list[tuple[Workload, Image]]]:
@@ -76,6 +117,37 @@ class World:
     def uses(self, image: Image) -> list[tuple[Workload, Image]]:
         """The workloads of the image's file that run it."""
         return self._uses[image]
+
+    @cached_property
+    def _addons_by_cluster(self) -> dict[str, list[Addon]]:
+        result = defaultdict(list)
+        for addon in self.inventory.addons:
+            cluster = self.inventory.cluster_of.get(addon)
+            if cluster is not None:
+                result[cluster.id].append(addon)
+        return result
+
+    def addons(self, cluster: Cluster) -> list[Addon]:
+        """What is installed into a cluster, as far as it is known."""
+        return self._addons_by_cluster[cluster.id]
+
+    def grown_by(self, cluster: Cluster) -> Value[str]:
+        """What grows the pools of a cluster: the cloud, or what is installed into it; unset if nothing is found."""
+        place = Origin((cluster.place,))
+        if cluster.cloud != "eks":
+            return Known(cluster.cloud, place)
+        if not isinstance(cluster.provisioned, Known) or cluster.provisioned.value:
+            return mapped(cluster.provisioned, lambda _: "auto-mode")
+        if any(known(autoscaler.cluster) is cluster for autoscaler in self.inventory.autoscalers):
+            return Known("cluster-autoscaler", place)
+        names = [addon.name for addon in self.addons(cluster)]
+        names += [image.text for workload in self.workloads(cluster) for image in workload.images]
+        for name in names:
+            match = _GROWS.search(known(name) or "")
+            if match is not None:
+                return Known(match[1], place)
+        unknown = next((name for name in names if isinstance(name, Unknown)), None)
+        return unknown if unknown is not None else Unset(place)
 
     def pools(self, cluster: Cluster) -> list[NodePool]:
         """The pools of a cluster, as far as they are known."""
@@ -99,6 +171,12 @@ class World:
             return Unknown(f"pools in {subnet.address} may be missing: a file or a count could not be read")
         return self._pools_by_subnet[subnet.id]
 
+    def range_pools(self, pod_range: PodRange) -> list[NodePool] | Unknown:
+        """The pools whose pods are in a range, Unknown where one may be missing."""
+        if not pod_range.complete:
+            return Unknown(f"pools in {pod_range.address} may be missing: a file or a count could not be read")
+        return self._pools_by_range[pod_range.id]
+
     # --- how many nodes
 
     def target(self, cluster: Cluster) -> Value[int]:
@@ -108,11 +186,19 @@ class World:
         return self._targets[cluster.id]
 
     def _target(self, cluster: Cluster) -> Value[int]:
+        asked = self.asked(cluster)
+        if asked is not None:
+            return Known(asked, Origin((cluster.place,)))
+        if known(cluster.provisioned) or known(self.grown_by(cluster)) == "karpenter":
+            return Unknown(f"{cluster.address} gets nodes beside its pools; give their number with --nodes")
+        return self.maximum(cluster)
+
+    def asked(self, cluster: Cluster) -> int | None:
+        """The number of nodes that was asked for, by a flag or in the settings."""
         names = [cluster.address, cluster.id]
         if isinstance(cluster.name, Known):
             names.append(cluster.name.value)
-        asked = self.config.target(*names)
-        return self.maximum(cluster) if asked is None else Known(asked, Origin((cluster.place,)))
+        return self.config.target(*names)
 
     def maximum(self, cluster: Cluster) -> Value[int]:
         """The sum of the maxima of the cluster's pools."""
@@ -144,13 +230,38 @@ class World:
         return Known(self._sizes[cluster.id][pool.id], pool.max_nodes.origin or Origin((pool.place,)))
 
     def addresses_per_node(self, pool: NodePool) -> Value[int]:
-        """Addresses one node takes of its subnet: its own, and one a pod where pods live in it."""
+        """Addresses one node takes of its subnet: its own, and those of its pods where they live in it."""
         inside = pool.pods_take_addresses
         if not isinstance(inside, Known):
             return Unknown(reason_of(inside), inside.origin)
         if not inside.value:
             return Known(1, inside.origin)
+        cni = pool.cluster.value.cni if isinstance(pool.cluster, Known) else None
+        if cni is not None:
+            return self._interface_addresses(pool, cni)
         return mapped(pool.max_pods, lambda pods: 1 + pods)
+
+    def _interface_addresses(self, pool: NodePool, cni: Cni) -> Value[int]:
+        """Addresses of a node of Amazon's VPC CNI with one pod of its own: the least that any job takes.
+
+        A pool of several instance types is counted by the one that takes least.
+        """
+        for value in (pool.instance_types, cni.prefix_delegation, cni.warm_interfaces, cni.warm_prefixes):
+            if not isinstance(value, Known):
+                return Unknown(reason_of(value), value.origin)
+        for value in (cni.warm_ips, cni.minimum_ips):
+            if isinstance(value, Unknown):
+                return value
+        least: int | None = None
+        for name in known(pool.instance_types):
+            found = profiles.interfaces(name)
+            if found is None:
+                return Unknown(f"kcheck does not know the instance type {name}", pool.instance_types.origin)
+            addresses = _held(cni, *found)
+            least = addresses if least is None else min(least, addresses)
+        if least is None:
+            return Unknown("no instance type is written", pool.instance_types.origin)
+        return Known(least, pool.instance_types.origin or Origin((pool.place,)))
 
     def demands(self, subnet: Subnet) -> list[capacity.Demand] | Unknown:
         """What each pool takes from a subnet."""
@@ -159,14 +270,35 @@ class World:
             return pools
         result = []
         for pool in pools:
-            nodes, per_node = self.nodes(pool), self.addresses_per_node(pool)
-            for value in (nodes, per_node, pool.surge):
-                if not isinstance(value, Known):
-                    return Unknown(reason_of(value), value.origin)
-            if capacity.surge_nodes(known(pool.surge), 1) is None:
-                return Unknown(f"max_surge `{known(pool.surge)}` is neither a number nor a percentage")
-            result.append(capacity.Demand(self.label(pool), known(nodes), known(pool.surge), known(per_node)))
+            demand = self._demand(pool, self.addresses_per_node(pool), len(known(pool.subnets)))
+            if isinstance(demand, Unknown):
+                return demand
+            result.append(demand)
         return result
+
+    def range_demands(self, pod_range: PodRange) -> list[capacity.Demand] | Unknown:
+        """What each pool takes from a range of pod addresses: a block for every node."""
+        pools = self.range_pools(pod_range)
+        if isinstance(pools, Unknown):
+            return pools
+        result = []
+        for pool in pools:
+            demand = self._demand(pool, mapped(self.pod_block(pool), lambda prefix: 1 << (32 - prefix)), 1)
+            if isinstance(demand, Unknown):
+                return demand
+            result.append(demand)
+        return result
+
+    def pod_block(self, pool: NodePool) -> Value[int]:
+        """The length of the prefix of the block that a node takes for its pods."""
+        return mapped(pool.max_pods, capacity.pod_block) if isinstance(pool.pod_block, Unset) else pool.pod_block
+
+    def _demand(self, pool: NodePool, per_node: Value[int], subnets: int) -> capacity.Demand | Unknown:
+        nodes = self.nodes(pool)
+        for value in (nodes, per_node, pool.surge):
+            if not isinstance(value, Known):
+                return Unknown(reason_of(value), value.origin)
+        return capacity.Demand(self.label(pool), known(nodes), known(pool.surge), known(per_node), subnets)
 
     def label(self, pool: NodePool) -> str:
         """What people call the pool."""
@@ -202,6 +334,8 @@ class World:
         cluster = self.inventory.cluster_of.get(workload)
         if cluster is None:
             return Known(1, Origin((workload.place,)))
-        if equals(cluster.outbound_type, "loadBalancer"):
+        if equals(cluster.outbound_type, NODE_ADDRESSES):
+            return self.workload_nodes(workload)
+        if isinstance(cluster.outbound_ips, Known):
             return cluster.outbound_ips
         return Known(1, cluster.outbound_type.origin or Origin((cluster.place,)))

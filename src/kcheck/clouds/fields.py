@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
 from kcheck.terraform import convert
 from kcheck.terraform.convert import EvaluationError
+from kcheck.units import seconds
 from kcheck.values import Datum, Known, Unknown, Unset, Value, plain
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from kcheck.terraform.resource import Record
 
 _STEP = re.compile(r"([a-z_0-9]+)(\[0\])?$")
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
-_SECONDS: dict[str, int | Fraction] = {"h": 3600, "m": 60, "s": 1, "ms": Fraction(1, 1000)}
 
 
 class Fields:
@@ -32,15 +31,24 @@ class Fields:
 
     def __getitem__(self, name: str) -> Value[Any]:
         """The field's value, converted to its type; a default where it is absent or null."""
+        value = self._value(name)
+        origin = value.origin
+        if origin is not None and origin.spans and origin.spans[0].source.bundled:
+            value = replace(value, origin=origin.outside(self.record.span))
+        return value
+
+    def _value(self, name: str) -> Value[Any]:
         entry = self._table[name]
         kind = entry.get("type", "string")
         found: Value[Any] | None = None
         for path in entry["path"].split(" | "):
             value = self._read(path)
-            if not isinstance(value, Unset) or value.origin.missing is None:
+            if not isinstance(value, Unset):
                 found = value
                 break
-            found = found or value
+            # the first spelling is where it would be written, unless another one is there and null
+            if found is None or value.origin.literal:
+                found = value
         if isinstance(found, Unset) and "unset" in entry:
             default = self._settings[entry["unset"]].value
             return Known(_TYPES[kind](default), found.origin)
@@ -50,8 +58,8 @@ class Fields:
 
     def raw(self, name: str) -> Datum | None:
         """The field's datum as it was evaluated, symbols included; None if it is absent."""
-        value = self._read(self._table[name]["path"].split(" | ")[0])
-        return None if isinstance(value, Unset) else value
+        values = map(self._read, self._table[name]["path"].split(" | "))
+        return next((value for value in values if not isinstance(value, Unset)), None)
 
     def _read(self, path: str) -> Value[Any]:
         record = self.record
@@ -82,22 +90,8 @@ class Fields:
 def _typed(value: Known[Any], kind: str) -> Value[Any]:
     try:
         return Known(_TYPES[kind](plain(value)), value.origin)
-    except EvaluationError as error:
-        return Unknown(f"{error}", value.origin)
-    except ValueError as error:  # a part of it is not known
+    except ValueError as error:  # it does not convert, or a part of it is not known
         return Unknown(str(error), value.origin)
-
-
-def seconds(text: Any) -> int:
-    """A Go duration such as `10m` or `1h30m` in whole seconds.
-
-    Raises:
-        EvaluationError: it is not a duration.
-    """
-    parts = _DURATION.findall(str(text))
-    if not parts or "".join(number + unit for number, unit in parts) != str(text):
-        raise EvaluationError(f"`{text}` is not a duration such as 10m or 30s")
-    return int(sum(Fraction(number) * _SECONDS[unit] for number, unit in parts))
 
 
 def _whole(value: Any) -> int:
@@ -116,11 +110,11 @@ def _map(value: Any) -> dict[str, str]:
 
 
 _TYPES: dict[str, Callable[[Any], Any]] = {
-    "string": convert.to_string,
+    "string": lambda value: str(convert.to_string(value)),
     "int": _whole,
     "number": lambda value: int(convert.to_number(value)),
     "bool": convert.to_bool,
-    "seconds": seconds,
+    "seconds": lambda value: seconds(convert.to_string(value)),
     "list": _list,
     "map": _map,
 }

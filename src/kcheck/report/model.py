@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcheck.model import Thing
     from kcheck.text import Span
 
-_SUBJECTS = ("cluster", "autoscaler", "pool", "subnet", "workload", "image")
+_SUBJECTS = ("cluster", "autoscaler", "flag", "pool", "subnet", "pod_range", "workload", "image")
 
 
 def collect(tree: Tree, config: Config) -> dict[str, Any]:

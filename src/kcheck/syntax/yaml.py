@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import yaml
 
 from kcheck.syntax.problem import Problem
-from kcheck.text import BOM, Source, Span
+from kcheck.text import BOM, Edit, Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 Loader: Any = getattr(yaml, "CLoader", yaml.Loader)
 MAX_DEPTH, MAX_NODES, MAX_MERGES = 100, 1_000_000, 1_000
@@ -328,6 +328,37 @@ _CONSTANTS: dict[str, Plain] = {
 _INT = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _TYPED = tuple("tag:yaml.org,2002:" + name for name in ("float", "int", "bool", "null"))
+
+
+def walk(node: Node | None) -> Iterator[Target]:
+    """The node and all nodes below it; what aliases stand for is not repeated."""
+    if node is None or isinstance(node, Alias):
+        return
+    yield node
+    children: Iterable[Node] = ()
+    if isinstance(node, Sequence):
+        children = node.items
+    elif isinstance(node, Mapping):
+        children = [entry.value for entry in node.entries]
+    for child in children:
+        yield from walk(child)
+
+
+def append(node: Sequence, text: str) -> Edit:
+    """A new last item of a list that has one, in the style of the last one."""
+    last = resolve(node.items[-1])
+    quote = last.span.text[:1]
+    style: Style = "double" if quote == '"' else "single" if quote == "'" else "plain"
+    item = literal(text, style)
+    data = node.source.data
+    if node.flow:
+        return Edit(node.source.span(last.end, last.end), f", {item}")
+    start = node.source.line_starts[node.source.line_number(node.items[-1].start) - 1]
+    line = data[start : node.items[-1].start].decode("utf-8", "replace")
+    end = data.find(b"\n", max(last.end - 1, node.items[-1].start))
+    end = len(data) if end < 0 else end
+    end -= data[end - 1 : end] == b"\r"
+    return Edit(node.source.span(end, end), f"{node.source.newline}{line}{item}")
 
 
 def value(node: Scalar) -> Plain:

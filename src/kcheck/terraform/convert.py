@@ -11,6 +11,8 @@ from kcheck.values import Datum, Known, SetData, Unknown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from kcheck.text import Span
+
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
 _BITS = 512  # the precision of Terraform's numbers
 _EXACT = 150  # so many decimal digits survive that precision
@@ -21,6 +23,15 @@ _PRIMITIVE = {"string", "number", "bool"}
 
 class EvaluationError(ValueError):
     """An error that Terraform itself would report; `try()` and `can()` catch it."""
+
+
+class AbsentError(EvaluationError):
+    """An object lacks an attribute. `container` is where the object is written, `path` what is missing below it."""
+
+    def __init__(self, message: str, container: Span, path: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.container = container
+        self.path = path
 
 
 def kind(value: object) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from kcheck.syntax.hcl import nodes
 from kcheck.terraform import convert, functions
-from kcheck.terraform.convert import EvaluationError
+from kcheck.terraform.access import attribute, index, kind_name
+from kcheck.terraform.convert import AbsentError, EvaluationError
 from kcheck.terraform.operators import arithmetic, first_reason, logic
-from kcheck.values import Datum, Known, Origin, SetData, Symbol, Unknown
+from kcheck.values import Datum, Known, Missing, Origin, Reference, SetData, Symbol, Unknown, encoded, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -17,32 +18,23 @@ if TYPE_CHECKING:
     from kcheck.text import Span
 
 
-class Named(Protocol):
-    """Something whose attributes are looked up when they are asked for: `var`, `local`, a resource."""
-
-    def attribute(self, name: str) -> Datum:
-        """The attribute's value.
-
-        Raises:
-            EvaluationError: there is no such attribute.
-        """
-
-
 class Scope:
     """The names that an expression may use: those of its module, and loop variables over them."""
 
-    def __init__(self, names: Mapping[str, Datum], outer: Scope | None = None) -> None:
+    def __init__(self, names: Mapping[str, Datum], outer: Scope | None = None, place: Span | None = None) -> None:
         self.names = names
         self.outer = outer
+        self.place: Span | None = place or (outer.place if outer else None)
+        """What stands for the code of a skeleton: the call, or the element of `for_each` in the caller."""
 
     def lookup(self, name: str) -> Datum | None:
         """The value of a first name, or None."""
         found = self.names.get(name)
         return self.outer.lookup(name) if found is None and self.outer is not None else found
 
-    def with_names(self, **names: Datum) -> Scope:
+    def with_names(self, place: Span | None = None, /, **names: Datum) -> Scope:
         """An inner scope that adds names."""
-        return Scope(names, self)
+        return Scope(names, self, place)
 
     def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
         """A function that needs more than its arguments, such as the files of the module."""
@@ -129,10 +121,16 @@ def _object(node: nodes.Object, scope: Scope) -> Datum:
     result: dict[str, Datum] = {}
     for key_node, value_node in node.entries:
         key = value_of(key_node, scope)
-        if isinstance(key, Unknown):
-            return Unknown(key.reason, _here(node))
-        result[convert.to_string(key.value)] = value_of(value_node, scope)
+        name = _key(key)
+        if name is None:
+            return Unknown(first_reason(key), _here(node))
+        result[name] = value_of(value_node, scope)
     return Known(dict(sorted(result.items())), _here(node))
+
+
+def _key(key: Datum) -> str | None:
+    """The key of a map; None where not even its identity is known."""
+    return key_of(key) if isinstance(key, Unknown) else convert.to_string(key.value)
 
 
 def _variable(node: nodes.Variable, scope: Scope) -> Datum:
@@ -149,70 +147,23 @@ def _reference(node: nodes.Expression, scope: Scope) -> Datum:
 
 def _passed_on(value: Datum, span: Span) -> Datum:
     if isinstance(value, Unknown):
-        return Unknown(value.reason, value.origin.used(span) if value.origin else Origin((span,)), value.symbol)
+        origin = value.origin.used(span) if value.origin else Origin((span,))
+        return replace(value, origin=origin) if encoded(value) else Unknown(value.reason, origin, value.symbol)
     return Known(value.value, value.origin.used(span))
 
 
 def _steps(node: nodes.Expression, scope: Scope) -> Datum:
     if isinstance(node, nodes.Attribute):
-        return attribute(_steps(node.target, scope), node.name)
+        try:
+            target = _steps(node.target, scope)
+        except AbsentError as error:
+            raise AbsentError(str(error), error.container, (*error.path, node.name)) from error
+        return attribute(target, node.name)
     if isinstance(node, nodes.Index):
         return index(_steps(node.target, scope), value_of(node.key, scope))
     if isinstance(node, nodes.Splat):
         return _splat(node, scope)
     return value_of(node, scope)
-
-
-def attribute(target: Datum, name: str) -> Datum:
-    """`target.name`.
-
-    Raises:
-        EvaluationError: the target has no such attribute.
-    """
-    if isinstance(target, Unknown):
-        symbol = target.symbol
-        if symbol is not None:
-            symbol = Symbol(symbol.address, f"{symbol.attribute}.{name}" if symbol.attribute else name)
-        return Unknown(target.reason, target.origin, symbol)
-    value = target.value
-    if isinstance(value, dict):
-        if name in value:
-            found: Datum = value[name]
-            return found
-        raise EvaluationError(f"there is no attribute `{name}`")
-    if hasattr(value, "attribute"):
-        named: Named = value
-        return named.attribute(name)
-    if isinstance(value, tuple) and not isinstance(value, SetData):
-        raise EvaluationError(f"`.{name}` on a list; `[*].{name}` or an index is meant")
-    raise EvaluationError(f"there is no attribute `{name}` on {_kind(value)}")
-
-
-def index(target: Datum, key: Datum) -> Datum:
-    """`target[key]`.
-
-    Raises:
-        EvaluationError: the target has no such element.
-    """
-    if isinstance(target, Unknown):
-        if target.symbol is not None and isinstance(key, Known) and not target.symbol.attribute:
-            inner = f'"{key.value}"' if isinstance(key.value, str) else key.value
-            return Unknown(target.reason, target.origin, Symbol(f"{target.symbol.address}[{inner}]", ""))
-        return Unknown(target.reason, target.origin, target.symbol and Symbol(target.symbol.address, "?"))
-    value = target.value
-    if not getattr(value, "certain", True):
-        return target  # one instance stands for all where their number is not known
-    if isinstance(key, Unknown):
-        return Unknown(key.reason, target.origin)
-    if isinstance(value, tuple) and not isinstance(value, SetData):
-        number = convert.to_number(key.value)
-        if not isinstance(number, int) or not 0 <= number < len(value):
-            raise EvaluationError(f"the list has {len(value)} elements, there is no element {number}")
-        found: Datum = value[number]
-        return found
-    if isinstance(value, dict) or hasattr(value, "attribute"):
-        return attribute(target, convert.to_string(key.value))
-    raise EvaluationError(f"{_kind(value)} cannot be indexed")
 
 
 def _splat(node: nodes.Splat, scope: Scope) -> Datum:
@@ -266,12 +217,20 @@ def _opaque(value: Datum) -> Datum:
 
 
 def _try(node: nodes.Call, scope: Scope) -> Datum:
+    """The first argument that can be evaluated. A default in place of an absent attribute is written where that is."""
     problem = "try() has no argument that can be evaluated"
+    absent: AbsentError | None = None
     for argument in node.arguments:
         try:
-            return value_of(argument, scope)
+            value = value_of(argument, scope)
         except EvaluationError as error:
             problem = str(error)
+            absent = absent or (error if isinstance(error, AbsentError) else None)
+            continue
+        if absent is None or not isinstance(argument, nodes.Literal) or not isinstance(value, Known):
+            return value
+        missing = Origin((absent.container,), missing=Missing(absent.container, absent.path))
+        return Known(value.value, missing.used(argument.span))
     raise EvaluationError(problem)
 
 
@@ -354,12 +313,17 @@ def _loop(collection: Datum, key: str | None, name: str, scope: Scope) -> Iterat
     elif isinstance(value, tuple):
         pairs = list(enumerate(value))
     else:
-        raise EvaluationError(f"{_kind(value)} cannot be iterated")
+        raise EvaluationError(f"{kind_name(value)} cannot be iterated")
     for k, item in pairs:
         names = {name: item}
         if key is not None:
-            names[key] = item if isinstance(value, SetData) else Known(k, item.origin or collection.origin)
+            names[key] = item if isinstance(value, SetData) else _step(k, item.origin or collection.origin)
         yield Scope(names, scope)
+
+
+def _step(key: Any, origin: Origin) -> Datum:
+    """The key or index of an element in a loop."""
+    return key.datum if isinstance(key, Reference) else Known(key, origin)
 
 
 def _for(node: nodes.For, scope: Scope) -> Datum:
@@ -381,9 +345,9 @@ def _for(node: nodes.For, scope: Scope) -> Datum:
             items.append(value)
             continue
         key = value_of(node.result_key, inner)
-        if isinstance(key, Unknown):
-            return Unknown(key.reason, _here(node))
-        name = convert.to_string(key.value)
+        name = _key(key)
+        if name is None:
+            return Unknown(first_reason(key), _here(node))
         if node.grouped:
             groups.setdefault(name, []).append(value)
         elif name in entries:
@@ -399,18 +363,6 @@ def _for(node: nodes.For, scope: Scope) -> Datum:
 
 def _invalid(node: nodes.Invalid, _scope: Scope) -> Datum:
     raise EvaluationError(node.reason)
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int | Fraction):
-        return "a number"
-    if isinstance(value, str):
-        return "a string"
-    return "a set" if isinstance(value, SetData) else "this value"
 
 
 _EVALUATORS: dict[type[nodes.Expression], Callable[[Any, Scope], Datum]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,8 +12,8 @@ from kcheck.syntax.problem import Problem
 from kcheck.terraform.convert import EvaluationError
 from kcheck.terraform.evaluator import Scope, evaluate
 from kcheck.terraform.resource import BlockRecord, Instance, expand
-from kcheck.terraform.types import convert_to
-from kcheck.values import Datum, Known, Origin, Symbol, Unknown
+from kcheck.terraform.types import absent, convert_to
+from kcheck.values import Datum, Known, Missing, Origin, Symbol, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +25,8 @@ Key = tuple[str, str]
 class Configuration:
     """What the files of one folder declare, before anything is evaluated.
 
-    `incomplete` says that a piece could not be read: nothing may then be concluded from absence.
+    `incomplete` says that a piece could not be read: nothing may then be concluded from absence. A `skeleton`
+    stands for a module that others publish; it declares what matters and nothing else.
     """
 
     folder: str
@@ -36,6 +38,7 @@ class Configuration:
     outputs: dict[str, nodes.Block] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     incomplete: bool = False
+    skeleton: bool = False
 
     def add(self, file: nodes.File, *, override: bool = False) -> None:
         """Take in one `.tf` file; an override file changes what the others declared."""
@@ -99,10 +102,11 @@ class _Names:
 
 
 class Module:
-    """One folder with its inputs: the root, or a call of a local module.
+    """One folder with its inputs: the root, or a call of a module.
 
     `address` is empty for a root, `module.network` for a call. `inputs` gives the value of each variable that
-    is set from outside: tfvars for a root, the arguments of the call for a child.
+    is set from outside: tfvars for a root, the arguments of the call for a child. `caller` is the module with the
+    call, and `block` the call.
     """
 
     def __init__(
@@ -112,12 +116,15 @@ class Module:
         child: Callable[[Module, nodes.Block], Configuration | str],
         *,
         address: str = "",
-        depth: int = 0,
+        caller: Module | None = None,
+        block: nodes.Block | None = None,
     ) -> None:
         self.configuration = configuration
         self.inputs = inputs
         self.address = address
-        self.depth = depth
+        self.depth: int = caller.depth + 1 if caller else 0
+        self.root: Module = caller.root if caller else self
+        self.block = block
         self.problems: list[Problem] = []
         self._child = child
         self._calls: dict[str, Datum] = {}
@@ -140,7 +147,11 @@ class Module:
             if "default" not in entries:
                 reason = f"var.{self.prefixed(name) if self.address else name} has no default"
                 return Unknown(reason, Origin((block.header,)))
-            given = evaluate(entries["default"].expression, self.scope)
+            default = evaluate(entries["default"].expression, self.scope)
+            if self.configuration.skeleton and self.block is not None:
+                origin = Origin((self.block.header,), missing=Missing(self.block.span, (name,)))
+                default = absent(default, given.origin if given is not None and given.origin else origin)
+            given = default
         if "type" in entries:
             try:
                 return convert_to(given, entries["type"].expression)
@@ -166,6 +177,10 @@ class Module:
         return value
 
     def _lost(self, name: str) -> Datum | None:
+        if self.configuration.skeleton and self.block is not None and name.startswith("output."):
+            name = name.removeprefix("output.")
+            reason = f"{self.address}.{name} is only known after apply"
+            return Unknown(reason, Origin((self.block.header,)), Symbol(self.address, name))
         if self.configuration.incomplete:
             return Unknown(f"{name} may be in a part of {self.configuration.folder} that could not be read")
         return None
@@ -245,7 +260,7 @@ class Module:
 
         def build(instance: Instance) -> Datum:
             inputs = {key: instance.attribute(key) for key in block.body.entries if key not in _CALL_ARGUMENTS}
-            module = Module(found, inputs, self._child, address=instance.address, depth=self.depth + 1)
+            module = Module(found, inputs, self._child, address=instance.address, caller=self, block=block)
             return Known(_Outputs(module), origin)
 
         return _map_instances(expand(block, address, self.scope), build)
@@ -257,6 +272,14 @@ class Module:
             return self._lost(f"output.{name}")
         entry = block.body.entries.get("value")
         return evaluate(entry.expression, self.scope) if entry else None
+
+    def unread(self) -> Iterator[str]:
+        """The sources of modules that were not read."""
+        for module in self.all():
+            for name, block in module.configuration.calls.items():
+                source = block.body.entries.get("source")
+                if source is not None and isinstance(module.call(name), Unknown):
+                    yield source.value_span.text.strip('"')
 
     def all(self) -> Iterator[Module]:
         """This module and all that it calls."""
@@ -319,7 +342,8 @@ class _ModuleScope(Scope):
     """The first names of a module, made when they are used."""
 
     def __init__(self, module: Module) -> None:
-        super().__init__({})
+        # the call stands for the code of a skeleton
+        super().__init__({}, place=module.block.header if module.configuration.skeleton and module.block else None)
         self.module = module
         self._found: dict[str, Known[_Names]] = {}
 
@@ -349,7 +373,13 @@ class _ModuleScope(Scope):
         return self._found[name]
 
     def _path(self, name: str) -> Datum | None:
-        return Known(self.module.configuration.folder or ".", Origin(())) if name in ("module", "root", "cwd") else None
+        folder = self.module.configuration.folder or "."
+        match name:
+            case "module" | "root":
+                return Known(folder, Origin(()))
+            case "cwd":  # Terraform runs in the root's folder
+                return Known(os.path.abspath(self.module.root.configuration.folder).replace(os.sep, "/"), Origin(()))
+        return None
 
     def _terraform(self, name: str) -> Datum | None:
         return Unknown("terraform.workspace is chosen when Terraform runs") if name == "workspace" else None

@@ -31,6 +31,9 @@ class Record(Protocol):
         """The origin of something that is not written below this record."""
 
 
+_NAMES = frozenset({"name", "id", "self_link"})
+"""Attributes by which others refer to a resource: never null, so an unknown one still tells which resource is meant."""
+
 UNORDERED = frozenset({("azurerm_virtual_network", "subnet")})
 """Nested blocks that their provider keeps as a set: an index into several of them says nothing."""
 
@@ -46,8 +49,9 @@ class BlockRecord:
 
     @property
     def span(self) -> Span:
-        """The header of the block."""
-        return self.block.header
+        """The header of the block; of a skeleton's, what stands for it in the caller."""
+        header = self.block.header
+        return self.scope.place or header if header.source.bundled else header
 
     def entry(self, name: str) -> Datum | None:
         """The value of an attribute, or None if it is not written."""
@@ -80,13 +84,17 @@ class BlockRecord:
         return tuple(found)
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """The origin of something that is not written in this block."""
+        """The origin of something that is not written in this block; a skeleton has no place for it."""
+        if self.block.span.source.bundled:
+            return Origin((self.span,))
         return Origin((self.block.header,), missing=Missing(self.block.span, path))
 
     def attribute(self, name: str) -> Datum:
         """What a reference to an attribute or nested block of this block gives."""
         value = self.entry(name)
         if value is not None:
+            if isinstance(value, Unknown) and value.symbol is None and self.address and name in _NAMES:
+                return Unknown(value.reason, value.origin, Symbol(self.address, name))
             return value
         nested = self.blocks(name)
         if isinstance(nested, Unknown):
@@ -103,7 +111,7 @@ class BlockRecord:
 
     def computed(self, name: str) -> Datum:
         """An attribute that is not written here: only its identity is known."""
-        origin = Origin((self.block.header,))
+        origin = Origin((self.span,))
         if not self.address:
             return Unknown(f"`{name}` is not written in the code", origin)
         return Unknown(f"{self.address}.{name} is only known after apply", origin, Symbol(self.address, name))
@@ -173,7 +181,9 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
 
 
 def _each(scope: Scope, key: Datum, value: Datum, origin: Origin) -> Scope:
-    return scope.with_names(each=Known({"key": key, "value": value}, origin))
+    spans = value.origin.spans if value.origin else ()
+    place = next((span for span in spans if not span.source.bundled), None)
+    return scope.with_names(place, each=Known({"key": key, "value": value}, origin))
 
 
 def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Datum:

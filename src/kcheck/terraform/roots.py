@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kcheck.config import ConfigError
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse
 from kcheck.syntax.problem import Problem
+from kcheck.terraform import registry
 from kcheck.terraform.evaluator import Scope, evaluate
 from kcheck.terraform.module import Configuration, Module
 from kcheck.values import Datum, Origin, wrap
@@ -81,11 +83,28 @@ class Loader:
         """The configuration of a called module, or why it is not known."""
         path = _local(module.configuration, block)
         if path is None:
-            return "modules from a registry or a repository are not read"
+            return self._published(module, block)
         if module.depth >= MAX_DEPTH:
             return "modules are nested too deeply"
         folder = self.tree.folder(path)
-        return "there is no such folder" if folder is None else self.configuration(folder)
+        if folder is None:
+            return "there is no such folder"
+        configuration = self.configuration(folder)
+        return registry.copy_of(configuration) or configuration
+
+    def _published(self, module: Module, block: nodes.Block) -> Configuration | str:
+        """The skeleton of a module from a registry or a repository."""
+        source = _text(block, "source")
+        if source is None:
+            return "its source is not a plain text"
+        locked = partial(self._locked, module.root.configuration.folder)
+        found = registry.find(source, _text(block, "version") or "", block.body.entries.keys(), locked)
+        return found if found is not None else f"kcheck does not read modules from {source}"
+
+    def _locked(self, folder: str) -> dict[str, str]:
+        """The provider versions that the lock file of a root pins."""
+        source = self.tree.source(os.path.join(folder, ".terraform.lock.hcl"))
+        return registry.locked_providers(self.parse(source)) if source else {}
 
     def _inputs(self, configuration: Configuration) -> dict[str, Datum]:
         """The variables' values from files, in Terraform's order: the last one wins."""
@@ -122,10 +141,14 @@ class Loader:
 
 def _local(configuration: Configuration, block: nodes.Block) -> str | None:
     """The folder of a module call whose source is a path."""
-    entry = block.body.entries.get("source")
-    expression = entry.expression if entry else None
-    if isinstance(expression, nodes.Literal) and isinstance(expression.value, str):
-        source = expression.value
-        if source.startswith(("./", "../")) or source in (".", ".."):
-            return os.path.normpath(os.path.join(configuration.folder, source))
+    source = _text(block, "source")
+    if source is not None and (source.startswith(("./", "../")) or source in (".", "..")):
+        return os.path.normpath(os.path.join(configuration.folder, source))
     return None
+
+
+def _text(block: nodes.Block, name: str) -> str | None:
+    """An argument that Terraform wants as a literal string."""
+    entry = block.body.entries.get(name)
+    expression = entry.expression if entry else None
+    return str(expression.value) if isinstance(expression, nodes.Literal) else None

@@ -8,10 +8,10 @@ from kcheck.syntax.hcl import nodes
 from kcheck.terraform import convert
 from kcheck.terraform.convert import EvaluationError
 from kcheck.terraform.evaluator import Scope, value_of
-from kcheck.values import Datum, Known, SetData, Unknown
+from kcheck.values import Datum, Known, Missing, Origin, SetData, Unknown
 
 if TYPE_CHECKING:
-    from kcheck.values import Origin
+    from kcheck.text import Span
 
 _NOTHING = Scope({})
 
@@ -76,11 +76,32 @@ def _object(value: Known[object], declared: nodes.Object) -> Datum:
         given: Datum | None = value.value.get(key)
         if given is None and not optional:
             raise EvaluationError(f"the attribute `{key}` is required")
-        if len(parts) > 1 and (given is None or (isinstance(given, Known) and given.value is None)):
+        if given is None:
+            default = value_of(parts[1], _NOTHING) if len(parts) > 1 else Known(None, Origin(()))
+            given = absent(default, _below(value.origin, key))
+        elif len(parts) > 1 and isinstance(given, Known) and given.value is None:
             given = value_of(parts[1], _NOTHING)
-        result[key] = convert_to(given, parts[0]) if given is not None else _null(value.origin)
+        result[key] = convert_to(given, parts[0])
     return Known(result, value.origin)
 
 
-def _null(origin: Origin) -> Datum:
-    return Known(None, origin)
+def _below(origin: Origin, key: str) -> Origin:
+    """The origin of an attribute that an object with this origin lacks."""
+    if not origin.spans:
+        return origin
+    missing = origin.missing or Missing(origin.written, ())
+    return Origin((origin.written,), missing=missing.below(key))
+
+
+def absent(default: Datum, origin: Origin) -> Datum:
+    """A default with all its parts as if it were written where the absent value would be."""
+    if isinstance(default, Unknown):
+        return default
+    value = default.value
+    if isinstance(value, dict) and value:  # to write a part of it would lose the others
+        nowhere = Origin(())
+        return Known({key: absent(item, nowhere) for key, item in value.items()}, nowhere)
+    if isinstance(value, tuple):
+        return Known(type(value)(absent(item, origin) for item in value), origin)
+    place: Span | None = default.origin.written if default.origin.spans else None
+    return Known(value, origin.used(place) if place and origin.spans else origin)

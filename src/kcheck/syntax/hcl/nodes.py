@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
+
+from kcheck.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from fractions import Fraction
 
     from kcheck.syntax.problem import Problem
-    from kcheck.text import Span
 
 
 @dataclass(slots=True, eq=False)
@@ -176,6 +177,36 @@ class Block:
     body: Body
     span: Span
     header: Span
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """The expression and all expressions in it."""
+    yield expression
+    for member in fields(expression):
+        yield from _inside(getattr(expression, member.name))
+
+
+def _inside(value: object) -> Iterator[Expression]:
+    if isinstance(value, Expression):
+        yield from walk(value)
+    elif isinstance(value, tuple) and not isinstance(value, Span):
+        for item in value:
+            yield from _inside(item)
+
+
+def _itself(expression: Expression) -> Expression:
+    return expression
+
+
+def as_block(node: Object) -> Block:
+    """An object as a block without type, to be added to in the same way."""
+    entries = {
+        key.span.text: Entry(
+            key.span.text, key.span.source.span(key.span.start, value.span.end), value.span, partial(_itself, value)
+        )
+        for key, value in node.entries
+    }
+    return Block("", (), Body(node.span, entries), node.span, node.span)
 
 
 @dataclass

@@ -55,7 +55,9 @@ def insert(block: nodes.Block, insertion: Insertion) -> list[Edit]:
         edits += _insert_attributes(block, insertion.attributes, indent)
     if insertion.blocks:
         at = _line_end(source, _last_end(block))
-        edits.append(Edit(source.span(at, at), _blocks(insertion, indent, source.newline, blank=not _is_empty(block))))
+        equals = "= " if _takes_objects(block) else ""
+        text = _blocks(insertion, indent, source.newline, blank=not _is_empty(block), equals=equals)
+        edits.append(Edit(source.span(at, at), text))
     return edits
 
 
@@ -63,14 +65,19 @@ def _is_empty(block: nodes.Block) -> bool:
     return not block.body.entries and not block.body.blocks
 
 
-def _blocks(insertion: Insertion, indent: str, newline: str, *, blank: bool) -> str:
+def _takes_objects(block: nodes.Block) -> bool:
+    """Whether what is nested in a block is an object: in a module call and in an object, there are no blocks."""
+    return block.type in ("module", "")
+
+
+def _blocks(insertion: Insertion, indent: str, newline: str, *, blank: bool, equals: str = "") -> str:
     parts: list[str] = []
     for name, inner in insertion.blocks.items():
-        lines = ["", f"{indent}{name} {{"] if blank or parts else [f"{indent}{name} {{"]
+        lines = ["", f"{indent}{name} {equals}{{"] if blank or parts else [f"{indent}{name} {equals}{{"]
         lines += _aligned(inner.attributes, indent + "  ")
         text = newline + newline.join(lines)
         if inner.blocks:
-            text += _blocks(inner, indent + "  ", newline, blank=bool(inner.attributes))
+            text += _blocks(inner, indent + "  ", newline, blank=bool(inner.attributes), equals=equals)
         parts.append(f"{text}{newline}{indent}}}")
     return "".join(parts)
 
@@ -92,7 +99,7 @@ def _insert_attributes(block: nodes.Block, attributes: dict[str, Scalar], indent
         lines = newline.join(_aligned(attributes, indent))
         return [Edit(source.span(at, at), f"{newline}{lines}{blank}")]
     last = max(before, key=lambda entry: entry.span.end)
-    chain = _chain(source, last)
+    chain = _chain(source, last, source.line_number(block.span.start))
     own = max(map(len, attributes))
     width = max((len(name) for name, _, _ in chain), default=0)
     edits: list[Edit] = []
@@ -108,16 +115,16 @@ def _insert_attributes(block: nodes.Block, attributes: dict[str, Scalar], indent
     return edits
 
 
-def _chain(source: Source, last: nodes.Entry) -> list[tuple[str, int, Span]]:
+def _chain(source: Source, last: nodes.Entry, header: int) -> list[tuple[str, int, Span]]:
     """The run of assignment lines that ends with `last`: name, line, and the blanks before each `=`.
 
-    A value over several lines ends the run, as it does for terraform fmt.
+    A value over several lines ends the run, as it does for terraform fmt; so does the line of the block's header.
     """
     result: list[tuple[str, int, Span]] = []
     if source.line_number(last.span.start) != source.line_number(last.span.end):
         return result
     number = source.line_number(last.span.start)
-    while number >= 1:
+    while number > header:
         match = _ASSIGNMENT.match(source.line(number))
         if match is None:
             break
@@ -145,7 +152,8 @@ def _unfold(block: nodes.Block, insertion: Insertion, indent: str) -> Edit:
     new = [f"{indent}{name.ljust(width)} = {literal(value)}" for name, value in insertion.attributes.items()]
     text = newline.join(["{", *old, *new])
     if insertion.blocks:
-        text += _blocks(insertion, indent, newline, blank=bool(inner or insertion.attributes))
+        equals = "= " if _takes_objects(block) else ""
+        text += _blocks(insertion, indent, newline, blank=bool(inner or insertion.attributes), equals=equals)
     return Edit(block.body.span, f"{text}{newline}{outer}}}")
 
 

@@ -21,7 +21,7 @@ from kcheck.terraform.functions.signature import (
     texts,
 )
 from kcheck.terraform.functions.strings import clusters
-from kcheck.values import Datum, Known, SetData, Unknown
+from kcheck.values import Datum, Known, Origin, Reference, SetData, Unknown, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,8 +45,15 @@ def _concat(*lists: tuple[Datum, ...]) -> list[Datum]:
     return [item for values in lists for item in values]
 
 
-@TABLE.function(ordered, integer, integer)
-def _slice(values: tuple[Datum, ...], start: int, end: int) -> list[Datum]:
+@TABLE.function(anything, integer, integer)
+def _slice(datum: Datum, start: int, end: int) -> list[Datum]:
+    """A slice of a list that only the cloud knows, such as its zones, has a known length."""
+    if isinstance(datum, Unknown):
+        if datum.symbol is None or not 0 <= start <= end:
+            raise NotKnownError(datum.reason, datum.symbol)
+        elements = (datum.symbol.element(Known(at, Origin(()))) for at in range(start, end))
+        return [Unknown(datum.reason, datum.origin, element) for element in elements]
+    values = ordered(datum)
     if not 0 <= start <= end <= len(values):
         raise EvaluationError(f"slice from {start} to {end} of a list of {len(values)}")
     return list(values[start:end])
@@ -90,8 +97,8 @@ def _merge(*maps: dict[str, Datum] | None) -> dict[str, Datum]:
 
 
 @TABLE.function(entries)
-def _keys(values: dict[str, Datum]) -> list[str]:
-    return sorted(values)
+def _keys(values: dict[str, Datum]) -> list[str | Datum]:
+    return [key.datum if isinstance(key, Reference) else key for key in sorted(values)]
 
 
 @TABLE.function(entries)
@@ -99,8 +106,9 @@ def _values(values: dict[str, Datum]) -> list[Datum]:
     return [values[key] for key in sorted(values)]
 
 
-@TABLE.function(texts, ordered)
-def _zipmap(keys: list[str], values: tuple[Datum, ...]) -> dict[str, Datum]:
+@TABLE.function(ordered, ordered)
+def _zipmap(names: tuple[Datum, ...], values: tuple[Datum, ...]) -> dict[str, Datum]:
+    keys = [(key_of(name) if isinstance(name, Unknown) else None) or text(name) for name in names]
     if len(keys) != len(values):
         raise EvaluationError(f"number of keys ({len(keys)}) does not match number of values ({len(values)})")
     return dict(sorted(dict(zip(keys, values, strict=True)).items()))

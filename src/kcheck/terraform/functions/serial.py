@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from kcheck.terraform import convert
 from kcheck.terraform.convert import EvaluationError
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, data, text
+from kcheck.values import Datum, Encoded, Known, Unencoded
 
 if TYPE_CHECKING:
     from fractions import Fraction
-
-    from kcheck.values import Datum
 
 TABLE = Table()
 
@@ -44,8 +43,14 @@ def _quoted(value: str) -> str:
 
 
 @TABLE.function(anything)
-def _jsonencode(value: Datum) -> str:
-    return json_text(value)
+def _jsonencode(value: Datum) -> str | Datum:
+    try:
+        result = Encoded(json_text(value))
+    except NotKnownError as error:
+        return Unencoded(error.reason, datum=value)
+    if isinstance(value, Known):
+        result.datum = value
+    return result
 
 
 def _refuse(name: str) -> None:

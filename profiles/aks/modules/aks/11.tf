@@ -1,0 +1,344 @@
+# Azure/aks/azurerm 11: auto_scaling_enabled, azurerm 4 only; the autoscaler profile counts only when it is enabled.
+variable "location" {
+  type = string
+}
+
+variable "prefix" {
+  type    = string
+  default = ""
+}
+
+variable "cluster_name" {
+  type    = string
+  default = null
+}
+
+variable "cluster_name_random_suffix" {
+  type     = bool
+  default  = false
+  nullable = false
+}
+
+variable "kubernetes_version" {
+  type    = string
+  default = null
+}
+
+variable "sku_tier" {
+  type    = string
+  default = "Free"
+}
+
+variable "network_plugin" {
+  type     = string
+  default  = "kubenet"
+  nullable = false
+}
+
+variable "network_plugin_mode" {
+  type    = string
+  default = null
+}
+
+variable "network_policy" {
+  type    = string
+  default = null
+}
+
+variable "net_profile_outbound_type" {
+  type    = string
+  default = "loadBalancer"
+}
+
+variable "net_profile_pod_cidr" {
+  type    = string
+  default = null
+}
+
+variable "net_profile_pod_cidrs" {
+  type    = list(string)
+  default = null
+}
+
+variable "net_profile_service_cidr" {
+  type    = string
+  default = null
+}
+
+variable "net_profile_service_cidrs" {
+  type    = list(string)
+  default = null
+}
+
+variable "load_balancer_sku" {
+  type    = string
+  default = "standard"
+}
+
+variable "load_balancer_profile_enabled" {
+  type     = bool
+  default  = false
+  nullable = false
+}
+
+variable "load_balancer_profile_managed_outbound_ip_count" {
+  type    = number
+  default = null
+}
+
+variable "auto_scaler_profile_enabled" {
+  type     = bool
+  default  = false
+  nullable = false
+}
+
+variable "auto_scaler_profile_empty_bulk_delete_max" {
+  type    = number
+  default = 10
+}
+
+variable "auto_scaler_profile_expander" {
+  type    = string
+  default = "random"
+}
+
+variable "auto_scaler_profile_max_node_provisioning_time" {
+  type    = string
+  default = "15m"
+}
+
+variable "auto_scaler_profile_max_unready_nodes" {
+  type    = number
+  default = 3
+}
+
+variable "auto_scaler_profile_max_unready_percentage" {
+  type    = number
+  default = 45
+}
+
+variable "auto_scaler_profile_new_pod_scale_up_delay" {
+  type    = string
+  default = "10s"
+}
+
+variable "auto_scaler_profile_scale_down_delay_after_add" {
+  type    = string
+  default = "10m"
+}
+
+variable "auto_scaler_profile_scale_down_delay_after_failure" {
+  type    = string
+  default = "3m"
+}
+
+variable "auto_scaler_profile_scale_down_unneeded" {
+  type    = string
+  default = "10m"
+}
+
+variable "auto_scaler_profile_scale_down_unready" {
+  type    = string
+  default = "20m"
+}
+
+variable "auto_scaler_profile_scan_interval" {
+  type    = string
+  default = "10s"
+}
+
+variable "auto_scaling_enabled" {
+  type    = bool
+  default = false
+}
+
+variable "agents_pool_name" {
+  type     = string
+  default  = "nodepool"
+  nullable = false
+}
+
+variable "agents_size" {
+  type    = string
+  default = "Standard_D2s_v3"
+}
+
+variable "agents_count" {
+  type    = number
+  default = 2
+}
+
+variable "agents_min_count" {
+  type    = number
+  default = null
+}
+
+variable "agents_max_count" {
+  type    = number
+  default = null
+}
+
+variable "agents_max_pods" {
+  type    = number
+  default = null
+}
+
+variable "agents_pool_max_surge" {
+  type    = string
+  default = "10%"
+}
+
+variable "agents_availability_zones" {
+  type    = list(string)
+  default = null
+}
+
+variable "agents_labels" {
+  type    = map(string)
+  default = {}
+}
+
+variable "vnet_subnet" {
+  type    = object({ id = string })
+  default = null
+}
+
+variable "pod_subnet" {
+  type    = object({ id = string })
+  default = null
+}
+
+variable "node_pools" {
+  type = map(object({
+    name                  = string
+    vm_size               = string
+    mode                  = optional(string, "User")
+    priority              = optional(string, "Regular")
+    auto_scaling_enabled  = optional(bool)
+    node_count            = optional(number)
+    min_count             = optional(number)
+    max_count             = optional(number)
+    max_pods              = optional(number)
+    vnet_subnet           = optional(object({ id = string }))
+    pod_subnet            = optional(object({ id = string }))
+    zones                 = optional(set(string))
+    node_labels           = optional(map(string))
+    node_taints           = optional(list(string))
+    upgrade_settings      = optional(object({ max_surge = optional(string), max_unavailable = optional(string) }))
+    create_before_destroy = optional(bool, true)
+  }))
+  default  = {}
+  nullable = false
+}
+
+locals {
+  cluster_name = try(coalesce(var.cluster_name, trim("${var.prefix}-aks", "-")), "aks")
+}
+
+resource "azurerm_kubernetes_cluster" "main" {
+  name               = "${local.cluster_name}${var.cluster_name_random_suffix ? substr(md5(uuid()), 0, 4) : ""}"
+  location           = var.location
+  kubernetes_version = var.kubernetes_version
+  sku_tier           = var.sku_tier
+
+  default_node_pool {
+    name                 = var.agents_pool_name
+    vm_size              = var.agents_size
+    auto_scaling_enabled = var.auto_scaling_enabled
+    node_count           = var.auto_scaling_enabled == true ? null : var.agents_count
+    min_count            = var.auto_scaling_enabled == true ? var.agents_min_count : null
+    max_count            = var.auto_scaling_enabled == true ? var.agents_max_count : null
+    max_pods             = var.agents_max_pods
+    vnet_subnet_id       = try(var.vnet_subnet.id, null)
+    pod_subnet_id        = try(var.pod_subnet.id, null)
+    zones                = var.agents_availability_zones
+    node_labels          = var.agents_labels
+
+    dynamic "upgrade_settings" {
+      for_each = var.agents_pool_max_surge == null ? [] : [var.agents_pool_max_surge]
+
+      content {
+        max_surge = upgrade_settings.value
+      }
+    }
+  }
+
+  dynamic "auto_scaler_profile" {
+    for_each = var.auto_scaler_profile_enabled ? ["enabled"] : []
+
+    content {
+      empty_bulk_delete_max          = var.auto_scaler_profile_empty_bulk_delete_max
+      expander                       = var.auto_scaler_profile_expander
+      max_node_provisioning_time     = var.auto_scaler_profile_max_node_provisioning_time
+      max_unready_nodes              = var.auto_scaler_profile_max_unready_nodes
+      max_unready_percentage         = var.auto_scaler_profile_max_unready_percentage
+      new_pod_scale_up_delay         = var.auto_scaler_profile_new_pod_scale_up_delay
+      scale_down_delay_after_add     = var.auto_scaler_profile_scale_down_delay_after_add
+      scale_down_delay_after_failure = var.auto_scaler_profile_scale_down_delay_after_failure
+      scale_down_unneeded            = var.auto_scaler_profile_scale_down_unneeded
+      scale_down_unready             = var.auto_scaler_profile_scale_down_unready
+      scan_interval                  = var.auto_scaler_profile_scan_interval
+    }
+  }
+
+  network_profile {
+    network_plugin      = var.network_plugin
+    network_plugin_mode = var.network_plugin_mode
+    network_policy      = var.network_policy
+    outbound_type       = var.net_profile_outbound_type
+    pod_cidr            = var.net_profile_pod_cidr
+    pod_cidrs           = var.net_profile_pod_cidrs
+    service_cidr        = var.net_profile_service_cidr
+    service_cidrs       = var.net_profile_service_cidrs
+
+    dynamic "load_balancer_profile" {
+      for_each = var.load_balancer_profile_enabled && var.load_balancer_sku == "standard" ? ["enabled"] : []
+
+      content {
+        managed_outbound_ip_count = var.load_balancer_profile_managed_outbound_ip_count
+      }
+    }
+  }
+}
+
+# the module has a second resource for pools with create_before_destroy = false, whose names get no suffix
+resource "azurerm_kubernetes_cluster_node_pool" "node_pool_create_before_destroy" {
+  for_each = var.node_pools
+
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  name                  = "${each.value.name}${each.value.create_before_destroy == true ? substr(md5(uuid()), 0, 4) : ""}"
+  vm_size               = each.value.vm_size
+  mode                  = each.value.mode
+  priority              = each.value.priority
+  auto_scaling_enabled  = each.value.auto_scaling_enabled
+  node_count            = each.value.node_count
+  min_count             = each.value.min_count
+  max_count             = each.value.max_count
+  max_pods              = each.value.max_pods
+  vnet_subnet_id        = try(each.value.vnet_subnet.id, null)
+  pod_subnet_id         = try(each.value.pod_subnet.id, null)
+  zones                 = each.value.zones
+  node_labels           = each.value.node_labels
+  node_taints           = each.value.node_taints
+
+  dynamic "upgrade_settings" {
+    for_each = each.value.upgrade_settings == null ? [] : [each.value.upgrade_settings]
+
+    content {
+      max_surge       = upgrade_settings.value.max_surge
+      max_unavailable = upgrade_settings.value.max_unavailable
+    }
+  }
+}
+
+output "aks_id" {
+  value = azurerm_kubernetes_cluster.main.id
+}
+
+output "aks_name" {
+  value = azurerm_kubernetes_cluster.main.name
+}
+
+output "location" {
+  value = azurerm_kubernetes_cluster.main.location
+}

@@ -1,0 +1,224 @@
+# Azure/avm-res-containerservice-managedcluster/azurerm from 0.4: azapi in the module, azurerm names here.
+variable "name" {
+  type = string
+}
+
+variable "location" {
+  type     = string
+  nullable = false
+}
+
+variable "kubernetes_version" {
+  type    = string
+  default = null
+}
+
+variable "sku" {
+  type = object({
+    name = optional(string)
+    tier = optional(string)
+  })
+  default = null
+}
+
+variable "network_profile" {
+  type = object({
+    network_plugin        = optional(string)
+    network_plugin_mode   = optional(string)
+    network_policy        = optional(string)
+    outbound_type         = optional(string)
+    pod_cidr              = optional(string)
+    pod_cidrs             = optional(list(string))
+    service_cidr          = optional(string)
+    service_cidrs         = optional(list(string))
+    load_balancer_profile = optional(object({ managed_outbound_ips = optional(object({ count = optional(number) })) }))
+  })
+  default = null
+}
+
+variable "auto_scaler_profile" {
+  type = object({
+    max_empty_bulk_delete          = optional(string)
+    expander                       = optional(string)
+    max_node_provision_time        = optional(string)
+    ok_total_unready_count         = optional(string)
+    max_total_unready_percentage   = optional(string)
+    new_pod_scale_up_delay         = optional(string)
+    scale_down_delay_after_add     = optional(string)
+    scale_down_delay_after_failure = optional(string)
+    scale_down_unneeded_time       = optional(string)
+    scale_down_unready_time        = optional(string)
+    scan_interval                  = optional(string)
+  })
+  default = null
+}
+
+variable "default_agent_pool" {
+  type = object({
+    name                = optional(string, "systempool")
+    vm_size             = optional(string)
+    enable_auto_scaling = optional(bool)
+    count_of            = optional(number, 3)
+    min_count           = optional(number)
+    max_count           = optional(number)
+    max_pods            = optional(number)
+    vnet_subnet_id      = optional(string)
+    pod_subnet_id       = optional(string)
+    availability_zones  = optional(list(string))
+    node_labels         = optional(map(string))
+    node_taints         = optional(list(string))
+    mode                = optional(string)
+    scale_set_priority  = optional(string)
+    upgrade_settings    = optional(object({ max_surge = optional(string), max_unavailable = optional(string) }))
+  })
+  default  = {}
+  nullable = false
+}
+
+variable "agent_pools" {
+  type = map(object({
+    name                = string
+    vm_size             = optional(string)
+    enable_auto_scaling = optional(bool)
+    count_of            = optional(number)
+    min_count           = optional(number)
+    max_count           = optional(number)
+    max_pods            = optional(number)
+    vnet_subnet_id      = optional(string)
+    pod_subnet_id       = optional(string)
+    availability_zones  = optional(list(string))
+    node_labels         = optional(map(string))
+    node_taints         = optional(list(string))
+    mode                = optional(string)
+    scale_set_priority  = optional(string)
+    upgrade_settings    = optional(object({ max_surge = optional(string), max_unavailable = optional(string) }))
+  }))
+  default = {}
+}
+
+variable "create_agentpools_before_destroy" {
+  type    = bool
+  default = false
+}
+
+locals {
+  automatic = try(var.sku.name, null) == "Automatic"
+  # AKS Automatic gets little of what is written: the module drops the rest
+  autoscaler = local.automatic || var.auto_scaler_profile == null ? [] : [var.auto_scaler_profile]
+  balanced   = try(var.network_profile.outbound_type == "loadBalancer", true)
+  network    = var.network_profile == null || (local.automatic && local.balanced) ? [] : [var.network_profile]
+  pool       = var.default_agent_pool
+  counted    = local.automatic || local.pool.max_count == null || local.pool.min_count == null
+  surge      = local.automatic || local.pool.upgrade_settings == null ? [] : [local.pool.upgrade_settings]
+}
+
+resource "azurerm_kubernetes_cluster" "this" {
+  name               = var.name
+  location           = var.location
+  kubernetes_version = var.kubernetes_version
+  sku_tier           = try(var.sku.tier, null)
+
+  default_node_pool {
+    name                 = local.pool.name
+    node_count           = local.counted ? local.pool.count_of : null
+    vnet_subnet_id       = local.pool.vnet_subnet_id
+    vm_size              = local.automatic ? null : local.pool.vm_size
+    auto_scaling_enabled = local.automatic ? null : local.pool.enable_auto_scaling
+    min_count            = local.automatic ? null : local.pool.min_count
+    max_count            = local.automatic ? null : local.pool.max_count
+    max_pods             = local.automatic ? null : local.pool.max_pods
+    pod_subnet_id        = local.automatic ? null : local.pool.pod_subnet_id
+    zones                = local.automatic ? null : local.pool.availability_zones
+    node_labels          = local.automatic ? null : local.pool.node_labels
+    node_taints          = local.automatic ? null : local.pool.node_taints
+    priority             = local.automatic ? null : local.pool.scale_set_priority
+
+    dynamic "upgrade_settings" {
+      for_each = local.surge
+
+      content {
+        max_surge       = upgrade_settings.value.max_surge
+        max_unavailable = upgrade_settings.value.max_unavailable
+      }
+    }
+  }
+
+  dynamic "auto_scaler_profile" {
+    for_each = local.autoscaler
+
+    content {
+      empty_bulk_delete_max          = auto_scaler_profile.value.max_empty_bulk_delete
+      expander                       = auto_scaler_profile.value.expander
+      max_node_provisioning_time     = auto_scaler_profile.value.max_node_provision_time
+      max_unready_nodes              = auto_scaler_profile.value.ok_total_unready_count
+      max_unready_percentage         = auto_scaler_profile.value.max_total_unready_percentage
+      new_pod_scale_up_delay         = auto_scaler_profile.value.new_pod_scale_up_delay
+      scale_down_delay_after_add     = auto_scaler_profile.value.scale_down_delay_after_add
+      scale_down_delay_after_failure = auto_scaler_profile.value.scale_down_delay_after_failure
+      scale_down_unneeded            = auto_scaler_profile.value.scale_down_unneeded_time
+      scale_down_unready             = auto_scaler_profile.value.scale_down_unready_time
+      scan_interval                  = auto_scaler_profile.value.scan_interval
+    }
+  }
+
+  dynamic "network_profile" {
+    for_each = local.network
+
+    content {
+      network_plugin      = local.automatic ? null : network_profile.value.network_plugin
+      network_plugin_mode = local.automatic ? null : network_profile.value.network_plugin_mode
+      network_policy      = local.automatic ? null : network_profile.value.network_policy
+      outbound_type       = network_profile.value.outbound_type
+      pod_cidr            = network_profile.value.pod_cidr
+      pod_cidrs           = local.automatic ? null : network_profile.value.pod_cidrs
+      service_cidr        = network_profile.value.service_cidr
+      service_cidrs       = local.automatic ? null : network_profile.value.service_cidrs
+
+      dynamic "load_balancer_profile" {
+        for_each = local.automatic ? [] : [for p in [network_profile.value.load_balancer_profile] : p if p != null]
+
+        content {
+          managed_outbound_ip_count = try(load_balancer_profile.value.managed_outbound_ips.count, null)
+        }
+      }
+    }
+  }
+}
+
+# in the module these are in a submodule, and those created before destroy are a resource of their own
+resource "azurerm_kubernetes_cluster_node_pool" "nodepools" {
+  for_each = var.agent_pools
+
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.this.id
+  name                  = "${each.value.name}${var.create_agentpools_before_destroy ? substr(sha256(uuid()), 0, 4) : ""}"
+  mode                  = each.value.mode
+  node_count            = each.value.max_count != null && each.value.min_count != null ? null : each.value.count_of
+  vnet_subnet_id        = each.value.vnet_subnet_id
+  vm_size               = each.value.vm_size
+  auto_scaling_enabled  = each.value.enable_auto_scaling
+  min_count             = each.value.min_count
+  max_count             = each.value.max_count
+  max_pods              = each.value.max_pods
+  pod_subnet_id         = each.value.pod_subnet_id
+  zones                 = each.value.availability_zones
+  node_labels           = each.value.node_labels
+  node_taints           = each.value.node_taints
+  priority              = each.value.scale_set_priority
+
+  dynamic "upgrade_settings" {
+    for_each = each.value.upgrade_settings == null ? [] : [each.value.upgrade_settings]
+
+    content {
+      max_surge       = upgrade_settings.value.max_surge
+      max_unavailable = upgrade_settings.value.max_unavailable
+    }
+  }
+}
+
+output "resource_id" {
+  value = azurerm_kubernetes_cluster.this.id
+}
+
+output "name" {
+  value = azurerm_kubernetes_cluster.this.name
+}

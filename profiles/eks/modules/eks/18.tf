@@ -1,0 +1,163 @@
+# terraform-aws-modules/eks/aws 18 to 20: inputs begin with cluster_, groups fall back to *_group_defaults.
+variable "create" {
+  type    = bool
+  default = true
+}
+
+variable "cluster_name" {
+  type    = string
+  default = ""
+}
+
+variable "cluster_version" {
+  type    = string
+  default = null
+}
+
+variable "cluster_compute_config" {
+  type    = any
+  default = {}
+}
+
+variable "cluster_ip_family" {
+  type    = string
+  default = null
+}
+
+variable "cluster_service_ipv4_cidr" {
+  type    = string
+  default = null
+}
+
+variable "subnet_ids" {
+  type    = list(string)
+  default = []
+}
+
+variable "cluster_addons" {
+  type    = any
+  default = {}
+}
+
+variable "eks_managed_node_groups" {
+  type    = any
+  default = {}
+}
+
+variable "eks_managed_node_group_defaults" {
+  type    = any
+  default = {}
+}
+
+variable "self_managed_node_groups" {
+  type    = any
+  default = {}
+}
+
+variable "self_managed_node_group_defaults" {
+  type    = any
+  default = {}
+}
+
+locals {
+  default_update_config = { max_unavailable_percentage = 33 }
+}
+
+resource "aws_eks_cluster" "this" {
+  count = var.create ? 1 : 0
+
+  name    = var.cluster_name
+  version = var.cluster_version
+
+  compute_config {
+    enabled = try(var.cluster_compute_config.enabled, false)
+  }
+
+  kubernetes_network_config {
+    ip_family         = var.cluster_ip_family
+    service_ipv4_cidr = var.cluster_service_ipv4_cidr
+  }
+}
+
+resource "aws_eks_addon" "this" {
+  for_each = { for k, v in var.cluster_addons : k => v if var.create }
+
+  cluster_name         = aws_eks_cluster.this[0].name
+  addon_name           = try(each.value.name, each.key)
+  configuration_values = try(each.value.configuration_values, null)
+}
+
+resource "aws_eks_node_group" "this" {
+  for_each = { for k, v in var.eks_managed_node_groups : k => v if var.create && try(v.create, true) }
+
+  cluster_name    = aws_eks_cluster.this[0].name
+  node_group_name = try(each.value.name, each.key)
+  subnet_ids      = try(each.value.subnet_ids, var.eks_managed_node_group_defaults.subnet_ids, var.subnet_ids)
+  capacity_type   = try(each.value.capacity_type, var.eks_managed_node_group_defaults.capacity_type, null)
+  instance_types  = try(each.value.instance_types, var.eks_managed_node_group_defaults.instance_types, null)
+  labels          = try(each.value.labels, var.eks_managed_node_group_defaults.labels, null)
+
+  scaling_config {
+    min_size     = try(each.value.min_size, var.eks_managed_node_group_defaults.min_size, 1)
+    max_size     = try(each.value.max_size, var.eks_managed_node_group_defaults.max_size, 3)
+    desired_size = try(each.value.desired_size, var.eks_managed_node_group_defaults.desired_size, 1)
+  }
+
+  update_config {
+    max_unavailable            = try(each.value.update_config.max_unavailable, var.eks_managed_node_group_defaults.update_config.max_unavailable, null)
+    max_unavailable_percentage = try(try(each.value.update_config, var.eks_managed_node_group_defaults.update_config, local.default_update_config).max_unavailable_percentage, null)
+  }
+
+  dynamic "taint" {
+    for_each = try(each.value.taints, var.eks_managed_node_group_defaults.taints, {})
+
+    content {
+      key    = taint.value.key
+      value  = try(taint.value.value, null)
+      effect = taint.value.effect
+    }
+  }
+}
+
+resource "aws_launch_template" "self_managed" {
+  for_each = { for k, v in var.self_managed_node_groups : k => v if var.create && try(v.create, true) }
+
+  instance_type = try(each.value.instance_type, var.self_managed_node_group_defaults.instance_type, "m6i.large")
+}
+
+resource "aws_autoscaling_group" "self_managed" {
+  for_each = { for k, v in var.self_managed_node_groups : k => v if var.create && try(v.create, true) }
+
+  name                = try(each.value.name, each.key)
+  vpc_zone_identifier = try(each.value.subnet_ids, var.self_managed_node_group_defaults.subnet_ids, var.subnet_ids)
+  min_size            = try(each.value.min_size, var.self_managed_node_group_defaults.min_size, 0)
+  max_size            = try(each.value.max_size, var.self_managed_node_group_defaults.max_size, 3)
+  desired_capacity    = try(each.value.desired_size, var.self_managed_node_group_defaults.desired_size, 1)
+
+  launch_template {
+    id = aws_launch_template.self_managed[each.key].id
+  }
+
+  dynamic "mixed_instances_policy" {
+    for_each = try(each.value.use_mixed_instances_policy, var.self_managed_node_group_defaults.use_mixed_instances_policy, false) ? [try(each.value.mixed_instances_policy, var.self_managed_node_group_defaults.mixed_instances_policy, null)] : []
+
+    content {
+      launch_template {
+        override = try(mixed_instances_policy.value.override, [])
+      }
+    }
+  }
+
+  tag {
+    key   = "kubernetes.io/cluster/${aws_eks_cluster.this[0].name}"
+    value = "owned"
+  }
+}
+
+output "cluster_name" {
+  value = try(aws_eks_cluster.this[0].name, "")
+}
+
+output "cluster_version" {
+  value = try(aws_eks_cluster.this[0].version, null)
+}

@@ -1,0 +1,192 @@
+# terraform-aws-modules/eks/aws 21: typed groups, no group defaults, no add-ons unless asked for.
+variable "create" {
+  type    = bool
+  default = true
+}
+
+variable "name" {
+  type    = string
+  default = ""
+}
+
+variable "kubernetes_version" {
+  type    = string
+  default = null
+}
+
+variable "compute_config" {
+  type    = object({ enabled = optional(bool, false) })
+  default = null
+}
+
+variable "control_plane_scaling_config" {
+  type    = object({ tier = string })
+  default = null
+}
+
+variable "ip_family" {
+  type    = string
+  default = "ipv4"
+}
+
+variable "service_ipv4_cidr" {
+  type    = string
+  default = null
+}
+
+variable "subnet_ids" {
+  type    = list(string)
+  default = []
+}
+
+variable "addons" {
+  type = map(object({
+    name                 = optional(string)
+    configuration_values = optional(string)
+  }))
+  default = null
+}
+
+variable "eks_managed_node_groups" {
+  type = map(object({
+    create         = optional(bool, true)
+    name           = optional(string)
+    subnet_ids     = optional(list(string))
+    min_size       = optional(number, 1)
+    max_size       = optional(number, 3)
+    desired_size   = optional(number, 1)
+    capacity_type  = optional(string, "ON_DEMAND")
+    instance_types = optional(list(string))
+    labels         = optional(map(string))
+    taints         = optional(map(object({ key = string, value = optional(string), effect = string })), {})
+    update_config = optional(object({
+      max_unavailable            = optional(number)
+      max_unavailable_percentage = optional(number)
+      update_strategy            = optional(string)
+    }), { max_unavailable_percentage = 33 })
+  }))
+  default = {}
+}
+
+variable "self_managed_node_groups" {
+  type = map(object({
+    create                     = optional(bool, true)
+    name                       = optional(string)
+    subnet_ids                 = optional(list(string))
+    min_size                   = optional(number, 1)
+    max_size                   = optional(number, 3)
+    desired_size               = optional(number, 1)
+    instance_type              = optional(string, "m6i.large")
+    use_mixed_instances_policy = optional(bool, false)
+    mixed_instances_policy     = optional(any)
+  }))
+  default = {}
+}
+
+resource "aws_eks_cluster" "this" {
+  count = var.create ? 1 : 0
+
+  name    = var.name
+  version = var.kubernetes_version
+
+  compute_config {
+    enabled = var.compute_config == null ? false : var.compute_config.enabled
+  }
+
+  dynamic "control_plane_scaling_config" {
+    for_each = var.control_plane_scaling_config == null ? [] : [var.control_plane_scaling_config]
+
+    content {
+      tier = control_plane_scaling_config.value.tier
+    }
+  }
+
+  kubernetes_network_config {
+    ip_family         = var.ip_family
+    service_ipv4_cidr = var.service_ipv4_cidr
+  }
+}
+
+resource "aws_eks_addon" "this" {
+  for_each = var.create && var.addons != null ? var.addons : {}
+
+  cluster_name         = aws_eks_cluster.this[0].name
+  addon_name           = coalesce(each.value.name, each.key)
+  configuration_values = each.value.configuration_values
+}
+
+resource "aws_eks_node_group" "this" {
+  for_each = { for k, v in var.eks_managed_node_groups == null ? {} : var.eks_managed_node_groups : k => v if var.create && v.create }
+
+  cluster_name    = aws_eks_cluster.this[0].name
+  node_group_name = coalesce(each.value.name, each.key)
+  subnet_ids      = coalesce(each.value.subnet_ids, var.subnet_ids)
+  capacity_type   = each.value.capacity_type
+  instance_types  = each.value.instance_types
+  labels          = each.value.labels
+
+  scaling_config {
+    min_size     = each.value.min_size
+    max_size     = each.value.max_size
+    desired_size = each.value.desired_size
+  }
+
+  update_config {
+    max_unavailable            = each.value.update_config.max_unavailable
+    max_unavailable_percentage = each.value.update_config.max_unavailable_percentage
+    update_strategy            = each.value.update_config.update_strategy
+  }
+
+  dynamic "taint" {
+    for_each = each.value.taints
+
+    content {
+      key    = taint.value.key
+      value  = taint.value.value
+      effect = taint.value.effect
+    }
+  }
+}
+
+resource "aws_launch_template" "self_managed" {
+  for_each = { for k, v in var.self_managed_node_groups == null ? {} : var.self_managed_node_groups : k => v if var.create && v.create }
+
+  instance_type = each.value.instance_type
+}
+
+resource "aws_autoscaling_group" "self_managed" {
+  for_each = { for k, v in var.self_managed_node_groups == null ? {} : var.self_managed_node_groups : k => v if var.create && v.create }
+
+  name                = coalesce(each.value.name, each.key)
+  vpc_zone_identifier = coalesce(each.value.subnet_ids, var.subnet_ids)
+  min_size            = each.value.min_size
+  max_size            = each.value.max_size
+  desired_capacity    = each.value.desired_size
+
+  launch_template {
+    id = aws_launch_template.self_managed[each.key].id
+  }
+
+  dynamic "mixed_instances_policy" {
+    for_each = each.value.use_mixed_instances_policy ? [each.value.mixed_instances_policy] : []
+
+    content {
+      launch_template {
+        override = try(mixed_instances_policy.value.launch_template.override, [])
+      }
+    }
+  }
+
+  tag {
+    key   = "kubernetes.io/cluster/${aws_eks_cluster.this[0].name}"
+    value = "owned"
+  }
+}
+
+output "cluster_name" {
+  value = try(aws_eks_cluster.this[0].name, "")
+}
+
+output "cluster_version" {
+  value = try(aws_eks_cluster.this[0].version, null)
+}

@@ -1,0 +1,147 @@
+"""Cluster autoscalers that run as workloads: their flags, in every way people write them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from kcheck import profiles
+from kcheck.model import Autoscaler, Flag
+from kcheck.syntax import yaml
+from kcheck.units import seconds
+from kcheck.values import Known, Missing, Origin, Unknown, Value
+from kcheck.workloads import containers, pod_spec, scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.text import Span
+
+NAME = "cluster-autoscaler"
+_FLAGS: dict[str, tuple[tuple[str, ...], str]] = {
+    "max_unready_nodes": (("ok-total-unready-count",), "int"),
+    "max_unready_percentage": (("max-total-unready-percentage",), "number"),
+    "bulk_delete": (("max-scale-down-parallelism", "max-empty-bulk-delete"), "int"),
+    "unneeded_time": (("scale-down-unneeded-time",), "seconds"),
+    "unready_time": (("scale-down-unready-time",), "seconds"),
+    "delay_after_add": (("scale-down-delay-after-add",), "seconds"),
+    "delay_after_failure": (("scale-down-delay-after-failure",), "seconds"),
+    "scan_interval": (("scan-interval",), "seconds"),
+    "new_pod_delay": (("new-pod-scale-up-delay",), "seconds"),
+    "provision_time": (("max-node-provision-time",), "seconds"),
+    "expander": (("expander",), "string"),
+}
+"""Field of the model -> flags that say it, newest first, and the type of their value."""
+
+_NEWEST = 99
+
+
+def read(objects: Iterable[Object]) -> Iterator[tuple[Autoscaler, Object]]:
+    """The cluster autoscalers among the objects; which cluster they serve is told by where they are."""
+    for item in objects:
+        for container in containers(pod_spec(item)):
+            image = scalar(container, "image")
+            if isinstance(image, Known) and _repository(str(image.value)).endswith(f"/{NAME}"):
+                yield _autoscaler(item, container, image), item
+
+
+def _repository(image: str) -> str:
+    return "/" + image.partition("@")[0].rpartition("/")[0] + "/" + image.rpartition("/")[2].partition(":")[0]
+
+
+def _autoscaler(item: Object, container: yaml.Node, image: Known[Any]) -> Autoscaler:
+    tag = str(image.value).partition("@")[0].rpartition("/")[2].partition(":")[2]
+    version: Value[str] = (
+        Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
+    )
+    place = item.span
+    identity = f"{place.source.path}:{item.kind}/{NAME}"
+    flags = list(_flags(container, identity, version))
+    written = {flag.name.value: flag for flag in flags if isinstance(flag.name, Known)}
+    arguments = yaml.get(container, "args") or yaml.get(container, "command")
+    minor = _minor(tag)
+    fields = {name: _field(name, written, arguments, place, minor) for name in _FLAGS}
+    owner: Unknown = Unknown("the manifest's cluster is not known")
+    settings: dict[str, Any] = {**fields, "version": version, "flags": tuple(flags)}
+    return Autoscaler(identity, place, owner, NAME, **settings)
+
+
+def _flags(container: yaml.Node, owner: str, version: Value[str]) -> Iterator[Flag]:
+    """The flags of a container: `--name=value`, `--name` with the value in the next item, `-name`."""
+    items = [item for key in ("command", "args") for item in _items(yaml.get(container, key))]
+    for at, item in enumerate(items):
+        if not item.text.startswith("-"):
+            continue
+        name, equals, text = item.text.lstrip("-").partition("=")
+        value: Value[str]
+        following = items[at + 1] if at + 1 < len(items) else None
+        if equals:
+            value = _part(item, text)
+        elif following is not None and not following.text.startswith("-"):
+            value = Known(following.text, Origin((following.span,), literal=True))
+        else:
+            value = Known("true", Origin((item.span,)))
+        yield Flag(f"{owner}/{name}", item.span, _part(item, name), value, version)
+
+
+def _items(node: yaml.Node | None) -> list[yaml.Scalar]:
+    items = node.items if isinstance(node, yaml.Sequence) else []
+    return [found for found in map(yaml.resolve, items) if isinstance(found, yaml.Scalar)]
+
+
+def _part(item: yaml.Scalar, text: str) -> Known[str]:
+    """A part of a scalar, with its own place where the scalar is written as it is read."""
+    span = item.span
+    raw = text.encode()
+    at = span.source.data.find(raw, span.start, span.end) if raw and item.text in span.text else -1
+    if at < 0:
+        return Known(text, Origin((span,)))
+    return Known(text, Origin((span.source.span(at, at + len(raw)),), literal=True))
+
+
+def _field(name: str, written: dict[str, Flag], arguments: yaml.Target | None, place: Span, minor: int) -> Value[Any]:
+    """The value of a field: of the first flag that is set, else the default of the autoscaler's version."""
+    names, kind = _FLAGS[name]
+    flag = next((written[flag] for flag in names if flag in written), None)
+    if flag is not None and isinstance(flag.value, Known):
+        try:
+            return Known(_CONVERT[kind](flag.value.value), flag.value.origin)
+        except ValueError as error:
+            return Unknown(f"--{known_name(flag)}: {error}", flag.value.origin)
+    key = f"autoscaler.{name}"
+    if name == "expander" and minor < 33:
+        key = "autoscaler.expander_before_1_33"
+    default = profiles.settings("any")[key].value
+    known = [flag for flag in names if profiles.flags().get(flag, {}).get("first", 0) <= minor]
+    origin = Origin((place,))
+    if isinstance(arguments, yaml.Sequence) and arguments.items:
+        origin = Origin((place,), missing=Missing(arguments.span, (f"--{known[0]}",)))
+    return Known(_CONVERT[kind](str(default)), origin)
+
+
+def known_name(flag: Flag) -> str:
+    """The flag's name for messages."""
+    return flag.name.value if isinstance(flag.name, Known) else "?"
+
+
+def _minor(tag: str) -> int:
+    """The minor version in a tag such as v1.30.2; the newest if there is none."""
+    parts = tag.removeprefix("v").split(".")
+    return int(parts[1]) if len(parts) > 1 and parts[0] == "1" and parts[1].isdigit() else _NEWEST
+
+
+def _whole(text: str) -> int:
+    if not text.isdigit():
+        raise ValueError(f"`{text}` is not a whole number")
+    return int(text)
+
+
+def _number(text: str) -> int:
+    try:
+        return int(Fraction(text))
+    except ValueError:
+        raise ValueError(f"`{text}` is not a number") from None
+
+
+_CONVERT: dict[str, Any] = {"int": _whole, "number": _number, "seconds": seconds, "string": str}

@@ -1,0 +1,420 @@
+"""aws resources to EKS clusters, node groups and subnets."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from kcheck import profiles
+from kcheck.clouds.reader import Reader, either, linked, reason, same_unknown, unlinked
+from kcheck.model import NOTHING, Cluster, Cni, Network, NodePool, Subnet, Surge
+from kcheck.values import Known, Origin, Unknown, Unset, Value, encoded, equals, known, mapped, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.clouds.fields import Fields
+    from kcheck.model import Inventory
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance, Record
+    from kcheck.values import Datum
+
+CLOUD = "eks"
+CLUSTER = "aws_eks_cluster"
+POOL = "aws_eks_node_group"
+GROUP = "aws_autoscaling_group"
+TEMPLATE = "aws_launch_template"
+ADDON = "aws_eks_addon"
+SUBNET = "aws_subnet"
+NETWORK = "aws_vpc"
+ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
+NAT = "aws_nat_gateway"
+
+_OWNER = re.compile(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$)(.+)")
+_POD_SUBNET_TAG = "kubernetes.io/role/cni"
+
+
+def read(root: Module, inventory: Inventory) -> None:
+    """Add the EKS clusters of one root module to the inventory."""
+    if not root.kinds() & {CLUSTER, POOL}:
+        return
+    reader = _Eks(CLOUD, root, (POOL, GROUP))
+    reader.networks()
+    reader.clusters()
+    reader.pools()
+    reader.add_to(inventory)
+
+
+class _Eks(Reader):
+    """Reads one root module."""
+
+    # --- networks and subnets
+
+    def networks(self) -> None:
+        more: dict[str, list[Value[str]]] = {}
+        self.owner: dict[str, str] = {}  # an association stands for its network, too
+        for instance in self.root.instances(ASSOCIATION):
+            fields = self.fields(ASSOCIATION, instance)
+            datum = fields.raw("network")
+            symbol = datum.symbol if isinstance(datum, Unknown) else None
+            if symbol is not None:
+                self.owner[instance.address] = symbol.address
+                more.setdefault(symbol.address, []).append(fields["cidr"])
+        for instance in self.root.instances(NETWORK):
+            fields = self.fields(NETWORK, instance)
+            cidrs = [fields["cidr"], *more.get(instance.address, ())]
+            network = Network(
+                self.identity(instance.address),
+                instance.span,
+                instance.address,
+                self.folder,
+                fields["name"],
+                _together(cidrs),
+            )
+            self.found.networks.append(network)
+        networks = {network.address: network for network in self.found.networks}
+        for address, owner in self.owner.items():
+            if owner in networks:
+                networks[address] = networks[owner]
+        for instance in self.root.instances(SUBNET):
+            fields = self.fields(SUBNET, instance)
+            datum = fields.raw("network")
+            found = linked(datum, networks) or self._of_association(datum, networks)
+            subnet = Subnet(
+                self.identity(instance.address),
+                instance.span,
+                CLOUD,
+                instance.address,
+                self.folder,
+                self.complete,
+                fields["name"],
+                _text(fields["cidr"]),
+                found if found is not None else unlinked(fields["network"], "VPC"),
+            )
+            self.found.subnets.append(subnet)
+            tags = fields["tags"]
+            if isinstance(tags, Known) and _POD_SUBNET_TAG in tags.value:
+                self.pod_subnets.append(subnet)
+
+    def _of_association(self, datum: Datum | None, networks: dict[str, Network]) -> Known[Network] | None:
+        """The network of a subnet in a secondary range, which refers to the range's association."""
+        symbol = datum.symbol if isinstance(datum, Unknown) else None
+        network = networks.get(symbol.address) if symbol and symbol.attribute == "vpc_id" else None
+        return Known(network, datum.origin or Origin((network.place,))) if network and datum else None
+
+    @cached_property
+    def pod_subnets(self) -> list[Subnet]:
+        """Subnets whose tag says that the interfaces of pods may be in them."""
+        return []
+
+    @cached_property
+    def subnets_by_address(self) -> dict[str, Subnet]:
+        """The subnets by what refers to them."""
+        return {subnet.address: subnet for subnet in self.found.subnets}
+
+    # --- clusters
+
+    def clusters(self) -> None:
+        addons = [self.fields(ADDON, instance) for instance in self.root.instances(ADDON)]
+        for instance in self.root.instances(CLUSTER):
+            fields = self.fields(CLUSTER, instance)
+            name = fields["name"]
+            cluster = Cluster(
+                self.identity(instance.address),
+                instance.span,
+                CLOUD,
+                instance.address,
+                self.folder,
+                self.complete,
+                name=name,
+                version=fields["version"],
+                provisioned=fields["auto_mode"],
+                tier=fields["tier"],
+                network_plugin=Known("vpc-cni", Origin((instance.span,))),
+                service_cidr=fields["service_cidr"],
+                outbound_ips=self._nat_gateways(instance),
+                cni=self._cni(instance, [addon for addon in addons if self._is_of(addon, name, instance)]),
+            )
+            self.found.clusters.append(cluster)
+            self.families[cluster.id] = fields["ip_family"]
+
+    @cached_property
+    def families(self) -> dict[str, Value[str]]:
+        """The IP family of each cluster."""
+        return {}
+
+    def _is_of(self, addon: Fields, name: Value[str], cluster: Instance) -> bool:
+        """Whether an add-on is the VPC CNI of a cluster."""
+        if not equals(addon["name"], "vpc-cni"):
+            return False
+        owner = addon["cluster"]
+        datum = addon.raw("cluster")
+        if isinstance(datum, Unknown) and datum.symbol is not None:
+            return datum.symbol.address == cluster.address
+        return isinstance(owner, Known) and isinstance(name, Known) and bool(owner.value == name.value)
+
+    def _cni(self, instance: Instance, addons: list[Fields]) -> Cni:
+        """The settings of the VPC CNI: those of its add-on, else its defaults."""
+        place = Origin((instance.span,))
+        settings: Datum = wrap({}, place)
+        if addons:
+            place = Origin((addons[0].record.span,))
+            written = addons[0]["settings"]
+            raw = addons[0].raw("settings")
+            settings = _json(raw) if raw is not None and not isinstance(written, Unset) else wrap({}, place)
+        environment = _member(settings, "env")
+
+        def setting(name: str, default: str | None, convert: Any) -> Value[Any]:
+            value = _member(environment, name) if environment is not None else None
+            if value is None or (isinstance(value, Known) and value.value is None):
+                return self.default(default, place) if default else Unset(place)
+            try:
+                return mapped(value, convert)
+            except ValueError:
+                return Unknown(f"{name} of the VPC CNI is neither a number nor a flag", value.origin)
+
+        return Cni(
+            setting("ENABLE_PREFIX_DELEGATION", "cni.prefix_delegation", _flag),
+            setting("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG", "cni.custom_networking", _flag),
+            setting("WARM_ENI_TARGET", "cni.warm_interfaces", int),
+            setting("WARM_PREFIX_TARGET", "cni.warm_prefixes", int),
+            setting("WARM_IP_TARGET", None, int),
+            setting("MINIMUM_IP_TARGET", None, int),
+        )
+
+    def _nat_gateways(self, instance: Instance) -> Value[int]:
+        """Public addresses of the NAT gateways of this root; unset where it has none."""
+        gateways = list(self.root.instances(NAT))
+        origin = Origin((gateways[0].span if gateways else instance.span,))
+        if not all(gateway.certain for gateway in gateways):
+            return Unknown("the number of NAT gateways is not known", origin)
+        return Known(len(gateways), origin) if gateways else Unset(origin)
+
+    # --- pools
+
+    def pools(self) -> None:
+        templates = {i.address: self.fields(TEMPLATE, i) for i in self.root.instances(TEMPLATE)}
+        for instance in self.pool_instances[POOL]:
+            fields = self.fields(POOL, instance)
+            template = _of(fields, templates)
+            spot = mapped(fields["capacity"], lambda capacity: capacity == "SPOT")
+            pool = self._pool(instance, fields, self._cluster(fields), self._types(fields, template), spot)
+            self.found.pools.append(pool)
+        for instance in self.pool_instances[GROUP]:
+            owner = self._owner(instance)
+            if owner is None:
+                continue
+            fields = self.fields(GROUP, instance)
+            template = _of(fields, templates)
+            spot = mapped(template["market"], lambda market: market == "spot") if template else NOTHING
+            types = _overrides(instance) or self._types(fields, template)
+            self.found.pools.append(self._pool(instance, fields, owner, types, spot))
+
+    def _pool(
+        self,
+        instance: Instance,
+        fields: Fields,
+        owner: Value[Cluster],
+        types: Value[tuple[str, ...]],
+        spot: Value[bool],
+    ) -> NodePool:
+        cluster = known(owner)
+        minimum, maximum = fields["min"], fields["max"]
+        growable: Value[bool] = mapped(maximum, lambda most: most > (known(minimum) or 0))
+        if isinstance(growable, Unset):
+            growable = Unknown("max_size is not written", growable.origin)
+        subnets = self._subnets(fields)
+        managed = fields.resource == POOL
+        return NodePool(
+            self.identity(instance.address),
+            instance.span,
+            instance.address,
+            owner,
+            fields["name"],
+            growable,
+            min_nodes=minimum,
+            max_nodes=either(maximum, lambda origin: Unknown("max_size is not written", origin)),
+            surge=self._surge(fields, subnets) if managed else Known(Surge(), Origin((instance.span,))),
+            subnets=subnets,
+            pods_take_addresses=self._pods_take_addresses(cluster),
+            managed=managed,
+            instance_types=types,
+            gpu=mapped(types, lambda names: any(map(self.has_gpu, names))),
+            gpus=mapped(types, lambda names: min((profiles.gpus(name) or 0 for name in names), default=0)),
+            spot=spot,
+            labels=fields["labels"] if managed else NOTHING,
+        )
+
+    def _cluster(self, fields: Fields) -> Value[Cluster]:
+        """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
+        clusters = self.found.clusters
+        found = linked(fields.raw("cluster"), {cluster.address: cluster for cluster in clusters})
+        if found is not None:
+            return found
+        name = fields["cluster"]
+        equal = [c for c in clusters if _same(c.name, name)]
+        if len(equal) == 1:
+            return Known(equal[0], name.origin or Origin((fields.record.span,)))
+        if isinstance(name, Known):
+            return Unknown(f"no single cluster named {name.value} in this root", name.origin)
+        return name
+
+    def _owner(self, instance: Instance) -> Value[Cluster] | None:
+        """The cluster that an auto-scaling group's tags name, if they name one."""
+        tags = instance.blocks("tag")
+        place = Origin((instance.span,))
+        for record in () if isinstance(tags, Unknown) else tags:
+            key = record.entry("key")
+            if isinstance(key, Unknown):
+                near = [c for c in self.found.clusters if _module(c.address) == _module(instance.address)]
+                return Known(near[0], place) if len(near) == 1 else Unknown(key.reason, key.origin)
+            match = _OWNER.fullmatch(str(key.value)) if key is not None else None
+            if match is not None and key is not None:
+                name = Known(match[1], key.origin)
+                equal = [c for c in self.found.clusters if _same(c.name, name)]
+                if len(equal) == 1:
+                    return Known(equal[0], place)
+                return Unknown(f"no single cluster named {match[1]} in this root", key.origin)
+        return None
+
+    def _subnets(self, fields: Fields) -> Value[tuple[Subnet, ...]]:
+        """The subnets of a group, which are its zones."""
+        datum = fields.raw("subnets")
+        if datum is None:
+            return Unset(fields.record.absent(("subnet_ids",)))
+        if isinstance(datum, Unknown):
+            return datum
+        items: Iterable[Datum] = datum.value if isinstance(datum.value, tuple) else ()
+        found = []
+        for item in items:
+            subnet = linked(item, self.subnets_by_address)
+            if subnet is None:
+                return Unknown(reason(unlinked(item, "subnet"), "subnet_ids"), datum.origin)
+            found.append(subnet.value)
+        return Known(tuple(dict.fromkeys(found)), datum.origin)
+
+    def _types(self, fields: Fields, template: Fields | None) -> Value[tuple[str, ...]]:
+        """The instance types of a group: its own, its launch template's, else the default of managed groups."""
+        written: Value[tuple[str, ...]] = fields["instance_types"] if fields.resource == POOL else NOTHING
+        if not isinstance(written, Unset):
+            return written
+        if template is not None and not isinstance(template["instance_type"], Unset):
+            return mapped(template["instance_type"], lambda name: (name,))
+        if fields.resource == POOL:
+            if template is None and not isinstance(fields["launch_template"], Unset):
+                return Unknown("the launch template is not in this root", fields["launch_template"].origin)
+            return mapped(self.default("pool.instance_type", written.origin), lambda name: (name,))
+        return Unknown("the instance type is in a launch template that is not in this root")
+
+    def _surge(self, fields: Fields, subnets: Value[tuple[Subnet, ...]]) -> Value[Surge]:
+        """What an update adds to a managed group."""
+        strategy = fields["update_strategy"]
+        percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
+        for value in (strategy, percent, count):
+            if isinstance(value, Unknown):
+                return value
+        place = Origin((fields.record.span,))
+        if known(strategy) != self.defaults["pool.update_strategy"].value:
+            return Known(Surge(), place)
+        limits = profiles.limits(CLOUD)
+        least = int(limits["pool.surge_per_zone"].value) * len(known(subnets) or ())
+        most = int(limits["pool.max_surge"].value)
+        if isinstance(percent, Known):
+            return Known(Surge(percent=percent.value, least=least, most=most), percent.origin)
+        nodes = known(count) or int(self.defaults["pool.max_unavailable"].value)
+        return Known(Surge(nodes, least=least, most=most), place)
+
+    def _pods_take_addresses(self, cluster: Cluster | None) -> Value[bool]:
+        """Whether pods take IPv4 addresses of the subnets of their nodes."""
+        if cluster is None or cluster.cni is None:
+            return Unknown("the group's cluster is not known")
+        family = self.families[cluster.id]
+        if not isinstance(family, Known):
+            return family
+        if family.value == "ipv6":
+            return Known(value=False, origin=family.origin)
+        if self.pod_subnets:
+            return Unknown(f"{self.pod_subnets[0].address} is tagged for pods: their interfaces may be in it")
+        custom = cluster.cni.custom_networking
+        if isinstance(custom, Unknown):
+            return custom
+        return Known(not known(custom), custom.origin or Origin((cluster.place,)))
+
+
+def _same(first: Value[str], second: Value[str]) -> bool:
+    if isinstance(first, Known) and isinstance(second, Known):
+        return bool(first.value == second.value)
+    return same_unknown(first, second)
+
+
+def _module(address: str) -> str:
+    """The module call that an address is in."""
+    steps = address.split(".")
+    return ".".join(steps[:2]) if steps[0] == "module" else ""
+
+
+def _text(cidr: Value[str]) -> Value[str]:
+    """A range; empty text stands for none (an IPv6-only subnet)."""
+    return Unset(cidr.origin) if isinstance(cidr, Known) and not cidr.value else cidr
+
+
+def _together(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
+    """The ranges of a network; unknown if one is."""
+    for cidr in cidrs:
+        if not isinstance(cidr, Known):
+            why = reason(cidr, "cidr_block")
+            return Unknown(why, cidr.origin)
+    return Known(tuple(known(cidr) for cidr in cidrs), cidrs[0].origin or Origin(()))
+
+
+def _of(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
+    """The launch template of a group."""
+    found = linked(fields.raw("launch_template"), templates)
+    return found.value if found is not None else None
+
+
+def _overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
+    """The instance types that a mixed-instances policy lists."""
+    found: list[str] = []
+    for policy in _nested(instance, "mixed_instances_policy"):
+        for template in _nested(policy, "launch_template"):
+            for override in _nested(template, "override"):
+                name = override.entry("instance_type")
+                if isinstance(name, Known) and isinstance(name.value, str):
+                    found.append(name.value)
+    return Known(tuple(found), Origin((instance.span,))) if found else None
+
+
+def _nested(record: Record, kind: str) -> tuple[Record, ...]:
+    blocks = record.blocks(kind)
+    return () if isinstance(blocks, Unknown) else blocks
+
+
+def _json(datum: Datum) -> Datum:
+    """What a JSON text says: what `jsonencode` was given, else the text parsed."""
+    inner = encoded(datum)
+    if inner is not None:
+        return inner
+    if isinstance(datum, Unknown):
+        return datum
+    try:
+        return wrap(json.loads(str(datum.value)), datum.origin)
+    except ValueError:
+        return Unknown("configuration_values is not JSON", datum.origin)
+
+
+def _member(datum: Datum, name: str) -> Datum | None:
+    """A member of an object; Unknown where the object is."""
+    if isinstance(datum, Unknown):
+        return datum
+    found: Datum | None = datum.value.get(name) if isinstance(datum.value, dict) else None
+    return found
+
+
+def _flag(value: Any) -> bool:
+    text = str(value).lower()
+    if text not in ("true", "false"):
+        raise ValueError(text)
+    return text == "true"

@@ -1,0 +1,377 @@
+"""google resources to GKE clusters, node pools and subnets with their ranges of pods."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from kcheck.clouds.reader import Reader, linked, reason, same_unknown, unlinked
+from kcheck.model import Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
+from kcheck.units import seconds
+from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.clouds.fields import Fields
+    from kcheck.model import Inventory
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance, Record
+    from kcheck.text import Span
+    from kcheck.values import Datum
+
+CLOUD = "gke"
+CLUSTER = "google_container_cluster"
+POOL = "google_container_node_pool"
+INLINE_POOL = "google_container_cluster.node_pool"
+DEFAULT_POOL = "google_container_cluster.default_pool"
+SUBNET = "google_compute_subnetwork"
+RANGE = "google_compute_subnetwork.secondary_ip_range"
+NETWORK = "google_compute_network"
+
+_ZONE = re.compile(r"-[a-z]$")
+_GPUS_IN_NAME = re.compile(r"-(\d+)g(?:-|$)")
+
+
+def read(root: Module, inventory: Inventory) -> None:
+    """Add the GKE clusters of one root module to the inventory."""
+    if not root.kinds() & {CLUSTER, POOL}:
+        return
+    reader = _Gke(root)
+    reader.networks()
+    reader.clusters()
+    reader.pools()
+    reader.add_to(inventory)
+
+
+class _Gke(Reader):
+    """Reads one root module."""
+
+    def __init__(self, root: Module) -> None:
+        super().__init__(CLOUD, root, (POOL,))
+        self.secondary: dict[str, list[tuple[Value[str], Value[str], Span]]] = {}
+        self.cluster_fields: dict[str, Fields] = {}
+
+    # --- networks and subnets
+
+    def networks(self) -> None:
+        for instance in self.root.instances(NETWORK):
+            name = self.fields(NETWORK, instance)["name"]
+            nothing = Unset(Origin((instance.span,)))
+            address = instance.address
+            network = Network(self.identity(address), instance.span, address, self.folder, name, nothing)
+            self.found.networks.append(network)
+        for instance in self.root.instances(SUBNET):
+            fields = self.fields(SUBNET, instance)
+            subnet = Subnet(
+                self.identity(instance.address),
+                instance.span,
+                CLOUD,
+                instance.address,
+                self.folder,
+                self.complete,
+                fields["name"],
+                fields["cidr"],
+                _find(fields, "network", self.found.networks),
+            )
+            self.found.subnets.append(subnet)
+            nested = instance.blocks("secondary_ip_range")
+            ranges = () if isinstance(nested, Unknown) else nested
+            read = [self.fields(RANGE, record) for record in ranges]
+            self.secondary[subnet.id] = [(range_["name"], range_["cidr"], range_.record.span) for range_ in read]
+
+    # --- clusters
+
+    def clusters(self) -> None:
+        for instance in self.root.instances(CLUSTER):
+            fields = self.fields(CLUSTER, instance)
+            location = fields["location"]
+            if isinstance(location, Unset):
+                location = Unknown("location is not written; the provider's region or zone holds", location.origin)
+            autopilot, provisioning = fields["autopilot"], fields["provisioning"]
+            private = fields["private_nodes"]
+            cluster = Cluster(
+                self.identity(instance.address),
+                instance.span,
+                CLOUD,
+                instance.address,
+                self.folder,
+                self.complete and not isinstance(instance.blocks("node_pool"), Unknown),
+                name=fields["name"],
+                version=fields["version"],
+                location=location,
+                zonal=mapped(location, lambda name: _ZONE.search(name) is not None),
+                provisioned=autopilot if known(autopilot) or isinstance(autopilot, Unknown) else provisioning,
+                network_mode=fields["network_mode"],
+                service_cidr=self._services(fields),
+                outbound_type=mapped(private, lambda inside: "nat" if inside else "node"),
+            )
+            self.found.clusters.append(cluster)
+            self.cluster_fields[cluster.id] = fields
+            if known(autopilot):
+                continue
+            self._range(cluster, fields)
+            owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
+            self.found.autoscalers.append(
+                Autoscaler(
+                    f"{cluster.id}/autoscaler",
+                    instance.span,
+                    owner,
+                    "gke",
+                    profile=fields["profile"],
+                    provisioning=provisioning,
+                    unneeded_time=self._unneeded(fields),
+                )
+            )
+            self._own_pools(instance, fields, owner, cluster)
+
+    def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
+        """The pools that are written inside of a cluster: inline ones, else the default pool if it is kept."""
+        nested = instance.blocks("node_pool")
+        if isinstance(nested, Unknown):
+            return
+        for i, record in enumerate(nested):
+            self._pool(self.fields(INLINE_POOL, record), f"{instance.address}.node_pool[{i}]", record, owner, cluster)
+        removed = fields["remove_default_pool"]
+        if nested or known(removed):
+            return
+        pool = self.fields(DEFAULT_POOL, instance)
+        count = pool["count"]
+        if isinstance(count, Unset):
+            return
+        self._pool(pool, f"{instance.address}.default_pool", instance, owner, cluster)
+
+    def _unneeded(self, fields: Fields) -> Value[int]:
+        """How long a node is idle before it is removed; documented for the BALANCED profile only."""
+        profile = fields["profile"]
+        if not equals(profile, "BALANCED"):
+            return Unset(profile.origin or Origin(()))
+        return mapped(self.default("autoscaler.unneeded_time", profile.origin or Origin(())), seconds)
+
+    def _services(self, fields: Fields) -> Value[str]:
+        name = fields["service_range"]
+        if isinstance(name, Unset):
+            return fields["service_cidr"]
+        subnet = known(_find(fields, "subnet", self.found.subnets))
+        found = self._secondary(subnet, name) if subnet else None
+        return found[1] if found else Unknown(reason(name, "services_secondary_range_name"), name.origin)
+
+    def _secondary(self, subnet: Subnet, name: Value[str]) -> tuple[Value[str], Value[str], Span] | None:
+        """The secondary range of a subnet with that name."""
+        for found in self.secondary[subnet.id]:
+            if _same(found[0], name):
+                return found
+        return None
+
+    def _range(self, cluster: Cluster, fields: Fields) -> None:
+        """The range of the cluster's pods: a secondary range of its subnet, or a block of its own."""
+        if not equals(cluster.network_mode, "VPC_NATIVE"):
+            return
+        name = fields["pod_range"]
+        subnet = known(_find(fields, "subnet", self.found.subnets))
+        more = self._more(fields, subnet)
+        if isinstance(name, Unset):
+            cidr, place, identity = fields["pod_cidr"], cluster.place, f"{cluster.id}/pods"
+        else:
+            found = self._secondary(subnet, name) if subnet else None
+            cidr = found[1] if found else _outside(name, "cluster_secondary_range_name")
+            place = found[2] if found else cluster.place
+            identity = f"{subnet.id}/{known(name)}" if found and subnet else f"{cluster.id}/pods"
+        self.ranges[cluster.id] = self._pod_range(identity, place, cluster, name, cidr, more)
+
+    def _pod_range(
+        self, identity: str, place: Span, cluster: Cluster, name: Value[str], cidr: Value[str], more: Value[Any]
+    ) -> PodRange:
+        """The range with that identity; several clusters and pools may share one."""
+        for found in self.found.ranges:
+            if found.id == identity:
+                return found
+        label = name if isinstance(name, Known) else cluster.name
+        address = cluster.address
+        result = PodRange(identity, place, CLOUD, address, self.folder, cluster.complete, label, cidr, more)
+        self.found.ranges.append(result)
+        return result
+
+    def _more(self, fields: Fields, subnet: Subnet | None) -> Value[tuple[str, ...]]:
+        """Further ranges that continue the cluster's."""
+        names = fields["more_ranges"]
+        if not isinstance(names, Known):
+            return names
+        cidrs = []
+        for name in names.value:
+            found = self._secondary(subnet, Known(name, names.origin)) if subnet else None
+            if found is None or not isinstance(found[1], Known):
+                return Unknown(f"the range {name} is not in this root", names.origin)
+            cidrs.append(found[1].value)
+        return Known(tuple(cidrs), names.origin)
+
+    # --- pools
+
+    def pools(self) -> None:
+        for instance in self.pool_instances[POOL]:
+            fields = self.fields(POOL, instance)
+            owner: Value[Cluster] = _find(fields, "cluster", self.found.clusters)
+            self._pool(fields, instance.address, instance, owner, known(owner))
+
+    def _pool(
+        self, fields: Fields, address: str, record: Record, owner: Value[Cluster], cluster: Cluster | None
+    ) -> None:
+        place, default = record.span, fields.resource == DEFAULT_POOL
+        of_cluster = self.cluster_fields.get(cluster.id) if cluster else None
+        scaling = () if default else record.blocks("autoscaling")
+        zones = self._zones(fields, of_cluster, cluster)
+        autoscaled: Value[bool] = (
+            scaling if isinstance(scaling, Unknown) else Known(bool(scaling), Origin(((*scaling, record)[0].span,)))
+        )
+        total = known(autoscaled) and not isinstance(fields["total_max"], Unset)
+        instance_type: Value[str] = fields["instance_type"]
+        spot = fields["spot"] if known(fields["spot"]) else fields["preemptible"]
+        pool = NodePool(
+            self.identity(address),
+            place,
+            address,
+            owner,
+            Known("default-pool", Origin((place,))) if default else fields["name"],
+            autoscaled,
+            min_nodes=_size(fields, autoscaled, zones, "min"),
+            max_nodes=_size(fields, autoscaled, zones, "max"),
+            zone_count=zones,
+            times=1 if total else known(zones) or 1,
+            surge=Known(Surge(), Origin((place,))) if default else self._surge(fields),
+            subnets=mapped(self._subnet(fields, of_cluster), lambda subnet: (subnet,)),
+            pods_take_addresses=Known(value=False, origin=Origin((place,))),
+            instance_types=mapped(instance_type, lambda name: (name,)),
+            gpu=self._gpu(fields),
+            gpus=_gpus(fields),
+            max_pods=self._max_pods(fields, of_cluster),
+            pod_range=self._range_of(fields, address, place, of_cluster, cluster),
+            spot=spot,
+            zones=fields["zones"],
+            labels=fields["labels"],
+        )
+        self.found.pools.append(pool)
+
+    def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
+        """How many zones a pool's nodes are in; counts are per zone."""
+        own = fields["zones"]
+        if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL:
+            return mapped(own, lambda zones: len(set(zones)))
+        if of_cluster is None or cluster is None:
+            return Unknown("node_locations is not written, and the pool's cluster is not in this root")
+        zonal = cluster.zonal
+        if not isinstance(zonal, Known):
+            return Unknown(reason(zonal, "location"), zonal.origin)
+        shared = of_cluster["zones"]
+        if isinstance(shared, Unknown):
+            return shared
+        if zonal.value:  # the list leaves out the cluster's own zone
+            return Known(1 + len(known(shared) or ()), cluster.location.origin or Origin((cluster.place,)))
+        if isinstance(shared, Unset) or not known(shared):
+            return self.default("cluster.zones", Origin((cluster.place,)))
+        return mapped(shared, lambda zones: len(set(zones)))
+
+    def _surge(self, fields: Fields) -> Value[Surge]:
+        """What an upgrade adds: some nodes, or with BLUE_GREEN the pool a second time."""
+        if equals(fields["strategy"], "BLUE_GREEN"):
+            return mapped(fields["strategy"], lambda _: Surge(percent=100))
+        return mapped(fields["max_surge"], Surge)
+
+    def _subnet(self, fields: Fields, of_cluster: Fields | None) -> Value[Subnet]:
+        own = fields["subnet"] if fields.resource != DEFAULT_POOL else None
+        if own is not None and not isinstance(own, Unset):
+            return _find(fields, "subnet", self.found.subnets)
+        if of_cluster is None:
+            return Unknown("the pool's cluster is not in this root")
+        return _find(of_cluster, "subnet", self.found.subnets)
+
+    def _max_pods(self, fields: Fields, of_cluster: Fields | None) -> Value[int]:
+        own: Value[int] = fields["max_pods"]
+        if not isinstance(own, Unset):
+            return own
+        if of_cluster is None:
+            return Unknown("max_pods_per_node is not written, and the pool's cluster is not in this root")
+        found: Value[int] = of_cluster["max_pods"]
+        return found
+
+    def _gpu(self, fields: Fields) -> Value[bool]:
+        if known(fields["gpus"]):
+            return mapped(fields["gpus"], bool)
+        return mapped(fields["instance_type"], self.has_gpu)
+
+    def _range_of(
+        self, fields: Fields, address: str, place: Span, of_cluster: Fields | None, cluster: Cluster | None
+    ) -> Value[PodRange]:
+        """The range that a pool's nodes take their blocks of: its own, else the cluster's."""
+        origin = Origin((place,))
+        if cluster is None or of_cluster is None:
+            return Unknown("the pool's cluster is not in this root")
+        name = Unset(origin) if fields.resource == DEFAULT_POOL else fields["pod_range"]
+        cidr = Unset(origin) if fields.resource == DEFAULT_POOL else fields["pod_cidr"]
+        if isinstance(name, Unset) and isinstance(cidr, Unset):
+            shared = self.ranges.get(cluster.id)
+            return Known(shared, origin) if shared else Unset(origin)
+        subnet = known(self._subnet(fields, of_cluster))
+        found = self._secondary(subnet, name) if subnet and not isinstance(name, Unset) else None
+        if found is not None and subnet is not None:
+            identity, place, cidr = f"{subnet.id}/{known(name)}", found[2], found[1]
+        else:
+            identity = f"{self.identity(address)}/pods"
+            cidr = cidr if isinstance(cidr, Known) else _outside(name, "pod_range")
+        return Known(self._pod_range(identity, place, cluster, name, cidr, Unset(origin)), origin)
+
+
+def _size(fields: Fields, autoscaled: Value[bool], zones: Value[int], bound: str) -> Value[int]:
+    """A bound of an autoscaled pool, or the size of another: a total as it is, any other count in every zone."""
+    if not isinstance(autoscaled, Known):
+        return Unknown(reason(autoscaled, "autoscaling"), autoscaled.origin)
+    if autoscaled.value and not isinstance(fields[f"total_{bound}"], Unset):
+        total: Value[int] = fields[f"total_{bound}"]
+        return total
+    in_zone = fields[bound] if autoscaled.value else fields["count"]
+    if isinstance(in_zone, Unset):
+        what = f"{bound}_node_count" if autoscaled.value else "node_count"
+        return Unknown(f"{what} is not written", in_zone.origin)
+    if not isinstance(in_zone, Known):
+        return in_zone
+    if not isinstance(zones, Known):
+        return Unknown(reason(zones, "node_locations"), zones.origin)
+    return Known(in_zone.value * zones.value, in_zone.origin)
+
+
+def _outside(name: Value[str], what: str) -> Unknown:
+    """A range that is named and is not in this root."""
+    text = f"the range {name.value} is not in this root" if isinstance(name, Known) else reason(name, what)
+    return Unknown(text, name.origin)
+
+
+def _same(first: Value[str], second: Value[str]) -> bool:
+    if isinstance(first, Known) and isinstance(second, Known):
+        return bool(first.value == second.value)
+    return same_unknown(first, second)
+
+
+def _find(fields: Fields, name: str, things: Iterable[Any]) -> Value[Any]:
+    """The thing that a field refers to: by id, by name, or by a path that ends with its name."""
+    things = list(things)
+    datum: Datum | None = fields.raw(name)
+    found = linked(datum, {thing.address: thing for thing in things})
+    if found is not None:
+        return found
+    value = fields[name]
+    short = mapped(value, lambda text: text.rpartition("/")[2])
+    same = [thing for thing in things if _same(thing.name, short)]
+    if len(same) == 1:
+        return Known(same[0], value.origin or Origin((fields.record.span,)))
+    if isinstance(value, Known):
+        return Unknown(f"no single {name} named {known(short)} in this root", value.origin)
+    return unlinked(value, name)
+
+
+def _gpus(fields: Fields) -> Value[int]:
+    """GPUs of one node: those attached to it, else those in the name of its machine type."""
+    attached: Value[int] = fields["gpus"]
+    if not isinstance(attached, Unset):
+        return attached
+    name = fields["instance_type"]
+    match = _GPUS_IN_NAME.search(known(name) or "")
+    return Known(int(match[1]), name.origin) if match and isinstance(name, Known) else Unset(attached.origin)

@@ -1,0 +1,134 @@
+"""What the readers of all clouds share: identities, links inside a root module, defaults."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from kcheck import profiles
+from kcheck.clouds.fields import Fields
+from kcheck.model import Inventory
+from kcheck.values import Known, Origin, Unknown, Unset, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from kcheck.model import PodRange
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance, Record
+    from kcheck.text import Span
+    from kcheck.values import Datum
+
+_HOLDS_POOLS = re.compile(r"node[-_]?(group|pool)s?|worker|agent[-_]?pool", re.IGNORECASE)
+
+
+class Reader:
+    """Reads one root module; links are followed within it.
+
+    `pools` are the types of resources that are node pools.
+    """
+
+    def __init__(self, cloud: str, root: Module, pools: tuple[str, ...]) -> None:
+        self.cloud = cloud
+        self.root = root
+        self.folder = root.configuration.folder
+        self.found = Inventory()
+        self.ranges: dict[str, PodRange] = {}
+        """The range of the pods of each cluster."""
+        self.defaults = profiles.settings(cloud)
+        self.pool_instances = {kind: list(root.instances(kind)) for kind in pools}
+        # what a broken file, an unknown count or an unknown module leaves out is unknown, not absent
+        self.complete = (
+            all(not module.configuration.incomplete for module in root.all())
+            and all(instance.certain for instances in self.pool_instances.values() for instance in instances)
+            and not any(_HOLDS_POOLS.search(source) for source in root.unread())
+        )
+
+    def fields(self, resource: str, record: Record) -> Fields:
+        """The fields of a record by the cloud's table."""
+        return Fields(self.cloud, resource, record)
+
+    def default(self, key: str, origin: Origin) -> Known[Any]:
+        """What the cloud uses where nothing is written."""
+        return Known(self.defaults[key].value, origin)
+
+    def has_gpu(self, instance_type: str) -> bool:
+        """Whether machines of a type have GPUs or other accelerators."""
+        return re.search(str(self.defaults["pool.gpu_types"].value), instance_type) is not None
+
+    def identity(self, address: str) -> str:
+        """What people and machines call a resource; its root is named where it is not the working directory."""
+        return f"{self.cloud}/{address}" if self.folder == "." else f"{self.cloud}/{self.folder}:{address}"
+
+    def add_to(self, inventory: Inventory) -> None:
+        """Hand over what was found."""
+        inventory.networks += self.found.networks
+        inventory.subnets += self.found.subnets
+        inventory.ranges += self.found.ranges
+        inventory.clusters += self.found.clusters
+        inventory.autoscalers += self.found.autoscalers
+        inventory.pools += self.found.pools
+
+
+def linked(datum: Datum | None, things: Mapping[str, Any]) -> Known[Any] | None:
+    """The thing whose id or name the datum refers to; `things` are by address."""
+    if not isinstance(datum, Unknown) or datum.symbol is None:
+        return None
+    if datum.symbol.attribute not in ("id", "name", "self_link", "arn"):
+        return None
+    thing = things.get(datum.symbol.address)
+    return None if thing is None else Known(thing, datum.origin or Origin((thing.place,)))
+
+
+def named(value: Value[str], things: Iterable[Any], what: str) -> Value[Any]:
+    """The one thing that has this name."""
+    if not isinstance(value, Known):
+        return value
+    found = [thing for thing in things if has_name(thing, value.value)]
+    if len(found) == 1:
+        return Known(found[0], value.origin)
+    return Unknown(f"no single {what} named {value.value} in this root", value.origin)
+
+
+def has_name(thing: Any, name: str) -> bool:
+    """Whether a thing is known to have a name."""
+    return isinstance(thing.name, Known) and bool(thing.name.value == name)
+
+
+def unlinked(value: Value[Any], what: str) -> Value[Any]:
+    """A reference that leads out of this root."""
+    if isinstance(value, Known):
+        return Unknown(f"the {what} is given as an id and is not in this root", value.origin)
+    return value
+
+
+def reason(value: Value[Any], name: str) -> str:
+    """Why a value that is needed is not there; `name` is what would have to be written."""
+    return value.reason if isinstance(value, Unknown) else f"{name} is not written"
+
+
+def same_unknown(first: Value[Any], second: Value[Any]) -> bool:
+    """Whether two values that are not known come from the same place, so that they will be equal."""
+    if not isinstance(first, Unknown) or not isinstance(second, Unknown) or first.reason != second.reason:
+        return False
+    if first.symbol is not None or second.symbol is not None:
+        return first.symbol == second.symbol
+    return bool(first.origin and second.origin and first.origin.spans[:1] == second.origin.spans[:1])
+
+
+def minor(version: str) -> tuple[int, int]:
+    """The first two numbers of a version; a version without them counts as newest."""
+    parts = version.removeprefix("v").split(".")
+    digits = [int(part) for part in parts[:2] if part.isdigit()]
+    return (digits[0], digits[1]) if len(digits) == 2 else (1, 99)
+
+
+def first_span(instance: Instance, kind: str) -> Span:
+    """The first nested block of a type, else the instance."""
+    nested: tuple[Record, ...] | Unknown = instance.blocks(kind)
+    return nested[0].span if not isinstance(nested, Unknown) and nested else instance.span
+
+
+def either(value: Value[Any], default: Callable[[Origin], Value[Any]]) -> Value[Any]:
+    """The value, or a default where it is not written."""
+    return default(value.origin) if isinstance(value, Unset) else value

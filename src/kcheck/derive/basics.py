@@ -1,0 +1,38 @@
+"""What every computed word needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcheck.model import Cluster, Thing, Workload
+from kcheck.values import Known, Origin, Unknown, Unset, Value, reason_of
+
+if TYPE_CHECKING:
+    from kcheck.world import World
+
+
+def computed(thing: Thing, value: Any) -> Value[Any]:
+    """A computed value; None stands for unset."""
+    origin = Origin((thing.place,))
+    return Unset(origin) if value is None else Known(value, origin)
+
+
+def count(thing: Thing, found: list[Any] | Unknown) -> Value[int]:
+    """How many there are."""
+    return found if isinstance(found, Unknown) else computed(thing, len(found))
+
+
+def is_default(thing: Thing, value: Value[Any]) -> Value[bool]:
+    """Whether a value is a default: known, and written nowhere."""
+    if not isinstance(value, Known):
+        return Unknown(reason_of(value), value.origin)
+    return computed(thing, value.origin.missing is not None)
+
+
+def cluster_of(thing: Any, world: World) -> Value[Any]:
+    """The cluster record of a pool, autoscaler or workload."""
+    if isinstance(thing, Workload):
+        cluster = world.inventory.cluster_of.get(thing)
+        return Known(cluster, Origin((thing.place,))) if cluster else Unknown("the manifest's cluster is not known")
+    found: Value[Any] | Cluster = thing.cluster
+    return Known(found, Origin((thing.place,))) if isinstance(found, Cluster) else found

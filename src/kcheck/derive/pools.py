@@ -1,0 +1,114 @@
+"""Words of clusters and node pools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcheck import capacity, profiles
+from kcheck.derive.basics import cluster_of, computed
+from kcheck.model import Autoscaler, Cluster, NodePool
+from kcheck.values import Known, Unknown, Value, known, mapped, number, reason_of
+
+if TYPE_CHECKING:
+    from kcheck.world import World
+
+
+def counted(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that the cloud's limit of a pool counts: in the fullest zone, or all with the surge of an upgrade."""
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return Unknown(reason_of(pool.cluster), pool.cluster.origin)
+    nodes = world.nodes(pool)
+    if isinstance(pool.zone_count, Unknown):
+        return pool.zone_count
+    if isinstance(pool.zone_count, Known):
+        zones = max(1, pool.zone_count.value)
+        return mapped(nodes, lambda count: -(-count // zones))
+    counts_surge = profiles.limits(cluster.cloud).get("pool.counts_surge")
+    if counts_surge is None or not counts_surge.value:
+        return nodes
+    added = surge(pool, world)
+    return added if not isinstance(added, Known) else mapped(nodes, lambda count: count + added.value)
+
+
+def jobs_need(pool: NodePool, world: World) -> Value[int]:
+    """Nodes of a GPU pool that the biggest GPU workload of its cluster fills; null if there is none."""
+    cluster = known(pool.cluster)
+    if cluster is None or not isinstance(pool.gpus, Known) or not pool.gpus.value:
+        return computed(pool, None)
+    needs = [
+        -(-known(w.pods) * known(w.gpus) // pool.gpus.value)
+        for w in world.workloads(cluster)
+        if number(w.gpus, 0) and isinstance(w.pods, Known) and not w.per_node
+    ]
+    return computed(pool, max(needs, default=None))
+
+
+def max_count(pool: NodePool, _world: World) -> Value[int]:
+    """The largest size of a pool as it is written."""
+    return mapped(pool.max_nodes, lambda nodes: nodes // pool.times)
+
+
+def wanted_nodes(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that the biggest job of a pool needs, or its share of the target."""
+    need = known(jobs_need(pool, world)) or 0
+    nodes = world.nodes(pool)
+    return mapped(nodes, lambda count: max(need, count))
+
+
+def wanted_count(pool: NodePool, world: World) -> Value[int]:
+    """The wanted nodes as they would be written."""
+    return mapped(wanted_nodes(pool, world), lambda nodes: -(-nodes // pool.times))
+
+
+def wanted(pool: NodePool, world: World) -> Value[str]:
+    """What wants more nodes of a pool."""
+    need, nodes = known(jobs_need(pool, world)) or 0, known(world.nodes(pool)) or 0
+    return computed(pool, "the biggest GPU job needs" if need >= nodes else "its share of the target is")
+
+
+def surge(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that an upgrade adds to a pool."""
+    nodes = world.nodes(pool)
+    if not isinstance(nodes, Known) or not isinstance(pool.surge, Known):
+        return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.surge))
+    return Known(capacity.surge_nodes(pool.surge.value, nodes.value), pool.surge.origin)
+
+
+def subnets_of(pool: NodePool, _world: World) -> Value[Any] | list[Any]:
+    """The subnets of a pool's nodes."""
+    return list(pool.subnets.value) if isinstance(pool.subnets, Known) else pool.subnets
+
+
+def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
+    """Whether a cluster is for jobs: it has a GPU or spot pool, or a Job among its manifests."""
+    owner = cluster_of(thing, world) if isinstance(thing, Autoscaler) else computed(thing, thing)
+    return _batch(owner.value, world) if isinstance(owner, Known) else owner
+
+
+def _batch(cluster: Cluster, world: World) -> Value[bool]:
+    pools = world.pools(cluster)
+    if any(known(pool.gpu) or known(pool.spot) for pool in pools):
+        return computed(cluster, value=True)
+    if any(w.kind in ("Job", "CronJob") or number(w.gpus, 0) for w in world.workloads(cluster)):
+        return computed(cluster, value=True)
+    unknown = next((flag for pool in pools for flag in (pool.gpu, pool.spot) if isinstance(flag, Unknown)), None)
+    return unknown if unknown is not None else computed(cluster, value=False)
+
+
+def deployed_here(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether something that is installed into a cluster is in the same code: a manifest, or a Helm release."""
+    here = bool(world.workloads(cluster)) or bool(world.addons(cluster))
+    return computed(cluster, here)
+
+
+def autoscaled(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether any pool of a cluster is autoscaled."""
+    pools = world.pools(cluster)
+    if any(isinstance(pool.autoscaled, Known) and pool.autoscaled.value for pool in pools):
+        return computed(cluster, value=True)
+    unknown = next((p.autoscaled for p in pools if not isinstance(p.autoscaled, Known)), None)
+    if unknown is not None:
+        return Unknown(reason_of(unknown), unknown.origin)
+    complete = world.all_pools(cluster)
+    return complete if isinstance(complete, Unknown) else computed(cluster, value=False)

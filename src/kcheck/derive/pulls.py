@@ -1,0 +1,51 @@
+"""Words of images: pulls from a registry, and the addresses they come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcheck import profiles
+from kcheck.derive.basics import computed
+from kcheck.values import Known, Value, mapped, number
+
+if TYPE_CHECKING:
+    from kcheck.model import Image, Workload
+    from kcheck.world import World
+
+
+def owner(image: Image, world: World) -> Workload:
+    """The workload that runs an image on most nodes."""
+    return world.uses(image)[0][0]
+
+
+def pulls(image: Image, world: World) -> Value[int]:
+    """Pulls by fresh nodes through one public address."""
+    workload = owner(image, world)
+    addresses = max(1, number(world.egress_addresses(workload), 1))
+    return mapped(world.image_nodes(image), lambda nodes: nodes * world.hub_images(workload) // addresses)
+
+
+def out_of_pulls_at(image: Image, world: World) -> Value[int]:
+    """The node at which anonymous pulls run out."""
+    workload = owner(image, world)
+    addresses = world.egress_addresses(workload)
+    pulls = int(profiles.limits("any")["docker_hub.pulls"].value)
+    return mapped(addresses, lambda count: pulls * count // max(1, world.hub_images(workload)) + 1)
+
+
+def egress(image: Image, world: World) -> Value[str]:
+    """The public addresses of a workload's nodes, in words."""
+    count = number(world.egress_addresses(owner(image, world)), 1)
+    return computed(image, "one public address" if count == 1 else f"{count} public addresses")
+
+
+def user(image: Image, world: World) -> Value[str]:
+    """Kind and name of the workload that runs an image on most nodes."""
+    workload = owner(image, world)
+    name = workload.name.value if isinstance(workload.name, Known) else "?"
+    return computed(image, f"{workload.kind} {name}")
+
+
+def others(image: Image, world: World) -> list[Any]:
+    """The other places of an image in its file."""
+    return [use for _, use in world.uses(image)[1:]]

@@ -1,0 +1,121 @@
+"""Words of autoscalers and their flags: how fast they delete, what idle nodes cost."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from kcheck import capacity, profiles
+from kcheck.derive.basics import computed
+from kcheck.derive.pools import autoscaled
+from kcheck.values import Known, Unknown, Value, known, number, reason_of
+
+if TYPE_CHECKING:
+    from kcheck.model import Autoscaler, Flag
+    from kcheck.world import World
+
+
+def has_work(autoscaler: Autoscaler, world: World) -> bool:
+    """Whether an autoscaler has pools to scale, or may have."""
+    cluster = known(autoscaler.cluster)
+    return cluster is None or known(autoscaled(cluster, world)) is not False
+
+
+def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Nodes that the autoscaler adds and removes when the cluster reaches its target."""
+    if not isinstance(autoscaler.cluster, Known):
+        asked = world.config.nodes.get("")
+        return computed(autoscaler, asked) if asked else Unknown(reason_of(autoscaler.cluster))
+    pools = world.all_pools(autoscaler.cluster.value)
+    if isinstance(pools, Unknown):
+        return pools
+    total = 0
+    for pool in pools:
+        if not isinstance(pool.autoscaled, Known):
+            return Unknown(reason_of(pool.autoscaled), pool.autoscaled.origin)
+        if pool.autoscaled.value:
+            nodes = world.nodes(pool)
+            if not isinstance(nodes, Known):
+                return Unknown(reason_of(nodes), nodes.origin)
+            total += max(0, nodes.value - number(pool.min_nodes, 0))
+    return computed(autoscaler, total)
+
+
+def deletion_time(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Seconds the autoscaler needs at least to delete its nodes."""
+    nodes = growable_nodes(autoscaler, world)
+    for value in (nodes, autoscaler.bulk_delete, autoscaler.scan_interval):
+        if not isinstance(value, Known):
+            return Unknown(reason_of(value), value.origin)
+    qps = int(profiles.limits("any")["autoscaler.client_qps"].value)
+    batch = max(1, known(autoscaler.bulk_delete))
+    seconds = capacity.deletion_time(known(nodes), batch, known(autoscaler.scan_interval), qps)
+    return computed(autoscaler, seconds)
+
+
+def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """The round batch with which deletion is fast enough."""
+    nodes = growable_nodes(autoscaler, world)
+    if not isinstance(nodes, Known) or not isinstance(autoscaler.scan_interval, Known):
+        return computed(autoscaler, None)
+    limits = profiles.limits("any")
+    seconds, qps = int(limits["autoscaler.deletion_time"].value), int(limits["autoscaler.client_qps"].value)
+    return computed(autoscaler, capacity.batch_for(nodes.value, seconds, autoscaler.scan_interval.value, qps))
+
+
+def waste(autoscaler: Autoscaler, world: World, nodes: Value[int], seconds: Value[int], share: int) -> Value[str]:
+    """Node-hours, and money when a price is given, that `nodes` idle nodes cost in `seconds` / `share`."""
+    for value in (nodes, seconds):
+        if not isinstance(value, Known):
+            return Unknown(reason_of(value), value.origin)
+    paid = known(nodes) * known(seconds) // share
+    text = f"{round(paid / 3600):,} node-hours"
+    price = world.config.price
+    if price is not None:
+        text += f", ${round(paid * price / 360_000):,} at ${price / 100:g} a node and hour,"
+    return computed(autoscaler, text)
+
+
+def autoscaler_minor(flag: Flag, _world: World) -> Value[int]:
+    """The minor version of the autoscaler that has a flag."""
+    if not isinstance(flag.version, Known):
+        return Unknown(reason_of(flag.version), flag.version.origin)
+    match = _VERSION.match(flag.version.value)
+    if match is None:
+        return Unknown(f"`{flag.version.value}` is not a version of the cluster autoscaler", flag.version.origin)
+    return Known(int(match[1]), flag.version.origin)
+
+
+def _flag(flag: Flag) -> dict[str, Any]:
+    """What is known of a flag; nothing of one that upstream never had."""
+    return profiles.flags().get(known(flag.name) or "", {})
+
+
+def lifetime(flag: Flag, _world: World) -> Value[str]:
+    """Since or until when upstream has a flag, in words."""
+    removed, first = _flag(flag).get("removed"), _flag(flag).get("first")
+    successor = _flag(flag).get("successor")
+    instead = f" in favour of --{successor}" if successor else ""
+    return computed(
+        flag, f"removed in 1.{removed}{instead}" if removed else f"new in 1.{first}" if first else "known to all"
+    )
+
+
+def flag_first(flag: Flag, _world: World) -> Value[int]:
+    """The first minor version that has a flag."""
+    return computed(flag, _flag(flag).get("first"))
+
+
+def flag_removed(flag: Flag, _world: World) -> Value[int]:
+    """The first minor version that no longer has a flag."""
+    return computed(flag, _flag(flag).get("removed"))
+
+
+def successor(flag: Flag, world: World) -> Value[str]:
+    """The flag that replaces one; null if there is none, or if the autoscaler sets it too."""
+    name = _flag(flag).get("successor")
+    siblings = next(a.flags for a in world.inventory.autoscalers if flag in a.flags)
+    return computed(flag, None if any(known(other.name) == name for other in siblings) else name)
+
+
+_VERSION = re.compile(r"v?1\.(\d+)(?:\D|$)")
