@@ -109,7 +109,7 @@ resource "azurerm_kubernetes_cluster" "main" {
     name                 = "system"
     auto_scaling_enabled = true
     min_count            = 1
-    max_count            = 1000
+    max_count            = 900
   }
 }
 """

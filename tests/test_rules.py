@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck import cel, engine, fix, profiles, rules
-from kcheck.config import Config, parse_price
+from kcheck import cel, engine, fix, rules, settings
+from kcheck.config import parse_price
 from kcheck.files import Tree
 from kcheck.subjects import SUBJECTS
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from kcheck.config import Config
     from kcheck.rules import Example, Rule
 
 RULES = rules.load()
@@ -28,8 +30,9 @@ Write = "Callable[[Mapping[str, str]], Path]"
 
 
 def config(example: Example) -> Config:
+    """The settings of the example's folder, and what stands for flags."""
     nodes = {"": example.nodes} if example.nodes else {}
-    return Config(nodes=nodes, price=parse_price(example.price))
+    return replace(settings.load(["."]), nodes=nodes, price=parse_price(example.price))
 
 
 def found(example: Example) -> set[str]:
@@ -95,44 +98,19 @@ def test_names_are_unique() -> None:
     assert len(names) == len(set(names))
 
 
-def expressions(rule: Rule) -> list[str]:
-    result = [rule.problem, *(setting.to for setting in rule.settings)]
-    result += [hole.text for hole in cel.holes(rule.message) if not isinstance(hole, str)]
-    if rule.when:
-        result.append(rule.when)
-    if rule.grade:
-        result += [text for text in (rule.grade.of, rule.grade.wall, rule.grade.recommended) if text]
-    return result
-
-
-def words(subject: str) -> set[str]:
-    result = {subject, "limits"}
-    for field in SUBJECTS[subject]:
-        result.add(f"{subject}.{field.name}")
-        if field.kind in ("record", "records"):
-            result |= {f"{subject}.{field.name}.{inner.name}" for inner in SUBJECTS[field.type]}
-    return result
-
-
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_words_exist(rule: Rule) -> None:
-    known_limits = {key for cloud in ("any", *profiles.CLOUDS) for key in profiles.limits(cloud)}
-    groups = {key.split(".")[0] for key in known_limits}
-    allowed = words(rule.subject) | {f"limits.{key}" for key in (*known_limits, *groups)}
-    places = [rule.at, *rule.related, *(setting.place for setting in rule.settings)]
-    for text in [*expressions(rule), *places]:
-        usage = cel.usage(cel.compile(text, (rule.subject, "limits")))
-        assert usage.paths <= allowed, f"{text}: {usage.paths - allowed}"
+    assert not list(rules.problems(rule))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_numbers_live_in_profiles(rule: Rule) -> None:
-    for text in expressions(rule):
+    for text in rules.expressions(rule):
         usage = cel.usage(cel.compile(text, (rule.subject, "limits")))
         assert set(usage.numbers) <= {0, 1}, f"{text} has a number that belongs into profiles/"
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_presence_is_asked_in_when_only(rule: Rule) -> None:
-    for text in set(expressions(rule)) - {rule.when}:
+    for text in set(rules.expressions(rule)) - {rule.when}:
         assert not cel.usage(cel.compile(text, (rule.subject, "limits"))).presence

@@ -35,7 +35,7 @@ def views(example: Example, subject: str) -> Iterator[View]:
 
 def verdict(rule: Rule, view: View, data: dict[str, Any]) -> bool | None:
     variables = (rule.subject, "limits")
-    limits = engine.limits_view(cloud_of(view.thing, view.world))
+    limits = engine.limits_view(cloud_of(view.thing, view.world), view.world)
     text = f"({rule.when}) && ({rule.problem})" if rule.when else rule.problem
     return cel.condition(
         cel.compile(text, variables), cel.activation({rule.subject: data, "limits": limits}, variables)

@@ -15,6 +15,7 @@ COMMANDS = {
     "show": "Print what kcheck read: the model, each value with its origin.",
     "eval": "Evaluate a Terraform expression in a root module.",
     "explain": "Say why a rule exists, with sources and examples.",
+    "config": "Print the settings of this place, each with its origin.",
     "rules": "List the rules.",
 }
 

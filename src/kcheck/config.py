@@ -1,8 +1,14 @@
-"""What the user asked for: targets, variable files, prices."""
+"""What the user asked for: targets, environments, which rules, whose numbers. Made of flags and `kcheck.yaml`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import datetime
+
+    from kcheck.text import Span
 
 
 class ConfigError(Exception):
@@ -10,23 +16,54 @@ class ConfigError(Exception):
 
 
 @dataclass(frozen=True)
+class Environment:
+    """One root module with variables of its own. `price` is in US cents for a node and hour."""
+
+    root: str
+    name: str = ""
+    var_files: tuple[str, ...] = ()
+    manifests: tuple[str, ...] = ()
+    nodes: int | None = None
+    price: int | None = None
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A finding that is accepted in the settings, in some files or everywhere, for a time or for good."""
+
+    rule: str
+    path: str
+    reason: str
+    expires: datetime.date | None
+    place: Span
+
+
+@dataclass(frozen=True)
 class Config:
-    """The effective settings of one run.
+    """The effective settings of one run. All paths are relative to the working directory.
 
     `nodes` maps a cluster's name or address to the number of nodes it is meant to reach; the key "" holds for
-    every cluster. `price` is what one node costs, in US cents an hour.
+    every cluster. `price` is what one node costs, in US cents an hour. `places` says where each setting comes from.
     """
 
     nodes: dict[str, int] = field(default_factory=dict)
     var_files: tuple[str, ...] = ()
     price: int | None = None
+    environments: tuple[Environment, ...] = ()
+    exclude: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    severity: dict[str, str] = field(default_factory=dict)
+    limits: dict[str, int] = field(default_factory=dict)
+    mirrors: dict[str, str] = field(default_factory=dict)
+    rules: tuple[str, ...] = ()
+    accepted: tuple[Accepted, ...] = ()
+    fail_on: str = "warning"
+    places: dict[str, str] = field(default_factory=dict)
 
-    def target(self, *names: str) -> int | None:
-        """The number of nodes asked for the cluster that has one of these names."""
-        for name in names:
-            if name in self.nodes:
-                return self.nodes[name]
-        return self.nodes.get("")
+    def environment(self, root: str, name: str) -> Environment | None:
+        """The environment of that name for a root module."""
+        return next((e for e in self.environments if e.root == root and e.name == name), None)
 
 
 def parse_nodes(values: tuple[str, ...]) -> dict[str, int]:
@@ -55,8 +92,18 @@ def parse_price(value: str | None) -> int | None:
         return None
     try:
         cents = round(float(value.removeprefix("$")) * 100)
-    except ValueError:
+    except (ValueError, OverflowError):
         cents = 0
     if cents <= 0:
         raise ConfigError(f"--price {value}: give US dollars for one node and hour, such as --price 30")
     return cents
+
+
+def nearest(name: str, names: tuple[str, ...]) -> str:
+    """A hint at the name that was meant, or at all of them."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names, 1, 0.6)
+    if close:
+        return f"did you mean {close[0]}?"
+    return "known are " + ", ".join(names) if len(names) <= 12 else "see the documentation for the known names"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck import cel, inventory, profiles, rules
+from kcheck import cel, inventory, rules
 from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided
 from kcheck.subjects import SUBJECTS, View, cloud_of, things, word
 from kcheck.suppressions import Suppressions
@@ -58,9 +58,9 @@ def run(tree: Tree, config: Config) -> Result:
     world = World(reading.inventory, config)
     result = Result(world)
     result.relevant = bool(reading.inventory.clusters or reading.inventory.workloads or reading.problems)
-    comments = Suppressions(reading.sources)
+    comments = Suppressions(reading.sources, config.accepted)
     by_subject: dict[str, list[Rule]] = {}
-    for rule in rules.load():
+    for rule in rules.chosen(config):
         by_subject.setdefault(rule.subject, []).append(rule)
     for subject, matching in by_subject.items():
         if subject != "input":
@@ -70,8 +70,14 @@ def run(tree: Tree, config: Config) -> Result:
     world.inputs = list(_inputs(reading, comments))
     result.findings += _decide("input", by_subject.get("input", []), world, result)
     _suppress(result, comments)
-    result.findings = _merged(result.findings)
+    result.findings = _merged([_graded(finding, config) for finding in result.findings])
     return result
+
+
+def _graded(finding: Finding, config: Config) -> Finding:
+    """The finding with the severity that the settings give its rule."""
+    wanted = config.severity.get(finding.rule)
+    return finding._replace(severity=Severity[wanted.upper()]) if wanted else finding
 
 
 def _agreed(findings: list[Finding], subject: str, world: World) -> list[Finding]:
@@ -135,6 +141,14 @@ def _inputs(reading: inventory.Reading, comments: Suppressions) -> Iterable[Inpu
     for suppression in comments.bare():
         place = suppression.span
         yield Input(f"{place.source.path}:{place.begin.line}", place, "bare-suppression", ", ".join(suppression.rules))
+    for accepted in comments.expired():
+        place = accepted.place
+        what = f"{accepted.rule} ({accepted.reason}) expired on {accepted.expires}"
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "expired-suppression", what)
+    for accepted in comments.unused_settings():
+        place = accepted.place
+        what = f"`{accepted.rule}` has nothing to silence" + (f" in {accepted.path}" if accepted.path else "")
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what)
     for suppression, rule in comments.unused():
         place = suppression.span
         what = f"`{rule}` has nothing to silence here" if rules.named(rule) else f"there is no rule `{rule}`"
@@ -166,11 +180,10 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
     return findings
 
 
-@cache
-def limits_view(cloud: str) -> dict[str, Any]:
+def limits_view(cloud: str, world: World) -> dict[str, Any]:
     """The limits of a cloud as rules see them: limits.group.name."""
     result: dict[str, Any] = {}
-    for key, entry in profiles.limits(cloud).items():
+    for key, entry in world.limits(cloud).items():
         group, name = key.split(".")
         result.setdefault(group, {})[name] = entry.value
     return result
@@ -193,7 +206,8 @@ class _Judge:
     def __init__(self, view: View) -> None:
         self.view = view
         self.variables = (view.subject, "limits")
-        data: dict[str, object] = {view.subject: view.data, "limits": limits_view(cloud_of(view.thing, view.world))}
+        limits = limits_view(cloud_of(view.thing, view.world), view.world)
+        data: dict[str, object] = {view.subject: view.data, "limits": limits}
         self.activation = cel.activation(data, self.variables)
 
     def decide(self, rule: Rule, result: Result) -> Finding | None:
@@ -297,25 +311,31 @@ class _Judge:
             if value is None:
                 return None, ""
             prefix, name = cel.split_place(setting.place)
-            record = self.value(prefix)
-            field_ = word(self.view.subject if prefix == self.view.subject else prefix, name)
-            origin = self.view.origin(record, name)
-            if not origin.literal and origin.missing is None:
-                return None, f"`{origin.written.text}` gives the value; {name} should be {value}"
-            if origin.literal and value == record.get(name):
-                continue  # it is written as it should be
-            if field_.unit == "seconds":
-                value = duration(value)
-            changes.append(Change(origin, name, value))
+            found = self.value(prefix)
+            for record in found if isinstance(found, list) else [found]:
+                origin = self.view.origin(record, name)
+                if not origin.literal and origin.missing is None:
+                    return None, f"`{_short(origin.written)}` gives the value; {name} should be {value}"
+                if origin.literal and value == record.get(name):
+                    continue  # it is written as it should be
+                written = duration(value) if self.view.field(record, name).unit == "seconds" else value
+                changes.append(Change(origin, name, written))
         if not changes:
             return None, ""
         return Fix(rule.safety, tuple(changes), ", ".join(_title(change) for change in changes)), ""
 
 
+def _short(span: Span) -> str:
+    """The first line of a piece of code."""
+    lines = span.text.splitlines() or [""]
+    return lines[0].rstrip(" {[(") + (" ..." if len(lines) > 1 else "")
+
+
 def _title(change: Change) -> str:
     value = f'"{change.value}"' if isinstance(change.value, str) else str(change.value).lower()
     if change.origin.missing is not None:
-        return f"add {change.origin.missing.path[-1]} = {value}"
+        name = change.origin.missing.path[-1]
+        return f"add {name}={change.value}" if name.startswith("--") else f"add {name} = {value}"
     return f"change {change.origin.written.text} to {value}"
 
 

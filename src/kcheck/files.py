@@ -6,12 +6,13 @@ import os
 import re
 import stat
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from kcheck.text import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 SKIPPED_FOLDERS = frozenset({"vendor", "node_modules", "testdata", "__pycache__", "site-packages", "venv"})
 """Folders whose content somebody else maintains, or that is broken on purpose. Hidden ones are skipped too."""
@@ -36,6 +37,23 @@ def holds_objects(data: bytes) -> bool:
     return bool((_KIND.search(data) and _API_VERSION.search(data)) or _FLOW.search(data))
 
 
+def matches(path: str, pattern: str) -> bool:
+    """Whether a path is a file or below a folder that is named, or fits a pattern; `**` stands for any folders."""
+    path, pattern = path.removeprefix("./"), pattern.removeprefix("./").rstrip("/")
+    if pattern in (".", "") or path == pattern or path.startswith(pattern + "/"):
+        return True
+    return any(character in pattern for character in "*?[") and _pattern(pattern).fullmatch(path) is not None
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """A pattern of paths as a regular expression."""
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]*\])", text)
+    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    found = "".join(known.get(part) or (part if part.startswith("[") else re.escape(part)) for part in parts)
+    return re.compile(found + "(?:/.*)?")
+
+
 class PathError(Exception):
     """A PATH that does not exist or cannot be read."""
 
@@ -53,11 +71,15 @@ class Folder:
 class Tree:
     """The files below the given paths, and folders outside them that modules refer to.
 
+    `exclude` are paths and patterns that are not read.
     `overlay` maps real paths to bytes that stand in for the content on disk, for fixes not yet written.
     """
 
-    def __init__(self, paths: list[str], overlay: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self, paths: list[str], overlay: Mapping[str, bytes] | None = None, exclude: tuple[str, ...] = ()
+    ) -> None:
         self.overlay = dict(overlay or {})
+        self.exclude = exclude
         self.manifests: list[Source] = []
         self.folders: list[Folder] = []
         self.too_large: list[str] = []
@@ -134,13 +156,17 @@ class Tree:
             self._add_manifest(path)
 
     def _walk(self, top: str) -> None:
-        for path, names in _folders(top, self._visited):
+        for path, found in _folders(top, self._visited, self._excluded):
+            names = [name for name in found if not self._excluded(os.path.join(path, name))]
             if any(name.endswith(TERRAFORM) for name in names):
                 self._add_folder(path)
             for name in names:
                 self.count += 1
                 if name.endswith(MANIFESTS):
                     self._add_manifest(os.path.join(path, name))
+
+    def _excluded(self, path: str) -> bool:
+        return bool(self.exclude) and any(matches(shown(path), pattern) for pattern in self.exclude)
 
     def _add_folder(self, path: str) -> None:
         folder = self.folder(path)
@@ -153,7 +179,7 @@ class Tree:
             self.manifests.append(source)
 
 
-def _folders(top: str, visited: set[str]) -> Iterator[tuple[str, list[str]]]:
+def _folders(top: str, visited: set[str], excluded: Callable[[str], bool]) -> Iterator[tuple[str, list[str]]]:
     """Folders below `top` with their sorted file names; links are followed, loops are not."""
     stack = [top]
     while stack:
@@ -174,7 +200,7 @@ def _folders(top: str, visited: set[str]) -> Iterator[tuple[str, list[str]]]:
                 continue
             if not is_folder:
                 names.append(entry.name)
-            elif not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS:
+            elif entry.name[0] != "." and entry.name not in SKIPPED_FOLDERS and not excluded(entry.path):
                 folders.append(entry.path)
         yield path, names
         stack.extend(reversed(folders))

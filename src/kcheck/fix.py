@@ -53,7 +53,7 @@ class _Fixer:
         self.outcome = Outcome()
 
     def run(self, overlay: dict[str, bytes]) -> tuple[Tree, Result]:
-        tree = Tree(self.paths, overlay)
+        tree = Tree(self.paths, overlay, self.config.exclude)
         return tree, engine.run(tree, self.config)
 
     def wanted(self, result: Result) -> list[Finding]:

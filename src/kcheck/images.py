@@ -21,6 +21,12 @@ class Reference(NamedTuple):
     tag: str
     digest: str
 
+    @property
+    def rest(self) -> str:
+        """Everything behind the registry, as a mirror would have it."""
+        tag = f":{self.tag}" if self.tag else ""
+        return f"{self.repository}{tag}" + (f"@{self.digest}" if self.digest else "")
+
 
 def parse(text: str) -> Reference | None:
     """Read an image reference by the rules of github.com/distribution/reference; None for a placeholder or nonsense.

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck import profiles
+from kcheck.files import matches
 from kcheck.model import Addon, Inventory
 from kcheck.values import Known, Origin, Unset
 
@@ -45,7 +46,7 @@ def read(tree: Tree, config: Config) -> Reading:
     if tree.folders:
         from kcheck.terraform.roots import Loader
 
-        loader = Loader(tree, config.var_files)
+        loader = Loader(tree, config.var_files, config.environments)
         roots = loader.roots()
         for cloud in profiles.CLOUDS:
             reader = import_module(f"kcheck.clouds.{cloud}")
@@ -68,7 +69,7 @@ def read(tree: Tree, config: Config) -> Reading:
         problems += manifests.problems
         templates = manifests.template_folders()
         sources += tree.manifests
-    _place(inventory, found)
+    _place(inventory, found, config)
     unique = list(dict.fromkeys(problems))
     return Reading(inventory, unique, templates, list(dict.fromkeys(sources)))
 
@@ -89,20 +90,24 @@ def _releases(root: Module) -> Iterator[Addon]:
         yield Addon(instance.address if folder == "." else f"{folder}:{instance.address}", instance.span, name)
 
 
-def _place(inventory: Inventory, found: list[tuple[Autoscaler, Object]]) -> None:
+def _place(inventory: Inventory, found: list[tuple[Autoscaler, Object]], config: Config) -> None:
     """Say on which cluster each workload, add-on and autoscaler runs."""
     for thing in (*inventory.workloads, *inventory.addons):
-        cluster = _cluster_of(thing.place.source.path, inventory.clusters)
+        cluster = _cluster_of(thing.place.source.path, inventory.clusters, config)
         if cluster is not None:
             inventory.cluster_of[thing] = cluster
     for autoscaler, item in found:
-        cluster = _cluster_of(item.span.source.path, inventory.clusters)
+        cluster = _cluster_of(item.span.source.path, inventory.clusters, config)
         owner = autoscaler.cluster if cluster is None else Known(cluster, Origin((item.span,)))
         inventory.autoscalers.append(replace(autoscaler, cluster=owner))
 
 
-def _cluster_of(path: str, clusters: list[Cluster]) -> Cluster | None:
-    """The only cluster, or the one whose root shares most folders with a file."""
+def _cluster_of(path: str, clusters: list[Cluster], config: Config) -> Cluster | None:
+    """The cluster that the settings name, else the only one, or the one whose root shares most folders with a file."""
+    for environment in config.environments:
+        if any(matches(path, pattern) for pattern in environment.manifests):
+            own = [c for c in clusters if (c.root, c.environment) == (environment.root, environment.name)]
+            return own[0] if len(own) == 1 else None
     folders = path.split("/")[:-1]
     shared = [_common(folders, [] if cluster.root == "." else cluster.root.split("/")) for cluster in clusters]
     best = [cluster for cluster, depth in zip(clusters, shared, strict=True) if depth == max(shared)]

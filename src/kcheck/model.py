@@ -84,7 +84,7 @@ class Cluster(Thing):
     """A Kubernetes cluster. `complete` is False where pools may exist that could not be read or counted.
 
     `zonal` says that its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools
-    (Autopilot, EKS Auto Mode, node auto-provisioning).
+    (Autopilot, EKS Auto Mode, node auto-provisioning). `environment` is the name of its variables in the settings.
     """
 
     cloud: str
@@ -104,6 +104,7 @@ class Cluster(Thing):
     outbound_type: Value[str] = NOTHING
     outbound_ips: Value[int] = NOTHING
     cni: Cni | None = None
+    environment: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

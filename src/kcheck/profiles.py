@@ -98,7 +98,7 @@ class ModuleEntry(TypedDict):
 
     repository: str
     declares: list[str]
-    skeletons: dict[str, dict[str, Any]]
+    skeletons: list[dict[str, Any]]
 
 
 @cache

@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from kcheck import profiles
+from kcheck import cel, profiles
 from kcheck.bundled import RULES
+from kcheck.config import ConfigError, nearest
+from kcheck.subjects import SUBJECTS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.config import Config
     from kcheck.profiles import Entry
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -124,6 +129,91 @@ def _details(path: str) -> Details:
     if len(documents) != 2:
         raise RuleError(f"{path}: a rule file has two documents, this one has {len(documents)}")
     return Details(documents[1]["why"].strip(), tuple(_example(item) for item in documents[1]["examples"]))
+
+
+def chosen(config: Config) -> list[Rule]:
+    """The rules of a run: kcheck's and the user's own, less those that the settings leave out.
+
+    Raises:
+        ConfigError: the settings name a rule or a limit that does not exist, or may not be changed.
+        RuleError: a rule of the user's own is wrong.
+    """
+    result = list(load())
+    for folder in config.rules:
+        if not os.path.isdir(folder):
+            raise ConfigError(f"rules: there is no folder {folder}")
+        for rule in load(folder):
+            for problem in problems(rule):
+                raise RuleError(f"{rule.path}: {problem}")
+            if any(rule.name == other.name for other in result):
+                raise RuleError(f"{rule.path}: there is another rule {rule.name}")
+            result.append(rule)
+    names = {rule.name for rule in result} | {rule.group for rule in result}
+    wanted: dict[str, Iterable[str]] = {
+        "select": config.select,
+        "ignore": config.ignore,
+        "severity": config.severity,
+        "suppressions": [accepted.rule for accepted in config.accepted],
+    }
+    for setting, listed in wanted.items():
+        for name in listed:
+            if name not in names:
+                raise ConfigError(f"{setting}: there is no rule {name}; {nearest(name, tuple(sorted(names)))}")
+    _check_limits(config)
+    selected = [r for r in result if not config.select or {r.name, r.group} & set(config.select)]
+    return [r for r in selected if not {r.name, r.group} & set(config.ignore)]
+
+
+def _check_limits(config: Config) -> None:
+    for name in config.limits:
+        cloud, _, key = name.partition(".")
+        entry = profiles.limits(cloud).get(key) if cloud in ("any", *profiles.CLOUDS) else None
+        if entry is None or not isinstance(entry.value, int):
+            clouds = ("any", *profiles.CLOUDS)
+            known = tuple(f"{c}.{k}" for c in clouds for k, e in profiles.limits(c).items() if e.kind != "hard")
+            raise ConfigError(f"limits: there is no limit {name}; {nearest(name, known)}")
+        if entry.kind == "hard":
+            raise ConfigError(f"limits: {name} is a hard limit of {entry.value} {entry.unit}; nobody can raise it")
+
+
+def words(subject: str) -> set[str]:
+    """Everything that a rule about a subject may name, limits aside."""
+    result = {subject, "limits"}
+    for field in SUBJECTS[subject]:
+        result.add(f"{subject}.{field.name}")
+        if field.kind in ("record", "records"):
+            result |= {f"{subject}.{field.name}.{inner.name}" for inner in SUBJECTS[field.type]}
+    return result
+
+
+def expressions(rule: Rule) -> list[str]:
+    """All expressions of a rule, its places aside."""
+    result = [rule.problem, *(setting.to for setting in rule.settings)]
+    result += [hole.text for hole in cel.holes(rule.message) if not isinstance(hole, str)]
+    result += [rule.when] if rule.when else []
+    if rule.grade:
+        result += [text for text in (rule.grade.of, rule.grade.wall, rule.grade.recommended) if text]
+    return result
+
+
+def problems(rule: Rule) -> Iterator[str]:
+    """What is wrong with a rule that can be told without running it: syntax, and words that do not exist."""
+    if rule.subject not in SUBJECTS:
+        yield f"there is no subject {rule.subject}; {nearest(rule.subject, tuple(SUBJECTS))}"
+        return
+    limits = {key for cloud in ("any", *profiles.CLOUDS) for key in profiles.limits(cloud)}
+    allowed = (
+        words(rule.subject) | {f"limits.{key}" for key in limits} | {f"limits.{key.split('.')[0]}" for key in limits}
+    )
+    places = [rule.at, *rule.related, *(setting.place for setting in rule.settings)]
+    for text in [*expressions(rule), *places]:
+        try:
+            used = cel.usage(cel.compile(text, (rule.subject, "limits"))).paths
+        except cel.SyntaxProblem as error:
+            yield f"`{text}`: {error}"
+            continue
+        for path in sorted(used - allowed):
+            yield f"`{text}`: there is no word {path}; {nearest(path, tuple(sorted(allowed)))}"
 
 
 def named(name: str) -> Rule | None:

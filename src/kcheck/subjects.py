@@ -203,6 +203,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "image": (
         _simple("text", "string", "the image as written", nullable=False),
         _simple("registry", "string", "host of its registry; docker.io for every spelling of Docker Hub", nullable=False),
+        _made("mirrored", "string", "the image on the mirror that the settings name for its registry; null without one",
+              pulls.mirrored, nullable=True),
         _made("user", "string", "kind and name of the workload that runs it on most nodes", pulls.user),
         _made("nodes", "int", "nodes that pull it", lambda i, w: w.image_nodes(i), "nodes"),
         _made("signed_in", "bool", "whether the workload names pull secrets",
@@ -306,6 +308,10 @@ class View:
         value = word(subject, name).read(thing, self.world)
         origin = None if isinstance(value, list) else value.origin
         return origin if origin is not None and origin.spans else Origin((thing.place,))
+
+    def field(self, record: dict[str, Any], name: str) -> Field:
+        """The word behind a field of a record of this view."""
+        return word(self._things[record[ID]][0], name)
 
     def place(self) -> Span:
         """Where the subject is declared."""

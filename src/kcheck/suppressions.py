@@ -1,13 +1,17 @@
-"""Comments that silence a rule: `# kcheck: ignore[rule] reason`."""
+"""What silences a rule: comments (`# kcheck: ignore[rule] reason`), and the settings."""
 
 from __future__ import annotations
 
+import datetime
 import re
 from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.files import matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kcheck.config import Accepted
     from kcheck.findings import Finding
     from kcheck.text import Source, Span
 
@@ -26,7 +30,10 @@ class Suppression(NamedTuple):
 class Suppressions:
     """The comments of all sources, by file and line."""
 
-    def __init__(self, sources: Iterable[Source]) -> None:
+    def __init__(self, sources: Iterable[Source], accepted: Iterable[Accepted] = ()) -> None:
+        self._accepted = list(accepted)
+        self._today = datetime.datetime.now(datetime.UTC).date()
+        self._useful: set[Accepted] = set()
         self._by_line: dict[tuple[int, int], Suppression] = {}
         self._by_block: dict[int, list[tuple[Span, Suppression]]] = {}
         self.all: list[Suppression] = []
@@ -50,15 +57,40 @@ class Suppressions:
             self._by_block[id(source)] = list(_blocks(source, self._by_line))
 
     def silences(self, finding: Finding) -> bool:
-        """Whether a comment silences the finding: at its line, the line above, or the first line of a block around."""
+        """Whether the finding is accepted: by the settings, or by a comment.
+
+        A comment stands at its line, on the line above, or on the first line of a block around it.
+        """
+        found = self._is_accepted(finding)
         if not self.all:
-            return False
-        found = False
+            return found
         for suppression in self._around(finding.anchors):
             if suppression.reason and finding.rule in suppression.rules:
                 self._used.add((suppression.span, finding.rule))
                 found = True
         return found
+
+    def _is_accepted(self, finding: Finding) -> bool:
+        found = False
+        for accepted in self._accepted:
+            if accepted.rule != finding.rule or self._has_expired(accepted):
+                continue
+            path = accepted.path
+            if not path or any(matches(anchor.source.path, path) for anchor in finding.anchors):
+                self._useful.add(accepted)
+                found = True
+        return found
+
+    def _has_expired(self, accepted: Accepted) -> bool:
+        return accepted.expires is not None and self._today >= accepted.expires
+
+    def expired(self) -> list[Accepted]:
+        """What the settings accepted up to a day that has come."""
+        return [accepted for accepted in self._accepted if self._has_expired(accepted)]
+
+    def unused_settings(self) -> list[Accepted]:
+        """What the settings accept and nothing was found of."""
+        return [a for a in self._accepted if a not in self._useful and not self._has_expired(a)]
 
     def _around(self, anchors: Iterable[Span]) -> Iterator[Suppression]:
         for anchor in anchors:

@@ -56,6 +56,7 @@ class World:
         self.config = config
         self.inputs = list(inputs)
         self.allotments: dict[str, dict[str, str]] = {}
+        self._limits: dict[str, dict[str, profiles.Entry]] = {}
         self._targets: dict[str, Value[int]] = {}
         self._sizes: dict[str, dict[str, int]] = {}
 
@@ -198,7 +199,29 @@ class World:
         names = [cluster.address, cluster.id]
         if isinstance(cluster.name, Known):
             names.append(cluster.name.value)
-        return self.config.target(*names)
+        own = [name for name in names if name in self.config.nodes]
+        if own:
+            return self.config.nodes[own[0]]
+        environment = self.config.environment(cluster.root, cluster.environment)
+        if environment is not None and environment.nodes is not None:
+            return environment.nodes
+        return self.config.nodes.get("")
+
+    def price(self, cluster: Cluster | None) -> int | None:
+        """What one node costs, in US cents an hour."""
+        environment = self.config.environment(cluster.root, cluster.environment) if cluster else None
+        return environment.price if environment and environment.price else self.config.price
+
+    def limits(self, cloud: str) -> dict[str, profiles.Entry]:
+        """The limits of a cloud, with those that the settings raise."""
+        if cloud not in self._limits:
+            entries = dict(profiles.limits(cloud))
+            for name, value in self.config.limits.items():
+                owner, _, key = name.partition(".")
+                if owner in (cloud, "any") and key in entries:
+                    entries[key] = entries[key]._replace(value=value)
+            self._limits[cloud] = entries
+        return self._limits[cloud]
 
     def maximum(self, cluster: Cluster) -> Value[int]:
         """The sum of the maxima of the cluster's pools."""

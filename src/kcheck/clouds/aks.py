@@ -177,6 +177,7 @@ class _Aks(Reader):
             instance.address,
             self.folder,
             complete,
+            environment=self.root.environment,
             network_plugin=plugin,
             network_mode=mode,
             tier=tier,

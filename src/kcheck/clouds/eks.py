@@ -129,6 +129,7 @@ class _Eks(Reader):
                 self.folder,
                 self.complete,
                 name=name,
+                environment=self.root.environment,
                 version=fields["version"],
                 provisioned=fields["auto_mode"],
                 tier=fields["tier"],

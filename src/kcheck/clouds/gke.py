@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.clouds.reader import Reader, linked, reason, same_unknown, unlinked
 from kcheck.model import Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
@@ -44,12 +44,21 @@ def read(root: Module, inventory: Inventory) -> None:
     reader.add_to(inventory)
 
 
+class _Secondary(NamedTuple):
+    """A secondary range of a subnet."""
+
+    id: str
+    name: Value[str]
+    cidr: Value[str]
+    place: Span
+
+
 class _Gke(Reader):
     """Reads one root module."""
 
     def __init__(self, root: Module) -> None:
         super().__init__(CLOUD, root, (POOL,))
-        self.secondary: dict[str, list[tuple[Value[str], Value[str], Span]]] = {}
+        self.secondary: dict[str, list[_Secondary]] = {}
         self.cluster_fields: dict[str, Fields] = {}
 
     # --- networks and subnets
@@ -78,7 +87,10 @@ class _Gke(Reader):
             nested = instance.blocks("secondary_ip_range")
             ranges = () if isinstance(nested, Unknown) else nested
             read = [self.fields(RANGE, record) for record in ranges]
-            self.secondary[subnet.id] = [(range_["name"], range_["cidr"], range_.record.span) for range_ in read]
+            self.secondary[subnet.id] = [
+                _Secondary(f"{subnet.id}/{known(one['name']) or i}", one["name"], one["cidr"], one.record.span)
+                for i, one in enumerate(read)
+            ]
 
     # --- clusters
 
@@ -98,9 +110,10 @@ class _Gke(Reader):
                 self.folder,
                 self.complete and not isinstance(instance.blocks("node_pool"), Unknown),
                 name=fields["name"],
+                environment=self.root.environment,
                 version=fields["version"],
                 location=location,
-                zonal=mapped(location, lambda name: _ZONE.search(name) is not None),
+                zonal=_zonal(location, fields["regional"]),
                 provisioned=autopilot if known(autopilot) or isinstance(autopilot, Unknown) else provisioning,
                 network_mode=fields["network_mode"],
                 service_cidr=self._services(fields),
@@ -153,42 +166,35 @@ class _Gke(Reader):
         if isinstance(name, Unset):
             return fields["service_cidr"]
         subnet = known(_find(fields, "subnet", self.found.subnets))
-        found = self._secondary(subnet, name) if subnet else None
-        return found[1] if found else Unknown(reason(name, "services_secondary_range_name"), name.origin)
+        found = self._secondary(subnet, name)
+        return found.cidr if found else Unknown(reason(name, "services_secondary_range_name"), name.origin)
 
-    def _secondary(self, subnet: Subnet, name: Value[str]) -> tuple[Value[str], Value[str], Span] | None:
+    def _secondary(self, subnet: Subnet | None, name: Value[str]) -> _Secondary | None:
         """The secondary range of a subnet with that name."""
-        for found in self.secondary[subnet.id]:
-            if _same(found[0], name):
-                return found
-        return None
+        ranges = self.secondary[subnet.id] if subnet else ()
+        return next((found for found in ranges if _same(found.name, name)), None)
 
     def _range(self, cluster: Cluster, fields: Fields) -> None:
         """The range of the cluster's pods: a secondary range of its subnet, or a block of its own."""
         if not equals(cluster.network_mode, "VPC_NATIVE"):
             return
-        name = fields["pod_range"]
+        name = _given(fields["pod_range"])
         subnet = known(_find(fields, "subnet", self.found.subnets))
-        more = self._more(fields, subnet)
-        if isinstance(name, Unset):
-            cidr, place, identity = fields["pod_cidr"], cluster.place, f"{cluster.id}/pods"
-        else:
-            found = self._secondary(subnet, name) if subnet else None
-            cidr = found[1] if found else _outside(name, "cluster_secondary_range_name")
-            place = found[2] if found else cluster.place
-            identity = f"{subnet.id}/{known(name)}" if found and subnet else f"{cluster.id}/pods"
-        self.ranges[cluster.id] = self._pod_range(identity, place, cluster, name, cidr, more)
+        found = None if isinstance(name, Unset) else self._secondary(subnet, name)
+        if found is None:
+            cidr = fields["pod_cidr"] if isinstance(name, Unset) else _outside(name, "cluster_secondary_range_name")
+            found = _Secondary(f"{cluster.id}/pods", name, cidr, cluster.place)
+        self.ranges[cluster.id] = self._pod_range(found, cluster, self._more(fields, subnet))
 
-    def _pod_range(
-        self, identity: str, place: Span, cluster: Cluster, name: Value[str], cidr: Value[str], more: Value[Any]
-    ) -> PodRange:
-        """The range with that identity; several clusters and pools may share one."""
-        for found in self.found.ranges:
-            if found.id == identity:
-                return found
-        label = name if isinstance(name, Known) else cluster.name
-        address = cluster.address
-        result = PodRange(identity, place, CLOUD, address, self.folder, cluster.complete, label, cidr, more)
+    def _pod_range(self, found: _Secondary, cluster: Cluster, more: Value[Any]) -> PodRange:
+        """The range as a thing of its own; several clusters and pools may share one."""
+        known_already = next((one for one in self.found.ranges if one.id == found.id), None)
+        if known_already is not None:
+            return known_already
+        name = found.name if isinstance(found.name, Known) else cluster.name
+        result = PodRange(
+            found.id, found.place, CLOUD, cluster.address, self.folder, cluster.complete, name, found.cidr, more
+        )
         self.found.ranges.append(result)
         return result
 
@@ -199,10 +205,10 @@ class _Gke(Reader):
             return names
         cidrs = []
         for name in names.value:
-            found = self._secondary(subnet, Known(name, names.origin)) if subnet else None
-            if found is None or not isinstance(found[1], Known):
+            found = self._secondary(subnet, Known(name, names.origin))
+            if found is None or not isinstance(found.cidr, Known):
                 return Unknown(f"the range {name} is not in this root", names.origin)
-            cidrs.append(found[1].value)
+            cidrs.append(found.cidr.value)
         return Known(tuple(cidrs), names.origin)
 
     # --- pools
@@ -305,19 +311,29 @@ class _Gke(Reader):
         origin = Origin((place,))
         if cluster is None or of_cluster is None:
             return Unknown("the pool's cluster is not in this root")
-        name = Unset(origin) if fields.resource == DEFAULT_POOL else fields["pod_range"]
+        name = Unset(origin) if fields.resource == DEFAULT_POOL else _given(fields["pod_range"])
         cidr = Unset(origin) if fields.resource == DEFAULT_POOL else fields["pod_cidr"]
         if isinstance(name, Unset) and isinstance(cidr, Unset):
             shared = self.ranges.get(cluster.id)
             return Known(shared, origin) if shared else Unset(origin)
         subnet = known(self._subnet(fields, of_cluster))
-        found = self._secondary(subnet, name) if subnet and not isinstance(name, Unset) else None
-        if found is not None and subnet is not None:
-            identity, place, cidr = f"{subnet.id}/{known(name)}", found[2], found[1]
-        else:
-            identity = f"{self.identity(address)}/pods"
+        found = None if isinstance(name, Unset) else self._secondary(subnet, name)
+        if found is None:
             cidr = cidr if isinstance(cidr, Known) else _outside(name, "pod_range")
-        return Known(self._pod_range(identity, place, cluster, name, cidr, Unset(origin)), origin)
+            found = _Secondary(f"{self.identity(address)}/pods", name, cidr, place)
+        return Known(self._pod_range(found, cluster, Unset(origin)), origin)
+
+
+def _given(name: Value[str]) -> Value[str]:
+    """A name; the provider takes an empty one as none."""
+    return Unset(name.origin) if isinstance(name, Known) and not name.value else name
+
+
+def _zonal(location: Value[str], regional: Value[bool]) -> Value[bool]:
+    """Whether a location is a zone; modules say so where it is not known."""
+    if isinstance(location, Known):
+        return Known(_ZONE.search(location.value) is not None, location.origin)
+    return mapped(regional, lambda flag: not flag) if isinstance(regional, Known) else location
 
 
 def _size(fields: Fields, autoscaled: Value[bool], zones: Value[int], bound: str) -> Value[int]:

@@ -57,8 +57,14 @@ class Reader:
         return re.search(str(self.defaults["pool.gpu_types"].value), instance_type) is not None
 
     def identity(self, address: str) -> str:
-        """What people and machines call a resource; its root is named where it is not the working directory."""
-        return f"{self.cloud}/{address}" if self.folder == "." else f"{self.cloud}/{self.folder}:{address}"
+        """What people and machines call a resource.
+
+        Its root is named where it is not the working directory, its environment where the settings have several.
+        """
+        environment = f"@{self.root.environment}" if self.root.environment else ""
+        if self.folder == "." and not environment:
+            return f"{self.cloud}/{address}"
+        return f"{self.cloud}/{self.folder}{environment}:{address}"
 
     def add_to(self, inventory: Inventory) -> None:
         """Hand over what was found."""

@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from kcheck.commands import options
 
+if TYPE_CHECKING:
+    from kcheck.config import Config
+
 NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest."
 
 
 @click.command("check", short_help="Say what breaks first, and what is wasted.")
-@options.paths
+@options.with_config
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@options.nodes
-@options.var_files
-@options.price
+@click.option("--select", multiple=True, metavar="RULE", help="Only this rule, or group of rules.")
 @click.option("--info", is_flag=True, help="Also show what is only worth knowing.")
 @click.option("--show-undecided", is_flag=True, help="List the checks that wait for unknown inputs.")
 @click.option(
-    "--fail-on", type=click.Choice(["error", "warning", "info", "never"]), default="warning", show_default=True,
-    help="The severity from which on the exit status is 1.",
+    "--fail-on", type=click.Choice(["error", "warning", "info", "never"]), default=None,
+    help="The severity from which on the exit status is 1.  [default: warning]",
 )  # fmt: skip
 def command(
-    paths: tuple[str, ...], format_: str, nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
-    info: bool, show_undecided: bool, fail_on: str,
+    paths: tuple[str, ...], config: Config, format_: str, select: tuple[str, ...], info: bool, show_undecided: bool,
+    fail_on: str | None,
 ) -> None:  # fmt: skip
     """Check the Terraform and the manifests below PATH (default: here) together.
 
     Exits with 0 if nothing is found, 1 if something is at or above --fail-on, 2 on wrong use, 3 on a bug in kcheck.
     """
-    config = options.config(nodes, var_files, price)
-    tree = options.guarded(lambda: options.tree(paths))
+    config = replace(config, select=select or config.select)
+    tree = options.guarded(lambda: options.tree(paths, config))
+    fail_on = fail_on or config.fail_on
     if format_ == "text" and not tree.folders and not tree.manifests:
         click.echo(NOTHING, err=True)
         return

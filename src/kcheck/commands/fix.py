@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from kcheck.commands import options
 
+if TYPE_CHECKING:
+    from kcheck.config import Config
+
 
 @click.command("fix", short_help="Mend what can be mended.")
-@options.paths
-@options.nodes
-@options.var_files
-@options.price
+@options.with_config
 @click.option("--diff", "diff_only", is_flag=True, help="Print what `git apply` takes; write nothing.")
 @click.option(
     "--output", metavar="DIR", type=click.Path(file_okay=False), help="Write changed files below DIR instead."
@@ -22,8 +23,8 @@ from kcheck.commands import options
 @click.option("--unsafe-fixes", is_flag=True, help="Also fixes by which Terraform would replace something.")
 @click.option("--select", multiple=True, metavar="RULE", help="Only this rule; may be repeated.")
 def command(
-    paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
-    diff_only: bool, output: str | None, unsafe_fixes: bool, select: tuple[str, ...],
+    paths: tuple[str, ...], config: Config, diff_only: bool, output: str | None, unsafe_fixes: bool,
+    select: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Change the files below PATH (default: here) so that what was found is gone. Every other byte stays.
 
@@ -32,10 +33,10 @@ def command(
     """
     from kcheck import fix, rules
 
+    names = {rule.name for rule in options.guarded(lambda: rules.chosen(config))}
     for name in select:
-        if rules.named(name) is None:
+        if name not in names:
             raise click.UsageError(f"there is no rule `{name}`; `kcheck rules` lists them")
-    config = options.config(nodes, var_files, price)
     safeties = ("safe", "costs", "unsafe") if unsafe_fixes else ("safe", "costs")
     outcome = options.guarded(lambda: fix.fix(list(paths), config, safeties=safeties, rules=select))
     for real, (path, old, new) in sorted(outcome.files.items(), key=lambda item: item[1][0]):

@@ -1,8 +1,10 @@
-"""Options that several commands share, and the run behind them."""
+"""Options that several commands share, and the settings that come of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,40 +16,85 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-paths = click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path())
-nodes = click.option(
-    "--nodes", multiple=True, metavar="[CLUSTER=]N", help="How many nodes the cluster is meant to reach."
-)
 var_files = click.option(
     "--var-file", "var_files", multiple=True, metavar="FILE", help="A tfvars file, as for Terraform."
 )
-price = click.option("--price", metavar="USD", help="What one node costs an hour; waste is then told in money.")
+_FLAGS = {"var_files": "--var-file"}
+_OPTIONS = (
+    click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path()),
+    click.option("--nodes", multiple=True, metavar="[CLUSTER=]N", help="How many nodes the cluster is meant to reach."),
+    var_files,
+    click.option("--price", metavar="USD", help="What one node costs an hour; waste is then told in money."),
+    click.option("--exclude", multiple=True, metavar="PATH", help="A file, folder or pattern not to read."),
+    click.option("--ignore", multiple=True, metavar="RULE", help="A rule or group of rules not to run."),
+    click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rules of your own."),
+    click.option("--config", "file", metavar="FILE", help="The settings; else the closest kcheck.yaml upwards."),
+)
 
 
-def config(nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None) -> Config:
-    """The settings of a run.
+def with_config(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the shared options; it takes `paths` and `config` in their place."""
+
+    @wraps(command)
+    def wrapper(
+        paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
+        exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None, **rest: Any,
+    ) -> None:  # fmt: skip
+        flags = {
+            "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
+            "rules": folders,
+        }  # fmt: skip
+        command(paths=paths, config=guarded(lambda: effective(paths, file, flags)), **rest)
+
+    for option in reversed(_OPTIONS):
+        wrapper = option(wrapper)
+    return wrapper
+
+
+def effective(paths: tuple[str, ...], file: str | None, flags: dict[str, Any]) -> Config:
+    """The settings of the closest file, with what the flags say instead.
 
     Raises:
-        click.UsageError: a flag makes no sense.
+        ConfigError: the file or a flag makes no sense.
     """
-    try:
-        return Config(parse_nodes(nodes), var_files, parse_price(price))
-    except ConfigError as error:
-        raise click.UsageError(str(error)) from error
+    from kcheck import settings
+
+    config = settings.load(paths, file)
+    given = {name: value for name, value in flags.items() if value}
+    places = config.places | {
+        name: f"--{name.replace('_', '-').removesuffix('s') if name == 'var_files' else name}" for name in given
+    }
+    nodes = parse_nodes(given.pop("nodes", ()))
+    price = parse_price(given.pop("price", None))
+    environments = config.environments
+    if "" in nodes:
+        environments = tuple(replace(environment, nodes=None) for environment in environments)
+    if price is not None:
+        environments = tuple(replace(environment, price=None) for environment in environments)
+    return replace(
+        config,
+        nodes=config.nodes | nodes,
+        price=config.price if price is None else price,
+        environments=environments,
+        places=places,
+        **given,
+    )
 
 
 def guarded(action: Callable[[], T]) -> T:
     """Run an action; what the user got wrong becomes a usage error.
 
     Raises:
-        click.UsageError: a path or a variable file does not exist.
+        click.UsageError: a path or a variable file does not exist, or the settings make no sense.
     """
+    from kcheck.rules import RuleError
+
     try:
         return action()
-    except (PathError, ConfigError) as error:
+    except (PathError, ConfigError, RuleError) as error:
         raise click.UsageError(str(error)) from error
 
 
-def tree(paths: tuple[str, ...]) -> Tree:
+def tree(paths: tuple[str, ...], config: Config) -> Tree:
     """The files of the given paths, the working directory without any."""
-    return Tree(list(paths))
+    return Tree(list(paths), exclude=config.exclude)

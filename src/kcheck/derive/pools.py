@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcheck import capacity, profiles
+from kcheck import capacity
 from kcheck.derive.basics import cluster_of, computed
 from kcheck.model import Autoscaler, Cluster, NodePool
 from kcheck.values import Known, Unknown, Value, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
+    from kcheck.model import Workload
     from kcheck.world import World
 
 
@@ -24,7 +25,7 @@ def counted(pool: NodePool, world: World) -> Value[int]:
     if isinstance(pool.zone_count, Known):
         zones = max(1, pool.zone_count.value)
         return mapped(nodes, lambda count: -(-count // zones))
-    counts_surge = profiles.limits(cluster.cloud).get("pool.counts_surge")
+    counts_surge = world.limits(cluster.cloud).get("pool.counts_surge")
     if counts_surge is None or not counts_surge.value:
         return nodes
     added = surge(pool, world)
@@ -32,16 +33,30 @@ def counted(pool: NodePool, world: World) -> Value[int]:
 
 
 def jobs_need(pool: NodePool, world: World) -> Value[int]:
-    """Nodes of a GPU pool that the biggest GPU workload of its cluster fills; null if there is none."""
+    """Nodes of a GPU pool that the biggest GPU workload fills which no other pool has room for; null if none."""
     cluster = known(pool.cluster)
-    if cluster is None or not isinstance(pool.gpus, Known) or not pool.gpus.value:
+    if cluster is None:
         return computed(pool, None)
-    needs = [
-        -(-known(w.pods) * known(w.gpus) // pool.gpus.value)
-        for w in world.workloads(cluster)
-        if number(w.gpus, 0) and isinstance(w.pods, Known) and not w.per_node
-    ]
+    others = [other for other in world.pools(cluster) if other is not pool]
+    needs = []
+    for workload in world.workloads(cluster):
+        need = None if workload.per_node else _fills(workload, pool)
+        if need is not None and not any(_has_room(workload, other) for other in others):
+            needs.append(need)
     return computed(pool, max(needs, default=None))
+
+
+def _fills(workload: Workload, pool: NodePool) -> int | None:
+    """How many nodes of a pool a GPU workload fills; None if its pods do not fit or something is not known."""
+    pods, gpus, of_node = known(workload.pods), number(workload.gpus, 0), number(pool.gpus, 0)
+    if pods is None or not gpus or gpus > of_node:
+        return None
+    return -(-int(pods) // (of_node // gpus))
+
+
+def _has_room(workload: Workload, pool: NodePool) -> bool:
+    need = _fills(workload, pool)
+    return need is not None and need <= number(pool.max_nodes, 0)
 
 
 def max_count(pool: NodePool, _world: World) -> Value[int]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcheck import profiles
+from kcheck import images
 from kcheck.derive.basics import computed
-from kcheck.values import Known, Value, mapped, number
+from kcheck.values import Known, Value, known, mapped, number
 
 if TYPE_CHECKING:
     from kcheck.model import Image, Workload
@@ -29,7 +29,7 @@ def out_of_pulls_at(image: Image, world: World) -> Value[int]:
     """The node at which anonymous pulls run out."""
     workload = owner(image, world)
     addresses = world.egress_addresses(workload)
-    pulls = int(profiles.limits("any")["docker_hub.pulls"].value)
+    pulls = int(world.limits("any")["docker_hub.pulls"].value)
     return mapped(addresses, lambda count: pulls * count // max(1, world.hub_images(workload)) + 1)
 
 
@@ -49,3 +49,12 @@ def user(image: Image, world: World) -> Value[str]:
 def others(image: Image, world: World) -> list[Any]:
     """The other places of an image in its file."""
     return [use for _, use in world.uses(image)[1:]]
+
+
+def mirrored(image: Image, world: World) -> Value[str]:
+    """The image on the mirror of its registry."""
+    mirror = world.config.mirrors.get(known(image.registry) or "")
+    reference = images.parse(known(image.text) or "")
+    if mirror is None or reference is None:
+        return computed(image, None)
+    return computed(image, f"{mirror}/{reference.rest}")

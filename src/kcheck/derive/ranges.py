@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcheck import capacity, profiles
+from kcheck import capacity
 from kcheck.derive.basics import computed
 from kcheck.model import PodRange, Subnet
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from kcheck.world import World
 
 
-def usable(subnet: Subnet, _world: World) -> Value[int]:
+def usable(subnet: Subnet, world: World) -> Value[int]:
     """Addresses of a subnet that the cloud does not keep."""
-    reserved = int(profiles.limits(subnet.cloud)["subnet.reserved"].value)
+    reserved = int(world.limits(subnet.cloud)["subnet.reserved"].value)
     if not isinstance(subnet.cidr, Known):
         return subnet.cidr
     usable = capacity.usable_addresses(subnet.cidr.value, reserved)
@@ -114,7 +114,7 @@ def _allot(network: Network, world: World) -> dict[str, str]:
         usable_now = known(usable(subnet, world))
         if isinstance(demands, Unknown) or usable_now is None or capacity.addresses_needed(demands) <= usable_now:
             continue
-        reserved = int(profiles.limits(subnet.cloud)["subnet.reserved"].value)
+        reserved = int(world.limits(subnet.cloud)["subnet.reserved"].value)
         prefix = capacity.sufficient_prefix(capacity.addresses_needed(demands), reserved)
         others = [cidr for name, cidr in taken.items() if name != subnet.id]
         if isinstance(network.cidrs, Known):
@@ -123,8 +123,9 @@ def _allot(network: Network, world: World) -> dict[str, str]:
             ranges = [known(r.cidr) or "" for r in world.inventory.ranges if r.root == network.root]
             own = capacity.parse_cidr(taken[subnet.id])
             block = capacity.widened(own, 1 << (32 - prefix), others + ranges) if own else None
-        if block is not None:
-            taken[subnet.id] = result[subnet.id] = block
+        if block is None:
+            return {}  # there is no room for all
+        taken[subnet.id] = result[subnet.id] = block
     return result
 
 

@@ -47,7 +47,7 @@ def deletion_time(autoscaler: Autoscaler, world: World) -> Value[int]:
     for value in (nodes, autoscaler.bulk_delete, autoscaler.scan_interval):
         if not isinstance(value, Known):
             return Unknown(reason_of(value), value.origin)
-    qps = int(profiles.limits("any")["autoscaler.client_qps"].value)
+    qps = int(world.limits("any")["autoscaler.client_qps"].value)
     batch = max(1, known(autoscaler.bulk_delete))
     seconds = capacity.deletion_time(known(nodes), batch, known(autoscaler.scan_interval), qps)
     return computed(autoscaler, seconds)
@@ -58,7 +58,7 @@ def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
     nodes = growable_nodes(autoscaler, world)
     if not isinstance(nodes, Known) or not isinstance(autoscaler.scan_interval, Known):
         return computed(autoscaler, None)
-    limits = profiles.limits("any")
+    limits = world.limits("any")
     seconds, qps = int(limits["autoscaler.deletion_time"].value), int(limits["autoscaler.client_qps"].value)
     return computed(autoscaler, capacity.batch_for(nodes.value, seconds, autoscaler.scan_interval.value, qps))
 
@@ -70,7 +70,7 @@ def waste(autoscaler: Autoscaler, world: World, nodes: Value[int], seconds: Valu
             return Unknown(reason_of(value), value.origin)
     paid = known(nodes) * known(seconds) // share
     text = f"{round(paid / 3600):,} node-hours"
-    price = world.config.price
+    price = world.price(known(autoscaler.cluster))
     if price is not None:
         text += f", ${round(paid * price / 360_000):,} at ${price / 100:g} a node and hour,"
     return computed(autoscaler, text)

@@ -288,7 +288,10 @@ def _unchanged(old: Any, new: Any) -> bool:
 def identity(datum: Datum) -> str:
     """A text that two values share if and only if they are one element of a set; its order is Terraform's."""
     if isinstance(datum, Unknown):
-        return f"?{datum.symbol.address}.{datum.symbol.attribute}" if datum.symbol else f"?{id(datum)}"
+        if datum.symbol:
+            return f"?{datum.symbol.address}.{datum.symbol.attribute}"
+        written = datum.origin.spans[0] if datum.origin and datum.origin.spans else None
+        return f"?{written.source.path}:{written.start}:{datum.reason}" if written else f"?{id(datum)}"
     value = datum.value
     match kind(value):
         case "null":

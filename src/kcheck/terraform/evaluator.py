@@ -79,15 +79,20 @@ def _template(node: nodes.Template, scope: Scope) -> Datum:
 def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
     """The text of a template with all its parts filled in."""
     texts: list[str] = []
+    unknown: Unknown | None = None
     for part in node.parts:
         if isinstance(part, str):
             texts.append(part)
             continue
         value = _template_part(part, scope, origin)
         if isinstance(value, Unknown):
-            return Unknown(value.reason, origin)
-        texts.append(convert.to_string(value.value))
-    return Known("".join(texts), origin)
+            unknown = unknown or value
+            texts.append("${" + convert.identity(value) + "}")
+        else:
+            texts.append(convert.to_string(value.value))
+    text = "".join(texts)
+    # a text with the same unknown parts is the same text
+    return Unknown(unknown.reason, origin, Symbol(f'"{text}"', "text")) if unknown else Known(text, origin)
 
 
 def _template_part(part: nodes.Expression, scope: Scope, origin: Origin) -> Datum:

@@ -26,7 +26,8 @@ class Configuration:
     """What the files of one folder declare, before anything is evaluated.
 
     `incomplete` says that a piece could not be read: nothing may then be concluded from absence. A `skeleton`
-    stands for a module that others publish; it declares what matters and nothing else.
+    stands for a module that others publish; it declares what matters and nothing else, and its version may have
+    other `defaults`.
     """
 
     folder: str
@@ -39,6 +40,7 @@ class Configuration:
     problems: list[Problem] = field(default_factory=list)
     incomplete: bool = False
     skeleton: bool = False
+    defaults: dict[str, Datum] = field(default_factory=dict)
 
     def add(self, file: nodes.File, *, override: bool = False) -> None:
         """Take in one `.tf` file; an override file changes what the others declared."""
@@ -106,7 +108,7 @@ class Module:
 
     `address` is empty for a root, `module.network` for a call. `inputs` gives the value of each variable that
     is set from outside: tfvars for a root, the arguments of the call for a child. `caller` is the module with the
-    call, and `block` the call.
+    call, and `block` the call. `environment` names the variables that a root is bound with.
     """
 
     def __init__(
@@ -118,6 +120,7 @@ class Module:
         address: str = "",
         caller: Module | None = None,
         block: nodes.Block | None = None,
+        environment: str = "",
     ) -> None:
         self.configuration = configuration
         self.inputs = inputs
@@ -125,6 +128,7 @@ class Module:
         self.depth: int = caller.depth + 1 if caller else 0
         self.root: Module = caller.root if caller else self
         self.block = block
+        self.environment = environment
         self.problems: list[Problem] = []
         self._child = child
         self._calls: dict[str, Datum] = {}
@@ -147,7 +151,8 @@ class Module:
             if "default" not in entries:
                 reason = f"var.{self.prefixed(name) if self.address else name} has no default"
                 return Unknown(reason, Origin((block.header,)))
-            default = evaluate(entries["default"].expression, self.scope)
+            other = self.configuration.defaults.get(name)
+            default = evaluate(entries["default"].expression, self.scope) if other is None else other
             if self.configuration.skeleton and self.block is not None:
                 origin = Origin((self.block.header,), missing=Missing(self.block.span, (name,)))
                 default = absent(default, given.origin if given is not None and given.origin else origin)

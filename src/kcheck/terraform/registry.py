@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import profiles
 from kcheck.bundled import PROFILES
@@ -18,6 +18,7 @@ from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform import versions
 from kcheck.terraform.module import Configuration
 from kcheck.text import Source
+from kcheck.values import Origin, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Set
@@ -29,11 +30,15 @@ _REPOSITORY = re.compile(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?
 
 
 class Skeleton(NamedTuple):
-    """One file that stands for a range of versions. `providers` are those which these versions ask for."""
+    """One file that stands for a range of versions.
+
+    `providers` are those which these versions ask for, `defaults` what they have instead of the file's.
+    """
 
     path: str
     versions: Range
     providers: dict[str, Range]
+    defaults: tuple[tuple[str, Any], ...]
 
 
 class Published(NamedTuple):
@@ -97,17 +102,18 @@ def _fitting_lock(skeletons: Iterable[Skeleton], locked: dict[str, str]) -> list
 def _best(skeletons: Iterable[Skeleton], inputs: Set[str]) -> Configuration:
     """The skeleton that declares most of the inputs; the newest of several."""
     return max(
-        ((s, load(s.path)) for s in skeletons),
+        ((s, load(s.path, s.defaults)) for s in skeletons),
         key=lambda pair: (len(pair[1].variables.keys() & inputs), pair[0].versions.low),
     )[1]
 
 
 @cache
-def load(path: str) -> Configuration:
+def load(path: str, defaults: tuple[tuple[str, Any], ...] = ()) -> Configuration:
     """A skeleton by its path below `profiles/`."""
     with open(os.path.join(PROFILES, path), "rb") as file:
         source = Source(f"kcheck:{path}", file.read(), bundled=True)
-    configuration = Configuration(path, skeleton=True)
+    origin = Origin((source.span(0, 0),))
+    configuration = Configuration(path, skeleton=True, defaults={name: wrap(value, origin) for name, value in defaults})
     configuration.add(parse(source))
     return configuration
 
@@ -135,11 +141,12 @@ def _published(source: str, entry: profiles.ModuleEntry) -> Published:
         frozenset(entry["declares"]),
         tuple(
             Skeleton(
-                path,
+                fields["file"],
                 _range(fields["versions"]),
                 {name: _range(wanted) for name, wanted in fields.get("providers", {}).items()},
+                tuple(fields.get("defaults", {}).items()),
             )
-            for path, fields in entry["skeletons"].items()
+            for fields in entry["skeletons"]
         ),
     )
 

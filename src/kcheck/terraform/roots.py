@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcheck.config import ConfigError
+from kcheck.config import ConfigError, Environment
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse
 from kcheck.syntax.problem import Problem
@@ -28,8 +28,9 @@ MAX_DEPTH = 10
 class Loader:
     """Parses each folder once and binds roots."""
 
-    def __init__(self, tree: Tree, var_files: tuple[str, ...] = ()) -> None:
+    def __init__(self, tree: Tree, var_files: tuple[str, ...] = (), environments: tuple[Environment, ...] = ()) -> None:
         self.tree = tree
+        self.environments = environments
         self.problems: list[Problem] = []
         self._configurations: dict[str, Configuration] = {}
         self._parsed: dict[int, nodes.File] = {}
@@ -38,15 +39,34 @@ class Loader:
     def _var_file(self, path: str) -> Source:
         source = self.tree.source(path)
         if source is None:
-            raise ConfigError(f"--var-file {path}: no such file")
+            raise ConfigError(f"{path}: there is no such variable file")
         return source
 
     def roots(self) -> list[Module]:
-        """The root modules of the tree: the folders that no other folder calls."""
+        """The root modules of the tree: the folders that no other folder calls, and those that the settings name.
+
+        One that the settings name several times is bound once for each environment.
+
+        Raises:
+            ConfigError: a folder or a variable file of the settings does not exist.
+        """
         configurations = [self.configuration(folder) for folder in self.tree.folders]
         called = {os.path.realpath(path) for c in configurations for path in self._called(c)}
-        roots = [c for c in configurations if os.path.realpath(c.folder) not in called]
-        return [Module(c, self._inputs(c), self._child) for c in roots or configurations]
+        by_root: dict[str, list[Environment]] = {}
+        for environment in self.environments:
+            if not os.path.isdir(environment.root):
+                raise ConfigError(f"clusters: there is no folder {environment.root}")
+            by_root.setdefault(os.path.realpath(environment.root), []).append(environment)
+        roots = []
+        for configuration in configurations:
+            real = os.path.realpath(configuration.folder)
+            for environment in by_root.get(real, ()):
+                files = [self._var_file(path) for path in environment.var_files]
+                inputs = self._inputs(configuration, files)
+                roots.append(Module(configuration, inputs, self._child, environment=environment.name))
+            if real not in called and real not in by_root:
+                roots.append(Module(configuration, self._inputs(configuration), self._child))
+        return roots or [Module(c, self._inputs(c), self._child) for c in configurations]
 
     def configuration(self, folder: Folder) -> Configuration:
         """What the files of a folder declare; override files are merged last."""
@@ -106,14 +126,14 @@ class Loader:
         source = self.tree.source(os.path.join(folder, ".terraform.lock.hcl"))
         return registry.locked_providers(self.parse(source)) if source else {}
 
-    def _inputs(self, configuration: Configuration) -> dict[str, Datum]:
+    def _inputs(self, configuration: Configuration, more: Iterable[Source] = ()) -> dict[str, Datum]:
         """The variables' values from files, in Terraform's order: the last one wins."""
         folder = self.tree.folder(configuration.folder)
         files = folder.variables if folder else []
         plain = [s for s in files if os.path.basename(s.path) in ("terraform.tfvars", "terraform.tfvars.json")]
         auto = [s for s in files if s.path.endswith((".auto.tfvars", ".auto.tfvars.json"))]
         result: dict[str, Datum] = {}
-        for source in [*plain, *auto, *self._var_files]:
+        for source in [*plain, *auto, *more, *self._var_files]:
             result |= self._assignments(source)
         return result
 

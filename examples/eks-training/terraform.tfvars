@@ -1,0 +1,1 @@
+cpu_max_nodes = 600

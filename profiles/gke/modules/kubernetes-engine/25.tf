@@ -1,0 +1,224 @@
+# terraform-google-modules/kubernetes-engine: the root module, private-cluster, the beta variants and safer-cluster.
+# They differ in enable_private_nodes, which modules.yaml sets: the public ones have no such input.
+variable "name" {
+  type = string
+}
+
+variable "regional" {
+  type    = bool
+  default = true
+}
+
+variable "region" {
+  type    = string
+  default = null
+}
+
+variable "zones" {
+  type    = list(string)
+  default = []
+}
+
+variable "network" {
+  type = string
+}
+
+variable "subnetwork" {
+  type = string
+}
+
+variable "ip_range_pods" {
+  type = string
+}
+
+variable "additional_ip_range_pods" {
+  type    = list(string)
+  default = []
+}
+
+variable "ip_range_services" {
+  type    = string
+  default = null
+}
+
+variable "kubernetes_version" {
+  type    = string
+  default = "latest"
+}
+
+variable "default_max_pods_per_node" {
+  type    = number
+  default = 110
+}
+
+variable "initial_node_count" {
+  type    = number
+  default = 0
+}
+
+variable "remove_default_node_pool" {
+  type    = bool
+  default = false
+}
+
+variable "enable_private_nodes" {
+  type    = bool
+  default = false
+}
+
+variable "datapath_provider" {
+  type    = string
+  default = "DATAPATH_PROVIDER_UNSPECIFIED"
+}
+
+variable "cluster_autoscaling" {
+  type = object({
+    enabled             = optional(bool, false)
+    autoscaling_profile = optional(string, "BALANCED")
+  })
+  default = {}
+}
+
+variable "node_pools" {
+  type = list(object({
+    name              = string
+    node_locations    = optional(string, "")
+    autoscaling       = optional(bool, true)
+    min_count         = optional(number, 1)
+    max_count         = optional(number, 100)
+    total_min_count   = optional(number)
+    total_max_count   = optional(number)
+    node_count        = optional(number, 1)
+    machine_type      = optional(string, "e2-medium")
+    spot              = optional(bool, false)
+    preemptible       = optional(bool, false)
+    accelerator_count = optional(number, 0)
+    max_pods_per_node = optional(number)
+    pod_range         = optional(string)
+    strategy          = optional(string, "SURGE")
+    max_surge         = optional(number, 1)
+  }))
+  default = [{ name = "default-node-pool" }]
+}
+
+variable "node_pools_labels" {
+  type    = map(map(string))
+  default = {}
+}
+
+variable "node_pools_taints" {
+  type    = map(list(object({ key = string, value = string, effect = string })))
+  default = {}
+}
+
+resource "google_container_cluster" "primary" {
+  name               = var.name
+  location           = var.regional ? var.region : var.zones[0]
+  regional           = var.regional # not of the provider: says what location would, where the region is not known
+  node_locations     = var.regional ? (length(compact(var.zones)) > 0 ? compact(var.zones) : null) : slice(var.zones, 1, length(var.zones))
+  min_master_version = var.kubernetes_version == "latest" ? null : var.kubernetes_version
+  network            = var.network
+  subnetwork         = var.subnetwork
+  datapath_provider  = var.datapath_provider
+
+  default_max_pods_per_node = var.default_max_pods_per_node
+  initial_node_count        = var.initial_node_count == 0 ? null : var.initial_node_count
+  remove_default_node_pool  = var.remove_default_node_pool
+
+  ip_allocation_policy {
+    cluster_secondary_range_name  = var.ip_range_pods
+    services_secondary_range_name = var.ip_range_services
+
+    dynamic "additional_pod_ranges_config" {
+      for_each = length(var.additional_ip_range_pods) > 0 ? [1] : []
+
+      content {
+        pod_range_names = var.additional_ip_range_pods
+      }
+    }
+  }
+
+  cluster_autoscaling {
+    enabled             = var.cluster_autoscaling.enabled
+    autoscaling_profile = var.cluster_autoscaling.autoscaling_profile
+  }
+
+  private_cluster_config {
+    enable_private_nodes = var.enable_private_nodes
+  }
+}
+
+resource "google_container_node_pool" "pools" {
+  for_each = { for i, pool in var.node_pools : try(pool.name, i) => pool }
+
+  name              = each.value.name
+  cluster           = google_container_cluster.primary.name
+  node_locations    = each.value.node_locations == "" ? null : split(",", each.value.node_locations)
+  max_pods_per_node = each.value.max_pods_per_node
+  node_count        = each.value.autoscaling ? null : each.value.node_count
+
+  dynamic "autoscaling" {
+    for_each = each.value.autoscaling ? [1] : []
+
+    content {
+      min_node_count       = each.value.total_min_count != null ? null : each.value.min_count
+      max_node_count       = each.value.total_max_count != null ? null : each.value.max_count
+      total_min_node_count = each.value.total_min_count
+      total_max_node_count = each.value.total_max_count
+    }
+  }
+
+  dynamic "network_config" {
+    for_each = each.value.pod_range == null ? [] : [1]
+
+    content {
+      pod_range = each.value.pod_range
+    }
+  }
+
+  upgrade_settings {
+    strategy  = each.value.strategy
+    max_surge = each.value.strategy == "SURGE" ? each.value.max_surge : null
+  }
+
+  node_config {
+    machine_type = each.value.machine_type
+    spot         = each.value.spot
+    preemptible  = each.value.preemptible
+    labels       = merge(lookup(var.node_pools_labels, "all", {}), lookup(var.node_pools_labels, each.value.name, {}))
+
+    dynamic "guest_accelerator" {
+      for_each = each.value.accelerator_count > 0 ? [1] : []
+
+      content {
+        count = each.value.accelerator_count
+      }
+    }
+
+    dynamic "taint" {
+      for_each = concat(lookup(var.node_pools_taints, "all", []), lookup(var.node_pools_taints, each.value.name, []))
+
+      content {
+        key    = taint.value.key
+        value  = taint.value.value
+        effect = taint.value.effect
+      }
+    }
+  }
+}
+
+output "cluster_id" {
+  value = google_container_cluster.primary.id
+}
+
+output "name" {
+  value = google_container_cluster.primary.name
+}
+
+output "location" {
+  value = google_container_cluster.primary.location
+}
+
+output "region" {
+  value = var.region
+}

@@ -1,0 +1,265 @@
+"""`kcheck.yaml` and `[tool.kcheck]`: found upwards, checked against the published schema, made into a Config."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import re
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kcheck.bundled import PROFILES
+from kcheck.config import Accepted, Config, ConfigError, Environment, nearest
+from kcheck.text import Source, Span
+from kcheck.values import Known, Origin, plain, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.values import Datum
+
+NAME = "kcheck.yaml"
+PROJECT = "pyproject.toml"
+_TABLE = re.compile(rb"^\[tool\.kcheck(?:\.|\])", re.MULTILINE)
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float, Fraction),
+    "boolean": (bool,),
+}  # fmt: skip
+_ARTICLES = {
+    "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
+    "boolean": "true or false",
+}  # fmt: skip
+
+
+def load(paths: Iterable[str], named: str | None = None) -> Config:
+    """The settings of the file that is closest to the paths, upwards; the defaults if there is none.
+
+    Raises:
+        ConfigError: the file cannot be read, or says something that no setting takes.
+    """
+    found = named or _closest(paths)
+    if found is None:
+        return Config()
+    try:
+        with open(found, "rb") as file:
+            source = Source(os.path.relpath(found).replace(os.sep, "/"), file.read())
+    except OSError as error:
+        raise ConfigError(f"{found}: {error.strerror}") from error
+    data = _toml(source) if found.endswith(".toml") else _yaml(source)
+    _check(data, schema(), "")
+    return _config(data, os.path.dirname(found))
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """The schema of the settings."""
+    with open(os.path.join(PROFILES, "settings.schema.json"), encoding="utf-8") as file:
+        result: dict[str, Any] = json.load(file)
+    return result
+
+
+def _closest(paths: Iterable[str]) -> str | None:
+    """The settings file of the folder that holds all paths, or of the nearest one above it in the same repository."""
+    real = [os.path.realpath(path) for path in paths] or [os.getcwd()]
+    folder = os.path.commonpath(real)
+    if not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    while True:
+        own, project = os.path.join(folder, NAME), os.path.join(folder, PROJECT)
+        if os.path.isfile(own):
+            return os.path.relpath(own)
+        if os.path.isfile(project):
+            with open(project, "rb") as file:
+                if _TABLE.search(file.read()):
+                    return os.path.relpath(project)
+        above = os.path.dirname(folder)
+        if above == folder or os.path.exists(os.path.join(folder, ".git")):
+            return None
+        folder = above
+
+
+# --- reading
+
+
+def _yaml(source: Source) -> Known[Any]:
+    from kcheck.syntax import yaml
+
+    documents = list(yaml.documents(source))
+    whole = source.span(0, 0)
+    if not documents:
+        return Known({}, Origin((whole,)))
+    first = documents[0]
+    if first.problem is not None:
+        raise ConfigError(f"{_at(first.problem.span)}: {first.problem.message}")
+    if len(documents) > 1:
+        raise ConfigError(f"{_at(documents[1].span)}: one document is enough")
+    return _datum(first.root) if first.root is not None else Known({}, Origin((whole,)))
+
+
+def _datum(node: Any) -> Known[Any]:
+    """A YAML node with the places of its parts."""
+    from kcheck.syntax import yaml
+
+    node = yaml.resolve(node)
+    origin = Origin((node.span,))
+    if isinstance(node, yaml.Mapping):
+        return Known({name: _keyed(entry) for name, entry in yaml.entries(node).items()}, origin)
+    if isinstance(node, yaml.Sequence):
+        return Known(tuple(_datum(item) for item in node.items), origin)
+    return Known(yaml.value(node), origin)
+
+
+def _keyed(entry: Any) -> Known[Any]:
+    """A value whose place begins at its key."""
+    value = _datum(entry.value)
+    key: Span = entry.key.span
+    return Known(value.value, Origin((key.source.span(key.start, value.origin.written.end),)))
+
+
+def _toml(source: Source) -> Datum:
+    import tomllib
+
+    try:
+        data = tomllib.loads(source.data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{source.path}: not TOML: {error}") from error
+    match = _TABLE.search(source.data)
+    start = match.start() if match else 0
+    end = source.data.find(b"\n", start)
+    table = Origin((source.span(start, end if end >= 0 else len(source.data)),))
+    settings = data.get("tool", {}).get("kcheck", {})
+    if not isinstance(settings, dict):
+        raise ConfigError(f"{source.path}: [tool.kcheck] must be a table")
+    # TOML allows dashes where YAML has underscores; the library tells no places, so keys are looked for
+    parts = {
+        name.replace("-", "_"): wrap(_text_days(value), _line_of(source, start, name) or table)
+        for name, value in settings.items()
+    }
+    return Known(parts, table)
+
+
+def _text_days(value: Any) -> Any:
+    """TOML's days as text, as YAML has them."""
+    if isinstance(value, dict):
+        return {key: _text_days(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_text_days(item) for item in value]
+    return value.isoformat() if isinstance(value, datetime.date) else value
+
+
+def _line_of(source: Source, start: int, key: str) -> Origin | None:
+    pattern = rb"^[ \t]*(?:\[+tool\.kcheck\.)?[\"']?" + re.escape(key.encode()) + rb"\b[^\n]*"
+    match = re.compile(pattern, re.MULTILINE).search(source.data, start)
+    return Origin((source.span(match.start(), match.end()),)) if match else None
+
+
+# --- checking
+
+
+def _check(data: Datum, wanted: dict[str, Any], path: str) -> None:
+    """Compare data with the part of JSON Schema that the settings use.
+
+    Raises:
+        ConfigError: it differs; the message says where and what would be right.
+    """
+    value = plain(data)
+    where = _at(data.origin.written) if data.origin else ""
+    name = path or "the settings"
+    kind = wanted.get("type")
+    if kind is not None and (not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean")):
+        raise ConfigError(f"{where}: {name} must be {_ARTICLES[kind]}, not {json.dumps(value, default=str)}")
+    if "enum" in wanted and value not in wanted["enum"]:
+        known = ", ".join(wanted["enum"])
+        raise ConfigError(f"{where}: {name} must be one of {known}, not {json.dumps(value, default=str)}")
+    if "minimum" in wanted and value < wanted["minimum"]:
+        raise ConfigError(f"{where}: {name} must be at least {wanted['minimum']}")
+    if "exclusiveMinimum" in wanted and value <= wanted["exclusiveMinimum"]:
+        raise ConfigError(f"{where}: {name} must be more than {wanted['exclusiveMinimum']}")
+    if wanted.get("minLength") and not value.strip():
+        raise ConfigError(f"{where}: {name} must not be empty")
+    if "pattern" in wanted and not re.search(wanted["pattern"], value):
+        raise ConfigError(f"{where}: {name} must look like 2027-01-31, not {value}")
+    if isinstance(data, Known) and isinstance(data.value, dict):
+        _check_members(data, wanted, path, where)
+    elif isinstance(data, Known) and isinstance(data.value, tuple):
+        for i, item in enumerate(data.value):
+            _check(item, wanted["items"], f"{path}[{i}]")
+
+
+def _check_members(data: Known[dict[str, Datum]], wanted: dict[str, Any], path: str, where: str) -> None:
+    properties: dict[str, Any] = wanted.get("properties", {})
+    others = wanted.get("additionalProperties", False)
+    for name, member in data.value.items():
+        inner = f"{path}.{name}" if path else name
+        part = properties.get(name, others)
+        if part is False:
+            at = _at(member.origin.written) if member.origin else where
+            raise ConfigError(f"{at}: there is no setting {inner}; {nearest(name, tuple(properties))}")
+        _check(member, part, inner)
+    for name in wanted.get("required", ()):
+        if name not in data.value:
+            raise ConfigError(f"{where}: {path} needs {name}")
+
+
+def _at(span: Span) -> str:
+    return f"{span.source.path}:{span.begin.line}"
+
+
+# --- making
+
+
+def _config(data: Datum, folder: str) -> Config:
+    values: dict[str, Any] = plain(data)
+    members: dict[str, Any] = data.value if isinstance(data, Known) else {}
+    places = {name: _at(member.origin.written) for name, member in members.items()}
+
+    def near(path: str) -> str:
+        return os.path.normpath(os.path.join(folder, path)).replace(os.sep, "/")
+
+    def paths(name: str, table: dict[str, Any] = values) -> tuple[str, ...]:
+        return tuple(map(near, table.get(name, ())))
+
+    nodes, price = values.get("nodes"), values.get("price")
+    environments = []
+    for table in values.get("clusters", ()):
+        files, own = paths("var_files", table), table.get("price")
+        label = table.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else "")
+        cents = None if own is None else round(own * 100)
+        environment = Environment(
+            near(table["root"]), label, files, paths("manifests", table), table.get("nodes"), cents
+        )
+        environments.append(environment)
+    for one in environments:
+        if sum((one.root, one.name) == (other.root, other.name) for other in environments) > 1:
+            raise ConfigError(f"{places['clusters']}: clusters: two entries for {one.root} need names that differ")
+    accepted = [_accepted(item, near) for item in (members["suppressions"].value if "suppressions" in members else ())]
+    return Config(
+        {"": nodes} if nodes else {},
+        paths("var_files"),
+        None if price is None else round(price * 100),
+        tuple(environments),
+        paths("exclude"),
+        tuple(values.get("select", ())),
+        tuple(values.get("ignore", ())),
+        values.get("severity", {}),
+        {name: limit["value"] for name, limit in values.get("limits", {}).items()},
+        {registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
+        paths("rules"),
+        tuple(accepted),
+        values.get("fail_on", "warning"),
+        places,
+    )
+
+
+def _accepted(item: Known[Any], near: Any) -> Accepted:
+    table = plain(item)
+    place = item.origin.written
+    expires = table.get("expires")
+    try:
+        day = datetime.date.fromisoformat(expires) if expires else None
+    except ValueError as error:
+        raise ConfigError(f"{_at(place)}: suppressions: {expires} is no day of the calendar") from error
+    path = near(table["path"]) if "path" in table else ""
+    return Accepted(table["rule"], path, table["reason"], day, place)
