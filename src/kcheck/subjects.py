@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kcheck import capacity
 from kcheck.derive import basics, pools, pulls, ranges, scaling
 from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Subnet, Thing, Workload
-from kcheck.values import Origin, Unknown, Unset, Value, known, mapped, number, reason_of
+from kcheck.values import Origin, Unknown, Unset, Value, known, mapped, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,9 +167,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _simple("expander", "string", "how it chooses among pools", nullable=False),
         _made("nodes", "int", "nodes it adds and removes up to the target", scaling.growable_nodes, "nodes"),
         _made("batch", "bool", "whether its cluster is for jobs: a GPU or spot pool, or a Job among its manifests", pools.batch),
-        _made("unready_stop", "int", "unready nodes at which it stops, all its nodes registered",
-              lambda a, w: mapped(scaling.growable_nodes(a, w), lambda nodes: max(
-                  number(a.max_unready_nodes, 0), nodes * number(a.max_unready_percentage, 0) // 100) + 1), "nodes"),
+        _made("unready_stop", "int", "unready nodes at which it stops, all its nodes registered", scaling.unready_stop, "nodes"),
         _made("deletion_time", "int", "time it needs at least to delete these nodes", scaling.deletion_time, "seconds"),
         _made("sufficient_bulk_delete", "int", "bulk_delete with which deletion is fast enough, rounded as people do",
               scaling.sufficient_batch, "nodes", nullable=True),

@@ -179,6 +179,8 @@ def reason_of(value: Value[Any]) -> str:
     """Why a value that is needed is not there."""
     if isinstance(value, Unknown):
         return value.reason
+    if isinstance(value, Unset) and not value.origin.spans:
+        return "the cloud has no such setting"
     missing = value.origin.missing if isinstance(value, Unset) else None
     return f"`{'.'.join(missing.path)}` is not written" if missing else "it is null"
 

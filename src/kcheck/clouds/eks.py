@@ -371,9 +371,12 @@ def _together(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
 
 
 def _of(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
-    """The launch template of a group."""
+    """The launch template of a group, by reference or by name."""
     found = linked(fields.raw("launch_template"), templates)
-    return found.value if found is not None else None
+    if found is not None:
+        return found.value  # type: ignore[no-any-return]
+    name = fields["launch_template"]
+    return next((template for template in templates.values() if _same(template["name"], name)), None)
 
 
 def _overrides(instance: Instance) -> Value[tuple[str, ...]] | None:

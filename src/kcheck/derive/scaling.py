@@ -41,6 +41,16 @@ def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
     return computed(autoscaler, total)
 
 
+def unready_stop(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Unready nodes at which the autoscaler stops, all its nodes registered."""
+    nodes = growable_nodes(autoscaler, world)
+    for value in (nodes, autoscaler.max_unready_nodes, autoscaler.max_unready_percentage):
+        if not isinstance(value, Known):
+            return Unknown(reason_of(value), value.origin)
+    share = known(nodes) * known(autoscaler.max_unready_percentage) // 100
+    return computed(autoscaler, max(known(autoscaler.max_unready_nodes), share) + 1)
+
+
 def deletion_time(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Seconds the autoscaler needs at least to delete its nodes."""
     nodes = growable_nodes(autoscaler, world)

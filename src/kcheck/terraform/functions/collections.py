@@ -75,10 +75,13 @@ def _one(values: tuple[Datum, ...]) -> Datum | None:
     return values[0] if values else None
 
 
-@TABLE.function(entries, text, anything, optional=1, part=True)
-def _lookup(values: dict[str, Datum], key: str, default: Datum | None = None) -> Datum:
-    if key in values:
+@TABLE.function(entries, anything, anything, optional=1, part=True)
+def _lookup(values: dict[str, Datum], wanted: Datum, default: Datum | None = None) -> Datum:
+    key = key_of(wanted) if isinstance(wanted, Unknown) else text(wanted)
+    if key is not None and key in values:
         return values[key]
+    if isinstance(wanted, Unknown) and values:  # it may be any of the keys
+        raise NotKnownError(wanted.reason)
     if default is None:
         raise EvaluationError(f'the map has no element "{key}"')
     return default

@@ -76,7 +76,7 @@ variable "cluster_autoscaling" {
     enabled             = optional(bool, false)
     autoscaling_profile = optional(string, "BALANCED")
   })
-  default = {}
+  default = { enabled = false, autoscaling_profile = "BALANCED" }
 }
 
 variable "node_pools" {
