@@ -415,3 +415,17 @@ def test_works_without_protobuf() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "2"]
+
+
+@pytest.mark.parametrize(
+    "text", ["x.none", "x.none == null", "x.none != null && x.none > 1", "[x.one].map(i, i)", "x.zz == null"]
+)
+def test_nulls_cost_no_reference_to_none(text: str) -> None:
+    """The runtime would take one for each null that it hands out, and Python 3.11 ends when none is left."""
+    activation = cel.activation({"x": {"none": None, "one": 1}}, ("x",))
+    expression = cel.compile(text, ("x",))
+    cel.evaluate(expression, activation)
+    before = sys.getrefcount(None)
+    for _ in range(2000):
+        cel.evaluate(expression, activation)
+    assert abs(sys.getrefcount(None) - before) < 500

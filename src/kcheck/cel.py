@@ -30,6 +30,7 @@ Activation: TypeAlias = Any
 Result: TypeAlias = object  # UNDECIDED or plain Python data
 
 _ERROR = _cel.Type.ERROR
+_NULL = _cel.Type.NULL
 # How the texts begin: the keys they quote, which can say anything, come later.
 _UNKNOWN = ("NOT_FOUND: Key not found in map", 'UNKNOWN: No value with name "')
 _STATUS = re.compile(r"^[A-Z_]+: (ERROR: <input>:-1:-1: )?| \[[A-Z_]+\]$")
@@ -126,9 +127,15 @@ def activation(data: dict[str, object], variables: tuple[str, ...]) -> Activatio
 
 
 def evaluate(expression: Expression, activation: Activation) -> Result:
-    """Plain Python data, or UNDECIDED where a missing value decides; ExpressionError for all other errors."""
+    """Plain Python data, or UNDECIDED where a missing value decides; ExpressionError for all other errors.
+
+    The runtime gives away a reference to None with every null that it hands out, and Python ends when none is left: no
+    expression may return maps or lists with nulls in them.
+    """
     try:
         value = expression.program.eval(activation)
+        if value.type() == _NULL:
+            return None
         plain: object = value.plain_value()
     except RuntimeError as error:  # not even an error value: iteration budget, lone surrogate
         raise ExpressionError(expression.text, str(error)) from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import cel, inventory, rules
 from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided
-from kcheck.subjects import SUBJECTS, View, cloud_of, things, word
+from kcheck.subjects import ID, SUBJECTS, View, cloud_of, things, word
 from kcheck.suppressions import Suppressions
 from kcheck.units import duration, shown
 from kcheck.world import Input, World
@@ -275,9 +275,12 @@ class _Judge:
     def origins(self, place: str) -> list[Origin]:
         """Where the fields of a place come from: one, or one for each object of a list."""
         prefix, name = cel.split_place(place)
-        found = self.value(prefix)
-        records = found if isinstance(found, list) else [found]
-        return [self.view.origin(record, name) for record in records if record is not None]
+        return [self.view.origin(record, name) for record in self.records(prefix)]
+
+    def records(self, expression: str) -> list[int]:
+        """The numbers of the records that an expression gives: one, or a list of them."""
+        numbers = self.value(f"type({expression}) == list ? ({expression}).map(r, r.{ID}) : [({expression}).{ID}]")
+        return numbers or []
 
     def message(self, rule: Rule) -> str:
         """The message with its holes filled."""
@@ -311,12 +314,11 @@ class _Judge:
             if value is None:
                 return None, ""
             prefix, name = cel.split_place(setting.place)
-            found = self.value(prefix)
-            for record in found if isinstance(found, list) else [found]:
+            for record in self.records(prefix):
                 origin = self.view.origin(record, name)
                 if not origin.literal and origin.missing is None:
                     return None, f"`{_short(origin.written)}` gives the value; {name} should be {value}"
-                if origin.literal and value == record.get(name):
+                if origin.literal and value == self.view.record(record).get(name):
                     continue  # it is written as it should be
                 written = duration(value) if self.view.field(record, name).unit == "seconds" else value
                 changes.append(Change(origin, name, written))

@@ -265,11 +265,13 @@ class View:
         self.world = world
         self.missing: dict[str, str] = {}
         self._things: list[tuple[str, Any]] = []
+        self._records: list[dict[str, Any]] = []
         self.data = self._record(subject, thing, subject, nested=False)
 
     def _record(self, subject: str, thing: Any, path: str, *, nested: bool) -> dict[str, Any]:
         result: dict[str, Any] = {ID: len(self._things)}
         self._things.append((subject, thing))
+        self._records.append(result)
         for field in SUBJECTS[subject]:
             if nested and field.kind in ("record", "records"):
                 continue
@@ -296,20 +298,24 @@ class View:
             raise TypeError(f"{where} is {value!r}, not {field.type}: a bug in the reader of {self.thing.id}")
         return list(items) if field.kind == "list" else value
 
-    def origin(self, record: dict[str, Any], name: str) -> Origin:
+    def record(self, number: int) -> dict[str, Any]:
+        """A record of this view by its number."""
+        return self._records[number]
+
+    def origin(self, record: int, name: str) -> Origin:
         """Where a field of a record of this view comes from; its thing's place for what is computed.
 
         Raises:
             KeyError: the record's subject has no such field.
         """
-        subject, thing = self._things[record[ID]]
+        subject, thing = self._things[record]
         value = word(subject, name).read(thing, self.world)
         origin = None if isinstance(value, list) else value.origin
         return origin if origin is not None and origin.spans else Origin((thing.place,))
 
-    def field(self, record: dict[str, Any], name: str) -> Field:
+    def field(self, record: int, name: str) -> Field:
         """The word behind a field of a record of this view."""
-        return word(self._things[record[ID]][0], name)
+        return word(self._things[record][0], name)
 
     def place(self) -> Span:
         """Where the subject is declared."""
