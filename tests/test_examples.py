@@ -50,12 +50,78 @@ def test_aks_training_has_its_mistakes_and_no_others() -> None:
     ]
 
 
-def test_aks_training_is_fully_decided() -> None:
-    assert not engine.run(Tree(["aks-training"]), Config()).undecided
+def test_eks_training_has_its_mistakes_and_no_others() -> None:
+    assert places(engine.run(Tree(["eks-training"]), Config())) == [
+        ("eks-training/eks.tf", 34, "warning", "pool-capped-by-default"),
+        ("eks-training/manifests/cluster-autoscaler.yaml", 2, "warning", "unready-tolerance-low"),
+        ("eks-training/manifests/cluster-autoscaler.yaml", 25, "warning", "idle-nodes-kept-long"),
+        ("eks-training/manifests/cluster-autoscaler.yaml", 26, "error", "removed-autoscaler-flag"),
+        ("eks-training/manifests/cluster-autoscaler.yaml", 26, "warning", "slow-node-deletion"),
+        ("eks-training/manifests/train.yaml", 19, "warning", "docker-hub-image"),
+        ("eks-training/terraform.tfvars", 1, "warning", "pool-over-quota"),
+        ("eks-training/vpc.tf", 21, "error", "subnet-too-small"),
+    ]
 
 
-def test_aks_training_model() -> None:
-    golden("aks-training.model.json", model.as_json(model.collect(Tree(["aks-training"]), Config())))
+def test_gke_training_has_its_mistakes_and_no_others() -> None:
+    assert places(engine.run(Tree(["gke-training"]), Config())) == [
+        ("gke-training/cluster.tf", 1, "warning", "balanced-autoscaling-profile"),
+        ("gke-training/manifests/train.yaml", 19, "warning", "docker-hub-image"),
+        ("gke-training/network.tf", 10, "error", "subnet-too-small"),
+        ("gke-training/network.tf", 14, "error", "pod-range-too-small"),
+        ("gke-training/variables.tf", 8, "warning", "zonal-control-plane"),
+        ("gke-training/variables.tf", 14, "error", "pool-over-limit"),
+    ]
+
+
+@pytest.mark.parametrize("example", ["aks-training", "eks-training", "gke-training"])
+def test_examples_are_fully_decided(example: str) -> None:
+    assert not engine.run(Tree([example]), Config()).undecided
+
+
+@pytest.mark.parametrize("example", ["aks-training", "eks-training", "gke-training"])
+def test_model_of_an_example(example: str) -> None:
+    golden(f"{example}.model.json", model.as_json(model.collect(Tree([example]), Config())))
+
+
+def subnet_message(text: str, tmp_path: Path) -> str:
+    """What subnet-too-small says of eks-training with another text for the VPC CNI."""
+    for path in sorted((ROOT / "examples" / "eks-training").glob("*.*")):
+        content = path.read_text()
+        (tmp_path / path.name).write_text(content.replace("      before_compute = true\n", text))
+    result = engine.run(Tree([str(tmp_path)]), Config())
+    return next(finding.message for finding in result.findings if finding.rule == "subnet-too-small")
+
+
+def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) -> None:
+    """A c6i.16xlarge has 15 interfaces of 50 addresses, an m6i.xlarge 4 of 15, a p5.48xlarge 2 of 50.
+
+    With the CNI's defaults a node with a pod holds two interfaces; with prefixes its own address and two of 16.
+    """
+    assert subnet_message("      before_compute = true\n", tmp_path) == (
+        "10.0.0.0/20 has 4,091 usable addresses, its pools need 24,020 at 607 nodes: cpu (600 + 100 surge) / 3 subnets x 100 + "
+        "gpu (3 + 2 surge) x 100 + system (4 + 6 surge) / 3 subnets x 30 = 24,020; it is full at node 85"
+    )
+    prefixes = '      configuration_values = jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })\n'
+    assert subnet_message(prefixes, tmp_path) == (
+        "10.0.0.0/20 has 4,091 usable addresses, its pools need 8,019 at 607 nodes: cpu (600 + 100 surge) / 3 subnets x 33 + "
+        "gpu (3 + 2 surge) x 33 + system (4 + 6 surge) / 3 subnets x 33 = 8,019; it is full at node 265"
+    )
+
+
+@pytest.mark.parametrize("example", ["eks-training", "gke-training"])
+def test_fixes_of_an_example_hold(example: str) -> None:
+    outcome = fix.fix([example], Config(), safeties=("safe", "costs", "unsafe"))
+    assert not [refused.reason for refused in outcome.refused]
+    assert outcome.result is not None
+    left = {finding.rule for finding in outcome.result.findings}
+    assert (
+        left
+        == {
+            "eks-training": {"docker-hub-image", "pool-over-quota", "subnet-too-small"},
+            "gke-training": {"docker-hub-image", "pod-range-too-small", "pool-over-limit", "zonal-control-plane"},
+        }[example]
+    )
 
 
 def test_aks_training_is_clean_of_what_was_fixed() -> None:

@@ -47,7 +47,9 @@ def read(objects: Iterable[Object]) -> Iterator[tuple[Autoscaler, Object]]:
 
 
 def _repository(image: str) -> str:
-    return "/" + image.partition("@")[0].rpartition("/")[0] + "/" + image.rpartition("/")[2].partition(":")[0]
+    """An image without its tag and digest, with a slash before it."""
+    path, _, name = image.partition("@")[0].rpartition("/")
+    return f"{path}/{name.partition(':')[0]}"
 
 
 def _autoscaler(item: Object, container: yaml.Node, image: Known[Any]) -> Autoscaler:

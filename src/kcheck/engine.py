@@ -334,7 +334,9 @@ def _short(span: Span) -> str:
 
 
 def _title(change: Change) -> str:
-    value = f'"{change.value}"' if isinstance(change.value, str) else str(change.value).lower()
+    written = change.origin.written.text if change.origin.missing is None else '"'
+    quoted = isinstance(change.value, str) and written.startswith('"')
+    value = f'"{change.value}"' if quoted else str(change.value) if isinstance(change.value, str) else shown(change.value)
     if change.origin.missing is not None:
         name = change.origin.missing.path[-1]
         return f"add {name}={change.value}" if name.startswith("--") else f"add {name} = {value}"

@@ -108,19 +108,24 @@ def _source(rule: Rule, text: str) -> Entry | str:
 
 
 @cache
-def load(folder: str = RULES) -> tuple[Rule, ...]:
+def load() -> tuple[Rule, ...]:
+    """Kcheck's own rules, by group and name."""
+    return tuple(read(RULES))
+
+
+def read(folder: str) -> list[Rule]:
     """All rules below a folder, by group and name.
 
     Raises:
         RuleError: a file is not a rule.
     """
-    result = []
+    result: list[Rule] = []
     for group in sorted(os.listdir(folder)):
         inner = os.path.join(folder, group)
         if os.path.isdir(inner):
             names = sorted(name for name in os.listdir(inner) if name.endswith(".yaml"))
             result += [_rule(group, os.path.join(inner, name)) for name in names]
-    return tuple(result)
+    return result
 
 
 @cache
@@ -142,7 +147,7 @@ def chosen(config: Config) -> list[Rule]:
     for folder in config.rules:
         if not os.path.isdir(folder):
             raise ConfigError(f"rules: there is no folder {folder}")
-        for rule in load(folder):
+        for rule in read(folder):
             for problem in problems(rule):
                 raise RuleError(f"{rule.path}: {problem}")
             if any(rule.name == other.name for other in result):

@@ -65,6 +65,10 @@ def _is_empty(block: nodes.Block) -> bool:
     return not block.body.entries and not block.body.blocks
 
 
+def _is_long(source: Source, entry: nodes.Entry) -> bool:
+    return source.line_number(entry.span.start) != source.line_number(entry.span.end)
+
+
 def _takes_objects(block: nodes.Block) -> bool:
     """Whether what is nested in a block is an object: in a module call and in an object, there are no blocks."""
     return block.type in ("module", "")
@@ -91,7 +95,10 @@ def _insert_attributes(block: nodes.Block, attributes: dict[str, Scalar], indent
     """After the last attribute that stands before the first nested block, aligned with the lines it joins."""
     source = block.span.source
     newline = source.newline
-    first_block = min((inner.span.start for inner in block.body.blocks), default=block.span.end)
+    nested: list[nodes.Entry | nodes.Block] = [*block.body.blocks]
+    if _takes_objects(block):
+        nested += [entry for entry in block.body.entries.values() if _is_long(source, entry)]
+    first_block = min((inner.span.start for inner in nested), default=block.span.end)
     before = [entry for entry in block.body.entries.values() if entry.span.end <= first_block]
     if not before:
         at = _line_end(source, block.body.span.start)
