@@ -335,8 +335,8 @@ def _short(span: Span) -> str:
 
 def _title(change: Change) -> str:
     written = change.origin.written.text if change.origin.missing is None else '"'
-    quoted = isinstance(change.value, str) and written.startswith('"')
-    value = f'"{change.value}"' if quoted else str(change.value) if isinstance(change.value, str) else shown(change.value)
+    plain = change.value if isinstance(change.value, str) else str(change.value).lower()
+    value = f'"{plain}"' if isinstance(change.value, str) and written.startswith('"') else plain
     if change.origin.missing is not None:
         name = change.origin.missing.path[-1]
         return f"add {name}={change.value}" if name.startswith("--") else f"add {name} = {value}"

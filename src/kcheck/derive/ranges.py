@@ -116,16 +116,17 @@ def _allot(network: Network, world: World) -> dict[str, str]:
             continue
         reserved = int(world.limits(subnet.cloud)["subnet.reserved"].value)
         prefix = capacity.sufficient_prefix(capacity.addresses_needed(demands), reserved)
-        others = [cidr for name, cidr in taken.items() if name != subnet.id]
+        others = [cidr for name, cidr in taken.items() if name != subnet.id] + list(result.values())
         if isinstance(network.cidrs, Known):
             block = capacity.free_block(list(network.cidrs.value), others, prefix)
         else:
-            ranges = [known(r.cidr) or "" for r in world.inventory.ranges if r.root == network.root]
+            cidrs = [known(r.cidr) or "" for r in world.inventory.ranges if r.root == network.root]
+            ranges = [cidr for cidr in cidrs if not cidr.startswith("/")]  # of those the cloud finds the address
             own = capacity.parse_cidr(taken[subnet.id])
             block = capacity.widened(own, 1 << (32 - prefix), others + ranges) if own else None
         if block is None:
             return {}  # there is no room for all
-        taken[subnet.id] = result[subnet.id] = block
+        result[subnet.id] = block
     return result
 
 
