@@ -48,10 +48,11 @@ def read(tree: Tree, config: Config) -> Reading:
 
         loader = Loader(tree, config.var_files, config.environments)
         roots = loader.roots()
-        for cloud in profiles.CLOUDS:
-            reader = import_module(f"kcheck.clouds.{cloud}")
-            for root in roots:
-                reader.read(root, inventory)
+        kinds = [root.kinds() for root in roots]
+        for cloud, prefix in profiles.CLOUDS.items():
+            own = [root for root, types in zip(roots, kinds, strict=True) if any(t.startswith(prefix) for t in types)]
+            for root in own:
+                import_module(f"kcheck.clouds.{cloud}").read(root, inventory)
         inventory.addons += [addon for root in roots for addon in _releases(root)]
         problems += loader.problems
         problems += [problem for root in roots for module in root.all() for problem in module.problems]

@@ -162,6 +162,7 @@ class NodePool(Thing):
     surge: Value[Surge]
     subnets: Value[tuple[Subnet, ...]]
     pods_take_addresses: Value[bool]
+    root: str = ""
     mode: Value[str] = NOTHING
     managed: bool = True
     zone_count: Value[int] = NOTHING

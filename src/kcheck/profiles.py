@@ -10,8 +10,8 @@ import yaml
 
 from kcheck.bundled import PROFILES
 
-CLOUDS = ("aks", "eks", "gke")
-"""The clouds that kcheck reads."""
+CLOUDS = {"aks": "azurerm_kubernetes_", "eks": "aws_eks_", "gke": "google_container_"}
+"""The clouds that kcheck reads, and how their clusters' resources begin."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class RuleError(ValueError):
+class RuleError(ConfigError):
     """A rule file that is not a rule: what is wrong, with its path."""
 
 

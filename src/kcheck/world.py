@@ -58,6 +58,7 @@ class World:
         self.allotments: dict[str, dict[str, str]] = {}
         self._limits: dict[str, dict[str, profiles.Entry]] = {}
         self._targets: dict[str, Value[int]] = {}
+        self._maxima: dict[str, Value[int]] = {}
         self._sizes: dict[str, dict[str, int]] = {}
 
     # --- who belongs to whom
@@ -154,16 +155,21 @@ class World:
         """The pools of a cluster, as far as they are known."""
         return self._pools_by_cluster[cluster.id]
 
+    @cached_property
+    def _strays(self) -> dict[str, NodePool]:
+        """By root, a pool that may belong to any cluster of it."""
+        unknown = [pool for pool in self.inventory.pools if isinstance(pool.cluster, Unknown)]
+        return {pool.root: pool for pool in unknown if isinstance(pool.cluster, Unknown) and not pool.cluster.symbol}
+
     def all_pools(self, cluster: Cluster) -> list[NodePool] | Unknown:
         """The pools of a cluster, Unknown where one may be missing."""
         if not cluster.complete:
             return Unknown(
                 f"pools of {cluster.address} may be missing: a file, a count or its default pool could not be read"
             )
-        if any(isinstance(pool.cluster, Unknown) and pool.cluster.symbol is None for pool in self.inventory.pools):
-            stray = next(pool for pool in self.inventory.pools if isinstance(pool.cluster, Unknown))
-            if len(self.inventory.clusters) > 1 and isinstance(stray.cluster, Unknown):
-                return Unknown(f"the cluster of {stray.address} is not known: {stray.cluster.reason}")
+        stray = self._strays.get(cluster.root)
+        if stray is not None:
+            return Unknown(f"the cluster of {stray.address} is not known: {reason_of(stray.cluster)}")
         return self.pools(cluster)
 
     def subnet_pools(self, subnet: Subnet) -> list[NodePool] | Unknown:
@@ -225,6 +231,11 @@ class World:
 
     def maximum(self, cluster: Cluster) -> Value[int]:
         """The sum of the maxima of the cluster's pools."""
+        if cluster.id not in self._maxima:
+            self._maxima[cluster.id] = self._maximum(cluster)
+        return self._maxima[cluster.id]
+
+    def _maximum(self, cluster: Cluster) -> Value[int]:
         pools = self.all_pools(cluster)
         if isinstance(pools, Unknown):
             return pools

@@ -35,8 +35,6 @@ CLUSTER_FIELDS = ("name", "version", "location", "network_policy", "service_cidr
 
 def read(root: Module, inventory: Inventory) -> None:
     """Add the AKS clusters of one root module to the inventory."""
-    if CLUSTER not in root.kinds():
-        return
     reader = _Aks(root)
     reader.networks()
     reader.clusters()
@@ -204,6 +202,7 @@ class _Aks(Reader):
             surge=self._surge(fields, cluster),
             subnets=mapped(subnet, lambda found: (found,)),
             pods_take_addresses=_pods_take_addresses(cluster, pod_subnet),
+            root=self.folder,
             mode=fields["mode"] if fields.resource == POOL else Known("System", origin),
             instance_types=mapped(instance_type, lambda name: (name,)),
             gpu=mapped(instance_type, self.has_gpu),

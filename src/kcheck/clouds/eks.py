@@ -38,8 +38,6 @@ _POD_SUBNET_TAG = "kubernetes.io/role/cni"
 
 def read(root: Module, inventory: Inventory) -> None:
     """Add the EKS clusters of one root module to the inventory."""
-    if not root.kinds() & {CLUSTER, POOL}:
-        return
     reader = _Eks(CLOUD, root, (POOL, GROUP))
     reader.networks()
     reader.clusters()
@@ -240,6 +238,7 @@ class _Eks(Reader):
             surge=self._surge(fields, subnets) if managed else Known(Surge(), Origin((instance.span,))),
             subnets=subnets,
             pods_take_addresses=self._pods_take_addresses(cluster),
+            root=self.folder,
             managed=managed,
             instance_types=types,
             gpu=mapped(types, lambda names: any(map(self.has_gpu, names))),

@@ -35,8 +35,6 @@ _GPUS_IN_NAME = re.compile(r"-(\d+)g(?:-|$)")
 
 def read(root: Module, inventory: Inventory) -> None:
     """Add the GKE clusters of one root module to the inventory."""
-    if not root.kinds() & {CLUSTER, POOL}:
-        return
     reader = _Gke(root)
     reader.networks()
     reader.clusters()
@@ -241,6 +239,7 @@ class _Gke(Reader):
             autoscaled,
             min_nodes=_size(fields, autoscaled, zones, "min"),
             max_nodes=_size(fields, autoscaled, zones, "max"),
+            root=self.folder,
             zone_count=zones,
             times=1 if total else known(zones) or 1,
             surge=Known(Surge(), Origin((place,))) if default else self._surge(fields),

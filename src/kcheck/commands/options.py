@@ -87,11 +87,9 @@ def guarded(action: Callable[[], T]) -> T:
     Raises:
         click.UsageError: a path or a variable file does not exist, or the settings make no sense.
     """
-    from kcheck.rules import RuleError
-
     try:
         return action()
-    except (PathError, ConfigError, RuleError) as error:
+    except (PathError, ConfigError) as error:
         raise click.UsageError(str(error)) from error
 
 
