@@ -114,3 +114,41 @@ def test_numbers_live_in_profiles(rule: Rule) -> None:
 def test_presence_is_asked_in_when_only(rule: Rule) -> None:
     for text in set(rules.expressions(rule)) - {rule.when}:
         assert not cel.usage(cel.compile(text, (rule.subject, "limits"))).presence
+
+
+DEFAULT_SIZED = """
+module "network" {
+  source  = "terraform-google-modules/network/google"
+  version = "~> 12.0"
+
+  network_name = "train"
+  subnets      = [{ subnet_name = "nodes", subnet_ip = "10.0.0.0/20", subnet_region = "us-central1" }]
+
+  secondary_ranges = {
+    nodes = [{ range_name = "pods", ip_cidr_range = "10.4.0.0/18" }]
+  }
+}
+
+module "gke" {
+  source  = "terraform-google-modules/kubernetes-engine/google"
+  version = "~> 36.0"
+
+  name          = "train"
+  region        = "us-central1"
+  network       = module.network.network_name
+  subnetwork    = "nodes"
+  ip_range_pods = "pods"
+  node_pools    = [{ name = "a" }, { name = "b", max_count = 1 }]
+}
+"""
+
+
+@pytest.mark.parametrize(("size", "severity"), [("", "warning"), (", max_count = 100", "error")])
+def test_what_rests_on_a_default_is_a_warning(
+    size: str, severity: str, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    """Nobody asked for 100 nodes a zone: the module did."""
+    write({"main.tf": DEFAULT_SIZED.replace('{ name = "a" }', f'{{ name = "a"{size} }}')})
+    found = engine.run(Tree(["."]), settings.load(["."])).findings
+    assert [(f.rule, f.severity.word) for f in found] == [("pod-range-too-small", severity)]
+    assert ("by default" in found[0].message) == (severity == "warning")

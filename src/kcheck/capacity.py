@@ -75,7 +75,8 @@ def surge_nodes(surge: Surge, nodes: int) -> int:
 class Demand(NamedTuple):
     """What one pool takes from a range: `per_node` addresses for each of its nodes and surge nodes.
 
-    A pool in several subnets, one a zone, is spread evenly over them: `subnets` is their number.
+    A pool in several subnets, one a zone, is spread evenly over them: `subnets` is their number. `by_default` says that
+    nobody wrote its size.
     """
 
     pool: str
@@ -83,6 +84,7 @@ class Demand(NamedTuple):
     surge: Surge
     per_node: int
     subnets: int = 1
+    by_default: bool = False
 
     def addresses(self, nodes: int) -> int:
         """Addresses needed when the pool has that many nodes: (nodes + surge) / subnets x per_node.

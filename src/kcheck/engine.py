@@ -238,7 +238,8 @@ class _Judge:
         """How bad it is; None where the size is known and small."""
         grade = rule.grade
         if grade is None:
-            return Severity[rule.severity.upper()]
+            wanted = Severity[rule.severity.upper()]
+            return min(wanted, Severity.WARNING) if rule.weak and self.value(rule.weak) else wanted
         size = self.value(grade.of)
         if size is None:
             return Severity.INFO
@@ -291,9 +292,8 @@ class _Judge:
                 continue
             value = self.value(part.text)
             unit = self.unit(part.text)
-            parts.append(
-                f"an unknown {'number of' if unit == 'nodes' else 'amount'}" if value is None else shown(value, unit)
-            )
+            unknown = "an unknown number of" if unit and unit != "seconds" else "something unknown"
+            parts.append(unknown if value is None else shown(value, unit))
         return " ".join("".join(parts).split())
 
     def unit(self, expression: str) -> str:
@@ -316,7 +316,7 @@ class _Judge:
             prefix, name = cel.split_place(setting.place)
             for record in self.records(prefix):
                 origin = self.view.origin(record, name)
-                if not origin.literal and origin.missing is None:
+                if not origin.literal and not (origin.missing and origin.missing.path):
                     return None, f"`{_short(origin.written)}` gives the value; {name} should be {value}"
                 if origin.literal and value == self.view.record(record).get(name):
                     continue  # it is written as it should be

@@ -78,6 +78,7 @@ class Rule(NamedTuple):
     grade: Grade | None
     waste: bool
     unless: tuple[str, ...]
+    weak: str
     safety: str
     settings: tuple[Setting, ...]
     sources: tuple[str, ...]
@@ -195,7 +196,7 @@ def expressions(rule: Rule) -> list[str]:
     """All expressions of a rule, its places aside."""
     result = [rule.problem, *(setting.to for setting in rule.settings)]
     result += [hole.text for hole in cel.holes(rule.message) if not isinstance(hole, str)]
-    result += [rule.when] if rule.when else []
+    result += [text for text in (rule.when, rule.weak) if text]
     if rule.grade:
         result += [text for text in (rule.grade.of, rule.grade.wall, rule.grade.recommended) if text]
     return result
@@ -252,6 +253,7 @@ def _rule(group: str, path: str) -> Rule:
             grade=Grade(grade["of"], grade.get("wall"), grade.get("recommended")) if grade else None,
             waste=data.get("waste", False),
             unless=tuple(data.get("unless", ())),
+            weak=data.get("weak", ""),
             safety=fix.get("safety", ""),
             settings=tuple(Setting(change["set"], str(change["to"])) for change in changes),
             sources=tuple(data.get("sources", ())),

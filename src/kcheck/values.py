@@ -22,7 +22,8 @@ class Missing(NamedTuple):
     """Where an absent value would be written.
 
     `container` is the block or mapping that exists; `path` the names below it that do not, the last one the
-    attribute, those before it nested blocks or mappings.
+    attribute, those before it nested blocks or mappings. An empty path belongs to a part of a default that can only be
+    written as a whole.
     """
 
     container: Span
@@ -182,7 +183,7 @@ def reason_of(value: Value[Any]) -> str:
     if isinstance(value, Unset) and not value.origin.spans:
         return "the cloud has no such setting"
     missing = value.origin.missing if isinstance(value, Unset) else None
-    return f"`{'.'.join(missing.path)}` is not written" if missing else "it is null"
+    return f"`{'.'.join(missing.path)}` is not written" if missing and missing.path else "it is null"
 
 
 def mapped(value: Value[Any], change: Callable[[Any], Any]) -> Value[Any]:

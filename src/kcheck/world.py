@@ -24,6 +24,10 @@ NODE_ADDRESSES = "node"
 """The outbound type of a cluster whose nodes have public addresses of their own."""
 
 
+def _is_default(value: Value[int]) -> bool:
+    return isinstance(value, Known) and value.origin.missing is not None
+
+
 def _held(cni: Cni, interfaces: int, addresses: int) -> int:
     """Addresses that a node of one instance type holds."""
     minimum, warm_ips = known(cni.minimum_ips), known(cni.warm_ips)
@@ -332,7 +336,9 @@ class World:
         for value in (nodes, per_node, pool.surge):
             if not isinstance(value, Known):
                 return Unknown(reason_of(value), value.origin)
-        return capacity.Demand(self.label(pool), known(nodes), known(pool.surge), known(per_node), subnets)
+        return capacity.Demand(
+            self.label(pool), known(nodes), known(pool.surge), known(per_node), subnets, _is_default(pool.max_nodes)
+        )
 
     def label(self, pool: NodePool) -> str:
         """What people call the pool."""

@@ -54,7 +54,8 @@ def arithmetic(demands: list[capacity.Demand]) -> str | None:
     parts = []
     for demand in ordered[:4]:
         surge = capacity.surge_nodes(demand.surge, demand.nodes)
-        nodes = f"({demand.nodes:,} + {surge:,} surge)" if surge else f"{demand.nodes:,}"
+        count = f"{demand.nodes:,} by default" if demand.by_default else f"{demand.nodes:,}"
+        nodes = f"({count} + {surge:,} surge)" if surge else count
         shared = f" / {demand.subnets} subnets" if demand.subnets > 1 else ""
         times = f" x {demand.per_node}" if demand.per_node > 1 else ""
         parts.append(f"{demand.pool} {nodes}{shared}{times}")
@@ -62,6 +63,19 @@ def arithmetic(demands: list[capacity.Demand]) -> str | None:
     if rest:
         parts.append(f"{len(rest)} more pools {capacity.addresses_needed(rest):,}")
     return " + ".join(parts) + f" = {capacity.addresses_needed(demands):,}"
+
+
+def by_default(thing: Subnet | PodRange, world: World) -> Value[bool]:
+    """Whether a subnet or a range is too small only because of sizes that nobody wrote."""
+    addresses = usable(thing, world) if isinstance(thing, Subnet) else range_addresses(thing, world)
+    if not isinstance(addresses, Known):
+        return Unknown(reason_of(addresses), addresses.origin)
+
+    def rest_fits(demands: list[capacity.Demand]) -> bool:
+        written = [demand for demand in demands if not demand.by_default]
+        return len(written) < len(demands) and capacity.addresses_needed(written) <= addresses.value
+
+    return of_demands(thing, world, rest_fits)
 
 
 def widest(subnet: Subnet, world: World) -> Value[int]:

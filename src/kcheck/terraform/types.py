@@ -87,7 +87,7 @@ def _object(value: Known[object], declared: nodes.Object) -> Datum:
 
 def _below(origin: Origin, key: str) -> Origin:
     """The origin of an attribute that an object with this origin lacks."""
-    if not origin.spans:
+    if not origin.spans or (origin.missing and not origin.missing.path):
         return origin
     missing = origin.missing or Missing(origin.written, ())
     return Origin((origin.written,), missing=missing.below(key))
@@ -99,7 +99,7 @@ def absent(default: Datum, origin: Origin) -> Datum:
         return default
     value = default.value
     if isinstance(value, dict) and value:  # to write a part of it would lose the others
-        nowhere = Origin(())
+        nowhere = origin._replace(missing=Missing(origin.missing.container, ()) if origin.missing else None)
         return Known({key: absent(item, nowhere) for key, item in value.items()}, nowhere)
     if isinstance(value, tuple):
         return Known(type(value)(absent(item, origin) for item in value), origin)
