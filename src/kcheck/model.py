@@ -81,16 +81,16 @@ class Cni:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cluster(Thing):
-    """A Kubernetes cluster. `complete` is False where pools may exist that could not be read or counted.
+    """A Kubernetes cluster.
 
-    `zonal` says that its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools
+    `gap` says why pools may exist that could not be read or counted; it is empty where none can. `zonal` says that its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools
     (Autopilot, EKS Auto Mode, node auto-provisioning). `environment` is the name of its variables in the settings.
     """
 
     cloud: str
     address: str
     root: str
-    complete: bool
+    gap: str
     name: Value[str]
     version: Value[str]
     location: Value[str] = NOTHING
@@ -124,7 +124,7 @@ class PodRange(Thing):
     cloud: str
     address: str
     root: str
-    complete: bool
+    gap: str
     name: Value[str]
     cidr: Value[str]
     more: Value[tuple[str, ...]] = NOTHING
@@ -132,12 +132,12 @@ class PodRange(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Subnet(Thing):
-    """A subnet of a virtual network. `complete` is False where pools in it may be missing from the model."""
+    """A subnet of a virtual network. `gap` says why pools in it may be missing."""
 
     cloud: str
     address: str
     root: str
-    complete: bool
+    gap: str
     name: Value[str]
     cidr: Value[str]
     network: Value[Network]

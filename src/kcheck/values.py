@@ -118,7 +118,8 @@ def key_of(datum: Unknown) -> Reference | None:
     symbol = datum.symbol
     if symbol is None or "?" in symbol.attribute:
         return None
-    key = Reference(f"<{symbol.address}.{symbol.attribute}>")
+    text = symbol.address.strip('"') if symbol.attribute == "text" else f"{symbol.address}.{symbol.attribute}"
+    key = Reference(f"<{text}>")
     key.datum = datum
     return key
 

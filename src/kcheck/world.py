@@ -167,10 +167,8 @@ class World:
 
     def all_pools(self, cluster: Cluster) -> list[NodePool] | Unknown:
         """The pools of a cluster, Unknown where one may be missing."""
-        if not cluster.complete:
-            return Unknown(
-                f"pools of {cluster.address} may be missing: a file, a count or its default pool could not be read"
-            )
+        if cluster.gap:
+            return Unknown(f"pools of {cluster.address} may be missing: {cluster.gap}")
         stray = self._strays.get(cluster.root)
         if stray is not None:
             return Unknown(f"the cluster of {stray.address} is not known: {reason_of(stray.cluster)}")
@@ -178,14 +176,14 @@ class World:
 
     def subnet_pools(self, subnet: Subnet) -> list[NodePool] | Unknown:
         """The pools whose nodes are in a subnet, Unknown where one may be missing."""
-        if not subnet.complete:
-            return Unknown(f"pools in {subnet.address} may be missing: a file or a count could not be read")
+        if subnet.gap:
+            return Unknown(f"pools in {subnet.address} may be missing: {subnet.gap}")
         return self._pools_by_subnet[subnet.id]
 
     def range_pools(self, pod_range: PodRange) -> list[NodePool] | Unknown:
         """The pools whose pods are in a range, Unknown where one may be missing."""
-        if not pod_range.complete:
-            return Unknown(f"pools in {pod_range.address} may be missing: a file or a count could not be read")
+        if pod_range.gap:
+            return Unknown(f"pools in {pod_range.address} may be missing: {pod_range.gap}")
         return self._pools_by_range[pod_range.id]
 
     # --- how many nodes

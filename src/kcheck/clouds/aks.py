@@ -79,7 +79,7 @@ class _Aks(Reader):
     def _subnet(self, fields: Fields, address: str, place: Span, network: Value[Network]) -> None:
         root = self.folder
         subnet = Subnet(
-            self.identity(address), place, CLOUD, address, root, self.complete, fields["name"], fields["cidr"], network
+            self.identity(address), place, CLOUD, address, root, self.gap, fields["name"], fields["cidr"], network
         )
         self.found.subnets.append(subnet)
 
@@ -141,7 +141,7 @@ class _Aks(Reader):
             CLOUD,
             instance.address,
             self.folder,
-            cluster.complete,
+            cluster.gap,
             cluster.name,
             cidr,
         )
@@ -150,7 +150,7 @@ class _Aks(Reader):
 
     def _cluster(self, instance: Instance, fields: Fields) -> Cluster:
         nested = instance.blocks("default_node_pool")
-        complete = self.complete and not isinstance(nested, Unknown) and bool(nested)
+        gap = nested.reason if isinstance(nested, Unknown) else "" if nested else "default_node_pool is not written"
         mode = fields["network_mode"]
         if isinstance(mode, Unset):
             plugin = fields["network_plugin"]
@@ -174,7 +174,7 @@ class _Aks(Reader):
             CLOUD,
             instance.address,
             self.folder,
-            complete,
+            self.gap or gap,
             environment=self.root.environment,
             network_plugin=plugin,
             network_mode=mode,

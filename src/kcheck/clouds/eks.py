@@ -38,7 +38,7 @@ _POD_SUBNET_TAG = "kubernetes.io/role/cni"
 
 def read(root: Module, inventory: Inventory) -> None:
     """Add the EKS clusters of one root module to the inventory."""
-    reader = _Eks(CLOUD, root, (POOL, GROUP))
+    reader = _Eks(root)
     reader.networks()
     reader.clusters()
     reader.pools()
@@ -48,17 +48,24 @@ def read(root: Module, inventory: Inventory) -> None:
 class _Eks(Reader):
     """Reads one root module."""
 
+    def __init__(self, root: Module) -> None:
+        super().__init__(CLOUD, root, (POOL, GROUP))
+        self.families: dict[str, Value[str]] = {}
+        """The IP family of each cluster."""
+        self.pod_subnets: list[Subnet] = []
+        """Subnets whose tag says that the interfaces of pods may be in them."""
+
     # --- networks and subnets
 
     def networks(self) -> None:
         more: dict[str, list[Value[str]]] = {}
-        self.owner: dict[str, str] = {}  # an association stands for its network, too
+        owners: dict[str, str] = {}  # an association stands for its network, too
         for instance in self.root.instances(ASSOCIATION):
             fields = self.fields(ASSOCIATION, instance)
             datum = fields.raw("network")
             symbol = datum.symbol if isinstance(datum, Unknown) else None
             if symbol is not None:
-                self.owner[instance.address] = symbol.address
+                owners[instance.address] = symbol.address
                 more.setdefault(symbol.address, []).append(fields["cidr"])
         for instance in self.root.instances(NETWORK):
             fields = self.fields(NETWORK, instance)
@@ -73,7 +80,7 @@ class _Eks(Reader):
             )
             self.found.networks.append(network)
         networks = {network.address: network for network in self.found.networks}
-        for address, owner in self.owner.items():
+        for address, owner in owners.items():
             if owner in networks:
                 networks[address] = networks[owner]
         for instance in self.root.instances(SUBNET):
@@ -86,7 +93,7 @@ class _Eks(Reader):
                 CLOUD,
                 instance.address,
                 self.folder,
-                self.complete,
+                self.gap,
                 fields["name"],
                 _text(fields["cidr"]),
                 found if found is not None else unlinked(fields["network"], "VPC"),
@@ -101,11 +108,6 @@ class _Eks(Reader):
         symbol = datum.symbol if isinstance(datum, Unknown) else None
         network = networks.get(symbol.address) if symbol and symbol.attribute == "vpc_id" else None
         return Known(network, datum.origin or Origin((network.place,))) if network and datum else None
-
-    @cached_property
-    def pod_subnets(self) -> list[Subnet]:
-        """Subnets whose tag says that the interfaces of pods may be in them."""
-        return []
 
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:
@@ -125,7 +127,7 @@ class _Eks(Reader):
                 CLOUD,
                 instance.address,
                 self.folder,
-                self.complete,
+                self.gap,
                 name=name,
                 environment=self.root.environment,
                 version=fields["version"],
@@ -138,11 +140,6 @@ class _Eks(Reader):
             )
             self.found.clusters.append(cluster)
             self.families[cluster.id] = fields["ip_family"]
-
-    @cached_property
-    def families(self) -> dict[str, Value[str]]:
-        """The IP family of each cluster."""
-        return {}
 
     def _is_of(self, addon: Fields, name: Value[str], cluster: Instance) -> bool:
         """Whether an add-on is the VPC CNI of a cluster."""

@@ -76,7 +76,7 @@ class _Gke(Reader):
                 CLOUD,
                 instance.address,
                 self.folder,
-                self.complete,
+                self.gap,
                 fields["name"],
                 fields["cidr"],
                 _find(fields, "network", self.found.networks),
@@ -98,6 +98,7 @@ class _Gke(Reader):
             location = fields["location"]
             if isinstance(location, Unset):
                 location = Unknown("location is not written; the provider's region or zone holds", location.origin)
+            nested = instance.blocks("node_pool")
             autopilot, provisioning = fields["autopilot"], fields["provisioning"]
             private = fields["private_nodes"]
             cluster = Cluster(
@@ -106,7 +107,7 @@ class _Gke(Reader):
                 CLOUD,
                 instance.address,
                 self.folder,
-                self.complete and not isinstance(instance.blocks("node_pool"), Unknown),
+                self.gap or (nested.reason if isinstance(nested, Unknown) else ""),
                 name=fields["name"],
                 environment=self.root.environment,
                 version=fields["version"],
@@ -191,7 +192,7 @@ class _Gke(Reader):
             return known_already
         name = found.name if isinstance(found.name, Known) else cluster.name
         result = PodRange(
-            found.id, found.place, CLOUD, cluster.address, self.folder, cluster.complete, name, found.cidr, more
+            found.id, found.place, CLOUD, cluster.address, self.folder, cluster.gap, name, found.cidr, more
         )
         self.found.ranges.append(result)
         return result

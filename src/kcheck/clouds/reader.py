@@ -37,12 +37,18 @@ class Reader:
         """The range of the pods of each cluster."""
         self.defaults = profiles.settings(cloud)
         self.pool_instances = {kind: list(root.instances(kind)) for kind in pools}
-        # what a broken file, an unknown count or an unknown module leaves out is unknown, not absent
-        self.complete = (
-            all(not module.configuration.incomplete for module in root.all())
-            and all(instance.certain for instances in self.pool_instances.values() for instance in instances)
-            and not any(_HOLDS_POOLS.search(source) for source in root.unread())
-        )
+        self.gap = self._gap()
+
+    def _gap(self) -> str:
+        """Why pools may be missing: what a broken file, an unknown count or module leaves out is not absent."""
+        for module in self.root.all():
+            if module.configuration.incomplete:
+                return f"a part of {module.configuration.folder} could not be read"
+        for instances in self.pool_instances.values():
+            for instance in instances:
+                if instance.doubt:
+                    return instance.doubt
+        return next((f"kcheck does not know the module {s}" for s in self.root.unread() if _HOLDS_POOLS.search(s)), "")
 
     def fields(self, resource: str, record: Record) -> Fields:
         """The fields of a record by the cloud's table."""

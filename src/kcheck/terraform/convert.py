@@ -290,6 +290,9 @@ def identity(datum: Datum) -> str:
     if isinstance(datum, Unknown):
         if datum.symbol:
             return f"?{datum.symbol.address}.{datum.symbol.attribute}"
+        name = datum.reason.removesuffix(" has no default")
+        if name != datum.reason:  # a variable
+            return f"?{name}"
         written = datum.origin.spans[0] if datum.origin and datum.origin.spans else None
         return f"?{written.source.path}:{written.start}:{datum.reason}" if written else f"?{id(datum)}"
     value = datum.value

@@ -87,7 +87,7 @@ def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
         value = _template_part(part, scope, origin)
         if isinstance(value, Unknown):
             unknown = unknown or value
-            texts.append("${" + convert.identity(value) + "}")
+            texts.append("${" + convert.identity(value).removeprefix("?") + "}")
         else:
             texts.append(convert.to_string(value.value))
     text = "".join(texts)

@@ -118,11 +118,12 @@ class BlockRecord:
 
 
 class Instance(BlockRecord):
-    """One instance of a resource. `certain` is False where count or for_each is not known."""
+    """One instance of a resource. `doubt` says why count or for_each is not known, where one stands for all."""
 
-    def __init__(self, block: nodes.Block, scope: Scope, address: str, *, certain: bool = True) -> None:
+    def __init__(self, block: nodes.Block, scope: Scope, address: str, doubt: str = "") -> None:
         super().__init__(block, scope, address)
-        self.certain = certain
+        self.doubt = doubt
+        self.certain = not doubt
         self.symbol = Symbol(address, "")
 
 
@@ -172,7 +173,7 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
     pairs = _pairs(collection)
     if isinstance(pairs, Unknown):
         inner = _each(scope, Unknown(pairs.reason), Unknown(pairs.reason), origin)
-        return Known(Instance(block, inner, address, certain=False), origin)
+        return Known(Instance(block, inner, address, pairs.reason), origin)
     result: dict[str, Datum] = {}
     for key, item in pairs:
         inner = _each(scope, Known(key, item.origin or origin), item, origin)
@@ -189,9 +190,9 @@ def _each(scope: Scope, key: Datum, value: Datum, origin: Origin) -> Scope:
 def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Datum:
     origin = Origin((block.header,))
 
-    def instance(index: Datum, address: str, *, certain: bool) -> Datum:
+    def instance(index: Datum, address: str) -> Datum:
         inner = scope.with_names(count=Known({"index": index}, origin))
-        return Known(Instance(block, inner, address, certain=certain), origin)
+        return Known(Instance(block, inner, address, index.reason if isinstance(index, Unknown) else ""), origin)
 
     if isinstance(count, Known):
         try:
@@ -200,10 +201,8 @@ def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Da
             count = Unknown(str(error))
         else:
             indexes = range(int(number))
-            return Known(
-                tuple(instance(Known(i, count.origin), f"{address}[{i}]", certain=True) for i in indexes), origin
-            )
-    return instance(Unknown(count.reason), address, certain=False)
+            return Known(tuple(instance(Known(i, count.origin), f"{address}[{i}]") for i in indexes), origin)
+    return instance(Unknown(count.reason), address)
 
 
 def _pairs(collection: Datum) -> list[tuple[str, Datum]] | Unknown:
