@@ -198,6 +198,51 @@ def test_cluster_of_a_group(a: str, b: str, link: str, owner: str, write: Callab
     assert found == owner
 
 
+TAGGED = """
+resource "aws_eks_cluster" "a" {{
+  name = "a"
+}}
+
+resource "aws_autoscaling_group" "workers" {{
+  min_size = 0
+  max_size = 9
+
+  tag {{
+    key                 = {first}
+    value               = "x"
+    propagate_at_launch = true
+  }}
+  tag {{
+    key                 = {second}
+    value               = "owned"
+    propagate_at_launch = true
+  }}
+}}
+
+variable "name" {{}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "owner"),
+    [
+        ('"team"', '"kubernetes.io/cluster/a"', "eks/aws_eks_cluster.a"),
+        ('"k8s.io/cluster-autoscaler/enabled"', '"k8s.io/cluster-autoscaler/a"', "eks/aws_eks_cluster.a"),
+        ("var.name", '"kubernetes.io/cluster/a"', "eks/aws_eks_cluster.a"),  # the known tag tells more
+        ("var.name", '"kubernetes.io/cluster/b"', "no single cluster named b in this root"),
+        ('"team"', '"kubernetes.io/cluster/${var.name}"', "eks/aws_eks_cluster.a"),  # the only one beside it
+        ('"team"', '"owner"', None),
+    ],
+)
+def test_tags_name_the_cluster_of_a_group(
+    first: str, second: str, owner: str | None, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"main.tf": TAGGED.format(first=first, second=second)})
+    pools = model.collect(Tree(["."]), Config())["pools"]
+    fields = [pool["fields"]["cluster"] for pool in pools]
+    assert [field.get("value") or field["unknown"] for field in fields] == ([] if owner is None else [owner])
+
+
 def test_a_module_that_may_hold_pools_leaves_them_unknown(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({
         "main.tf": 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n\nmodule "workers" {\n  source  = "cloudposse/eks-node-group/aws"\n'

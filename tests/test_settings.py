@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,8 @@ import jsonschema
 import pytest
 import yaml
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kcheck import engine, settings
 from kcheck.cli import cli
@@ -24,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 ROOT = Path(__file__).resolve().parent.parent
-Write = "Callable[[Mapping[str, str]], Path]"
 
 CLUSTER = """
 resource "azurerm_kubernetes_cluster" "main" {
@@ -125,6 +128,8 @@ WRONG = [
     ("\nnodes: 0\n", "kcheck.yaml:2: nodes must be at least 1"),
     ("nodes: true\n", "kcheck.yaml:1: nodes must be a whole number, not true"),
     ("price: -3\n", "kcheck.yaml:1: price must be more than 0"),
+    ("price: .inf\n", "kcheck.yaml:1: price must be a number, not Infinity"),
+    ("price: .nan\n", "kcheck.yaml:1: price must be a number, not NaN"),
     ("exclude: vendor\n", 'kcheck.yaml:1: exclude must be a list, not "vendor"'),
     ("exclude:\n  - 7\n", "kcheck.yaml:2: exclude[0] must be a text, not 7"),
     ("severity:\n  kubenet-retiring: fatal\n", 'kcheck.yaml:2: severity.kubenet-retiring must be one of error, warning, info, not "fatal"'),
@@ -151,6 +156,30 @@ def test_what_is_refused(text: str, message: str, write: Callable[[Mapping[str, 
     run = CliRunner().invoke(cli, ["check"])
     assert run.exit_code == 2
     assert "Traceback" not in run.output
+
+
+@pytest.mark.parametrize("price", ["inf", "nan", "+inf"])
+def test_toml_numbers_without_end(price: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"pyproject.toml": f"[tool.kcheck]\nprice = {price}\n"})
+    with pytest.raises(ConfigError, match="no number of nodes or dollars"):
+        settings.load(["."])
+
+
+_WORDS = st.sampled_from(
+    ["clusters", "root", "nodes", "price", "limits", "value", "reason", "expires", "suppressions", "rule"]
+)
+_DATA = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["", ".", "2027-02-30"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_WORDS, inner, max_size=4),
+)
+
+
+@given(st.dictionaries(_WORDS, _DATA, max_size=4).map(json.dumps) | st.text("clusters:[]{}-&*!|>\n #'\"1."))
+def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    file = tmp_path_factory.mktemp("any") / "kcheck.yaml"
+    file.write_text(text, encoding="utf-8")
+    with contextlib.suppress(ConfigError):  # nothing else may come out
+        assert settings.load(["."], str(file)) is not None
 
 
 @pytest.mark.parametrize(
@@ -184,7 +213,7 @@ DOCUMENTS = [text for text, _ in WRONG] + [
 ]
 
 
-@pytest.mark.parametrize("text", [text for text in DOCUMENTS if "---" not in text and "[\n" not in text])
+@pytest.mark.parametrize("text", [text for text in DOCUMENTS if not re.search(r"---|\[\n|[.]inf|[.]nan", text)])
 def test_published_schema_agrees(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     """Editors check with the schema; kcheck must say yes and no to the same files (calendar and uniqueness aside)."""
     write({"kcheck.yaml": text})

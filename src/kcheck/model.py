@@ -83,8 +83,9 @@ class Cni:
 class Cluster(Thing):
     """A Kubernetes cluster.
 
-    `gap` says why pools may exist that could not be read or counted; it is empty where none can. `zonal` says that its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools
-    (Autopilot, EKS Auto Mode, node auto-provisioning). `environment` is the name of its variables in the settings.
+    `gap` says why pools may exist that could not be read or counted; it is empty where none can. `zonal` says that
+    its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools (Autopilot, EKS Auto
+    Mode, node auto-provisioning). `environment` is the name of its variables in the settings.
     """
 
     cloud: str

@@ -8,6 +8,7 @@ import os
 import re
 from fractions import Fraction
 from functools import cache
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from kcheck.bundled import PROFILES
@@ -122,8 +123,8 @@ def _toml(source: Source) -> Datum:
     import tomllib
 
     try:
-        data = tomllib.loads(source.data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        data = tomllib.loads(source.data.decode("utf-8"), parse_float=_finite)
+    except ValueError as error:
         raise ConfigError(f"{source.path}: not TOML: {error}") from error
     match = _TABLE.search(source.data)
     start = match.start() if match else 0
@@ -138,6 +139,13 @@ def _toml(source: Source) -> Datum:
         for name, value in settings.items()
     }
     return Known(parts, table)
+
+
+def _finite(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except ValueError:
+        raise ValueError(f"`{text}` is no number of nodes or dollars") from None
 
 
 def _text_days(value: Any) -> Any:
@@ -168,7 +176,7 @@ def _check(data: Datum, wanted: dict[str, Any], path: str) -> None:
     where = _at(data.origin.written) if data.origin else ""
     name = path or "the settings"
     kind = wanted.get("type")
-    if kind is not None and (not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean")):
+    if kind is not None and not _is_a(kind, value):
         raise ConfigError(f"{where}: {name} must be {_ARTICLES[kind]}, not {json.dumps(value, default=str)}")
     if "enum" in wanted and value not in wanted["enum"]:
         known = ", ".join(wanted["enum"])
@@ -186,6 +194,12 @@ def _check(data: Datum, wanted: dict[str, Any], path: str) -> None:
     elif isinstance(data, Known) and isinstance(data.value, tuple):
         for i, item in enumerate(data.value):
             _check(item, wanted["items"], f"{path}[{i}]")
+
+
+def _is_a(kind: str, value: Any) -> bool:
+    if isinstance(value, bool) or (isinstance(value, float) and not isfinite(value)):
+        return isinstance(value, bool) and kind == "boolean"
+    return isinstance(value, _TYPES[kind])
 
 
 def _check_members(data: Known[dict[str, Datum]], wanted: dict[str, Any], path: str, where: str) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
-from kcheck.clouds.reader import Reader, either, linked, reason, same_unknown, unlinked
+from kcheck.clouds.reader import Reader, either, linked, reason, same, unlinked
 from kcheck.model import NOTHING, Cluster, Cni, Network, NodePool, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, encoded, equals, known, mapped, wrap
 
@@ -251,30 +251,30 @@ class _Eks(Reader):
         if found is not None:
             return found
         name = fields["cluster"]
-        equal = [c for c in clusters if _same(c.name, name)]
-        if len(equal) == 1:
-            return Known(equal[0], name.origin or Origin((fields.record.span,)))
-        if isinstance(name, Known):
-            return Unknown(f"no single cluster named {name.value} in this root", name.origin)
-        return name
+        return self._cluster_named(name, name.origin or Origin((fields.record.span,)))
 
     def _owner(self, instance: Instance) -> Value[Cluster] | None:
         """The cluster that an auto-scaling group's tags name, if they name one."""
         tags = instance.blocks("tag")
         place = Origin((instance.span,))
-        for record in () if isinstance(tags, Unknown) else tags:
-            key = record.entry("key")
-            if isinstance(key, Unknown):
-                near = [c for c in self.found.clusters if _module(c.address) == _module(instance.address)]
-                return Known(near[0], place) if len(near) == 1 else Unknown(key.reason, key.origin)
-            match = _OWNER.fullmatch(str(key.value)) if key is not None else None
-            if match is not None and key is not None:
-                name = Known(match[1], key.origin)
-                equal = [c for c in self.found.clusters if _same(c.name, name)]
-                if len(equal) == 1:
-                    return Known(equal[0], place)
-                return Unknown(f"no single cluster named {match[1]} in this root", key.origin)
-        return None
+        keys = [record.entry("key") for record in (() if isinstance(tags, Unknown) else tags)]
+        for key in keys:
+            if isinstance(key, Known) and (match := _OWNER.fullmatch(str(key.value))):
+                return self._cluster_named(Known(match[1], key.origin), place)
+        unknown = next((key for key in keys if isinstance(key, Unknown)), None)
+        if unknown is None:
+            return None
+        near = [c for c in self.found.clusters if _module(c.address) == _module(instance.address)]
+        return Known(near[0], place) if len(near) == 1 else Unknown(unknown.reason, unknown.origin)
+
+    def _cluster_named(self, name: Value[str], place: Origin) -> Value[Cluster]:
+        """The one cluster of a name, or of the same unknown name."""
+        equal = [c for c in self.found.clusters if same(c.name, name)]
+        if len(equal) == 1:
+            return Known(equal[0], place)
+        if isinstance(name, Known):
+            return Unknown(f"no single cluster named {name.value} in this root", name.origin)
+        return name if isinstance(name, Unknown) else Unknown("the cluster's name is not written", name.origin)
 
     def _subnets(self, fields: Fields) -> Value[tuple[Subnet, ...]]:
         """The subnets of a group, which are its zones."""
@@ -340,12 +340,6 @@ class _Eks(Reader):
         return Known(not known(custom), custom.origin or Origin((cluster.place,)))
 
 
-def _same(first: Value[str], second: Value[str]) -> bool:
-    if isinstance(first, Known) and isinstance(second, Known):
-        return bool(first.value == second.value)
-    return same_unknown(first, second)
-
-
 def _module(address: str) -> str:
     """The module call that an address is in."""
     steps = address.split(".")
@@ -372,7 +366,7 @@ def _of(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
     if found is not None:
         return found.value  # type: ignore[no-any-return]
     name = fields["launch_template"]
-    return next((template for template in templates.values() if _same(template["name"], name)), None)
+    return next((template for template in templates.values() if same(template["name"], name)), None)
 
 
 def _overrides(instance: Instance) -> Value[tuple[str, ...]] | None:

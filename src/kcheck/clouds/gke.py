@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck.clouds.reader import Reader, linked, reason, same_unknown, unlinked
+from kcheck.clouds.reader import Reader, linked, reason, same, unlinked
 from kcheck.model import Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
 from kcheck.units import seconds
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
@@ -171,7 +171,7 @@ class _Gke(Reader):
     def _secondary(self, subnet: Subnet | None, name: Value[str]) -> _Secondary | None:
         """The secondary range of a subnet with that name."""
         ranges = self.secondary[subnet.id] if subnet else ()
-        return next((found for found in ranges if _same(found.name, name)), None)
+        return next((found for found in ranges if same(found.name, name)), None)
 
     def _range(self, cluster: Cluster, fields: Fields) -> None:
         """The range of the cluster's pods: a secondary range of its subnet, or a block of its own."""
@@ -360,12 +360,6 @@ def _outside(name: Value[str], what: str) -> Unknown:
     return Unknown(text, name.origin)
 
 
-def _same(first: Value[str], second: Value[str]) -> bool:
-    if isinstance(first, Known) and isinstance(second, Known):
-        return bool(first.value == second.value)
-    return same_unknown(first, second)
-
-
 def _find(fields: Fields, name: str, things: Iterable[Any]) -> Value[Any]:
     """The thing that a field refers to: by id, by name, or by a path that ends with its name."""
     things = list(things)
@@ -375,9 +369,9 @@ def _find(fields: Fields, name: str, things: Iterable[Any]) -> Value[Any]:
         return found
     value = fields[name]
     short = mapped(value, lambda text: text.rpartition("/")[2])
-    same = [thing for thing in things if _same(thing.name, short)]
-    if len(same) == 1:
-        return Known(same[0], value.origin or Origin((fields.record.span,)))
+    alike = [thing for thing in things if same(thing.name, short)]
+    if len(alike) == 1:
+        return Known(alike[0], value.origin or Origin((fields.record.span,)))
     if isinstance(value, Known):
         return Unknown(f"no single {name} named {known(short)} in this root", value.origin)
     return unlinked(value, name)

@@ -119,8 +119,10 @@ def reason(value: Value[Any], name: str) -> str:
     return value.reason if isinstance(value, Unknown) else f"{name} is not written"
 
 
-def same_unknown(first: Value[Any], second: Value[Any]) -> bool:
-    """Whether two values that are not known come from the same place, so that they will be equal."""
+def same(first: Value[Any], second: Value[Any]) -> bool:
+    """Whether two values are equal, or come from the same unknown place, so that they will be."""
+    if isinstance(first, Known) and isinstance(second, Known):
+        return bool(first.value == second.value)
     if not isinstance(first, Unknown) or not isinstance(second, Unknown) or first.reason != second.reason:
         return False
     if first.symbol is not None or second.symbol is not None:
