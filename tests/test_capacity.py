@@ -200,3 +200,7 @@ def test_prefix_and_warm_addresses() -> None:
 )
 def test_interfaces_of_instance_types(name: str, found: tuple[int, int] | None) -> None:
     assert profiles.interfaces(name) == found
+
+
+def test_a_pool_without_nodes_has_no_surge() -> None:
+    assert capacity.surge_nodes(Surge(nodes=1, percent=33, least=6), 0) == 0

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kcheck import engine
 from kcheck.config import Config
 from kcheck.files import Tree
 from kcheck.report import model
@@ -289,3 +290,35 @@ def test_nat_gateways_are_the_way_out(read: Callable[..., dict[str, Any]]) -> No
     gateways = 'resource "aws_nat_gateway" "x" {\n  count     = 2\n  subnet_id = aws_subnet.a[count.index].id\n}\n'
     assert read(gateways)["clusters"][0]["fields"]["outbound_ips"]["value"] == 2
     assert read()["clusters"][0]["fields"]["outbound_ips"]["value"] is None
+
+
+TWINS = """
+resource "aws_subnet" "a" {
+  cidr_block = "10.0.0.0/24"
+}
+""" + "".join(
+    f"""
+resource "aws_eks_cluster" "{name}" {{
+  name = "{name}"
+}}
+resource "aws_eks_node_group" "{name}" {{
+  cluster_name    = aws_eks_cluster.{name}.name
+  node_group_name = "gpu"
+  subnet_ids      = [aws_subnet.a.id]
+  instance_types  = ["m5.large"]
+  scaling_config {{
+    min_size = 0
+    max_size = 30
+  }}
+}}
+"""
+    for name in ("blue", "green")
+)
+
+
+def test_pools_of_one_name_are_told_apart(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": TWINS})
+    result = engine.run(Tree(["."]), Config())
+    found = next(f.message for f in result.findings if f.rule == "subnet-too-small")
+    assert "blue/gpu (30 + 2 surge)" in found
+    assert "green/gpu (30 + 2 surge)" in found

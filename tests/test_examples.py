@@ -100,7 +100,7 @@ def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) ->
     """
     assert subnet_message("      before_compute = true\n", tmp_path) == (
         "10.0.0.0/20 has 4,091 usable addresses, its pools need 24,020 at 607 nodes: cpu (600 + 100 surge) / 3 subnets x 100 + "
-        "gpu (3 by default + 2 surge) x 100 + system (4 + 6 surge) / 3 subnets x 30 = 24,020; it is full at node 85"
+        "gpu (3 by default + 2 surge) x 100 + system (4 + 6 surge) / 3 subnets x 30 = 24,020; it is full at node 90"
     )
     prefixes = '      configuration_values = jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })\n'
     assert subnet_message(prefixes, tmp_path) == (

@@ -65,9 +65,13 @@ def usable_addresses(cidr: str, reserved: int) -> int | None:
 def surge_nodes(surge: Surge, nodes: int) -> int:
     """How many nodes an upgrade adds to a pool of that many: a number or a percentage, rounded up, within bounds.
 
+    A pool without nodes has none to replace.
+
     https://learn.microsoft.com/azure/aks/upgrade-aks-node-pools-rolling,
     https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html
     """
+    if not nodes:
+        return 0
     wanted = max(surge.least, surge.nodes, ceil(nodes * surge.percent / 100))
     return wanted if surge.most is None else min(wanted, surge.most)
 

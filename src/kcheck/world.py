@@ -14,7 +14,7 @@ from kcheck.model import Addon, Cluster, Cni, Image, Inventory, NodePool, PodRan
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kcheck.config import Config
 
@@ -302,45 +302,47 @@ class World:
     def demands(self, subnet: Subnet) -> list[capacity.Demand] | Unknown:
         """What each pool takes from a subnet."""
         pools = self.subnet_pools(subnet)
-        if isinstance(pools, Unknown):
-            return pools
-        result = []
-        for pool in pools:
-            demand = self._demand(pool, self.addresses_per_node(pool), len(known(pool.subnets)))
-            if isinstance(demand, Unknown):
-                return demand
-            result.append(demand)
-        return result
+        return self._demands(pools, self.addresses_per_node, lambda pool: len(known(pool.subnets)))
 
     def range_demands(self, pod_range: PodRange) -> list[capacity.Demand] | Unknown:
         """What each pool takes from a range of pod addresses: a block for every node."""
         pools = self.range_pools(pod_range)
+        return self._demands(pools, lambda p: mapped(self.pod_block(p), lambda prefix: 1 << (32 - prefix)), lambda _: 1)
+
+    def _demands(
+        self,
+        pools: list[NodePool] | Unknown,
+        per_node: Callable[[NodePool], Value[int]],
+        subnets: Callable[[NodePool], int],
+    ) -> list[capacity.Demand] | Unknown:
         if isinstance(pools, Unknown):
             return pools
+        labels = [self.label(pool) for pool in pools]
         result = []
-        for pool in pools:
-            demand = self._demand(pool, mapped(self.pod_block(pool), lambda prefix: 1 << (32 - prefix)), 1)
-            if isinstance(demand, Unknown):
-                return demand
-            result.append(demand)
+        for pool, label in zip(pools, labels, strict=True):
+            nodes, addresses = self.nodes(pool), per_node(pool)
+            for value in (nodes, addresses, pool.surge):
+                if not isinstance(value, Known):
+                    return Unknown(reason_of(value), value.origin)
+            name = self._full_label(pool) if labels.count(label) > 1 else label
+            default = _is_default(pool.max_nodes)
+            result.append(
+                capacity.Demand(name, known(nodes), known(pool.surge), known(addresses), subnets(pool), default)
+            )
         return result
 
     def pod_block(self, pool: NodePool) -> Value[int]:
         """The length of the prefix of the block that a node takes for its pods."""
         return mapped(pool.max_pods, capacity.pod_block) if isinstance(pool.pod_block, Unset) else pool.pod_block
 
-    def _demand(self, pool: NodePool, per_node: Value[int], subnets: int) -> capacity.Demand | Unknown:
-        nodes = self.nodes(pool)
-        for value in (nodes, per_node, pool.surge):
-            if not isinstance(value, Known):
-                return Unknown(reason_of(value), value.origin)
-        return capacity.Demand(
-            self.label(pool), known(nodes), known(pool.surge), known(per_node), subnets, _is_default(pool.max_nodes)
-        )
-
     def label(self, pool: NodePool) -> str:
         """What people call the pool."""
         return pool.name.value if isinstance(pool.name, Known) else pool.address.rsplit(".", 1)[-1]
+
+    def _full_label(self, pool: NodePool) -> str:
+        """The label with the cluster's, where several clusters have a pool of that name."""
+        cluster = known(pool.cluster)
+        return f"{known(cluster.name) or cluster.address}/{self.label(pool)}" if cluster else pool.address
 
     # --- images
 

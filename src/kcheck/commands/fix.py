@@ -48,6 +48,7 @@ def command(
             fix.write(target, new)
         else:
             fix.write(real, new)
+    sys.stdout.flush()
     _summary(outcome)
     if any(refused.bug for refused in outcome.refused):
         sys.exit(3)
