@@ -80,6 +80,7 @@ class Tree:
     ) -> None:
         self.overlay = dict(overlay or {})
         self.exclude = exclude
+        self.given = paths or ["."]
         self.manifests: list[Source] = []
         self.folders: list[Folder] = []
         self.too_large: list[str] = []
@@ -88,7 +89,7 @@ class Tree:
         self._real: dict[int, str] = {}
         self._loaded: dict[str, Folder] = {}
         self._visited: set[str] = set()
-        for path in paths or ["."]:
+        for path in self.given:
             if not os.path.exists(path):
                 raise PathError(f"{path}: no such file or folder")
             if os.path.isdir(path):
@@ -134,6 +135,16 @@ class Tree:
                 return None
             self._loaded[real] = self._terraform(path, names)
         return self._loaded[real]
+
+    def repository(self, path: str) -> str:
+        """The folder of the repository that holds `path`; without one the working directory, or a given path."""
+        top = os.path.realpath(path)
+        while not os.path.exists(os.path.join(top, ".git")):
+            above = os.path.dirname(top)
+            if above == top:
+                return next((folder for folder in (".", *self.given) if holds(folder, path)), path)
+            top = above
+        return top
 
     def _terraform(self, path: str, names: list[str]) -> Folder:
         folder = Folder(shown(path))
@@ -204,6 +215,11 @@ def _folders(top: str, visited: set[str], excluded: Callable[[str], bool]) -> It
                 folders.append(entry.path)
         yield path, names
         stack.extend(reversed(folders))
+
+
+def holds(folder: str, path: str) -> bool:
+    """Whether a path is a folder or below it."""
+    return os.path.join(os.path.realpath(path), "").startswith(os.path.join(os.path.realpath(folder), ""))
 
 
 def shown(path: str) -> str:

@@ -6,7 +6,7 @@ Each carries its Origin, so that a finding can point at, and a fix can change, t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -136,6 +136,47 @@ class Unencoded(Unknown):
     """Text that `jsonencode` could not make because a part of `datum` is not known."""
 
     datum: Datum | None = None
+
+
+class Piece(NamedTuple):
+    """A part of a text that a template made: written at `span`, or filled in there from `datum`."""
+
+    text: str
+    span: Span
+    datum: Datum | None = None
+
+
+class Rendered(str):
+    """Text that a template made, with its parts."""
+
+    __slots__ = ("pieces",)
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(slots=True)
+class Unrendered(Unknown):
+    """Text that a template could not make because some of its parts are not known; those have no text."""
+
+    pieces: tuple[Piece, ...] = ()
+
+
+def pieces_of(value: Value[Any]) -> tuple[Piece, ...]:
+    """The parts of a text that a template made; none of another."""
+    if isinstance(value, Unrendered):
+        return value.pieces
+    return value.value.pieces if isinstance(value, Known) and isinstance(value.value, Rendered) else ()
+
+
+@dataclass(slots=True)
+class Secret(Unknown):
+    """A value that the code calls sensitive: it is not looked at, so that it is never printed."""
+
+    datum: Datum = field(repr=False, kw_only=True)
+
+
+def concealed(value: Datum, reason: str, symbol: Symbol | None = None) -> Datum:
+    """The value as a secret, unless it is not known anyway."""
+    return value if isinstance(value, Unknown) else Secret(reason, value.origin, symbol, datum=value)
 
 
 def encoded(value: Value[Any]) -> Datum | None:

@@ -7,7 +7,6 @@ from typing import Any
 
 from kcheck.files import Tree
 from kcheck.syntax.hcl.parse import parse
-from kcheck.terraform.evaluator import Scope
 from kcheck.terraform.evaluator import evaluate as evaluate_expression
 from kcheck.terraform.module import Configuration, Module
 from kcheck.terraform.roots import Loader
@@ -30,15 +29,11 @@ def evaluate(expression: str, root: str, var_files: tuple[str, ...]) -> dict[str
     loader = Loader(Tree([root]), var_files)
     modules = loader.roots()
     module = modules[0] if modules else None
-    scope: Scope = module.scope if module else _empty(root).scope
+    scope = (module or Module(Configuration(root), {}, loader)).scope
     datum = evaluate_expression(entry.expression, scope)
     spans = datum.origin.spans if datum.origin else ()
     origins = [f"{s.source.path}:{s.begin.line}:{s.begin.column}" for s in spans if s.source is not source]
     return _answer(datum, origins)
-
-
-def _empty(root: str) -> Module:
-    return Module(Configuration(root), {}, lambda _module, _block: "there is no module here")
 
 
 def _answer(datum: Datum, origins: list[str]) -> dict[str, Any]:

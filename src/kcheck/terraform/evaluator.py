@@ -10,7 +10,20 @@ from kcheck.terraform import convert, functions
 from kcheck.terraform.access import attribute, index, kind_name
 from kcheck.terraform.convert import AbsentError, EvaluationError
 from kcheck.terraform.operators import arithmetic, first_reason, logic
-from kcheck.values import Datum, Known, Missing, Origin, Reference, SetData, Symbol, Unknown, encoded, key_of
+from kcheck.values import (
+    Datum,
+    Known,
+    Missing,
+    Origin,
+    Piece,
+    Reference,
+    Rendered,
+    SetData,
+    Symbol,
+    Unknown,
+    Unrendered,
+    key_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -78,44 +91,53 @@ def _template(node: nodes.Template, scope: Scope) -> Datum:
 
 def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
     """The text of a template with all its parts filled in."""
-    texts: list[str] = []
-    unknown: Unknown | None = None
-    for part in node.parts:
-        if isinstance(part, str):
-            texts.append(part)
-            continue
-        value = _template_part(part, scope, origin)
-        if isinstance(value, Unknown):
-            unknown = unknown or value
-            texts.append("${" + convert.identity(value).removeprefix("?") + "}")
-        else:
-            texts.append(convert.to_string(value.value))
-    text = "".join(texts)
+    pieces = tuple(_pieces(node, scope))
+    unknown = next((piece.datum for piece in pieces if isinstance(piece.datum, Unknown)), None)
+    if unknown is None:
+        text = "".join(piece.text for piece in pieces)
+        return Known(text if node.quoted else rendered(text, pieces), origin)
     # a text with the same unknown parts is the same text
-    return Unknown(unknown.reason, origin, Symbol(f'"{text}"', "text")) if unknown else Known(text, origin)
+    identity = "".join(_identity(piece.datum) or piece.text for piece in pieces)
+    symbol = Symbol(f'"{identity}"', "text")
+    if node.quoted:
+        return Unknown(unknown.reason, origin, symbol)
+    return Unrendered(unknown.reason, origin, symbol, pieces)
 
 
-def _template_part(part: nodes.Expression, scope: Scope, origin: Origin) -> Datum:
-    if isinstance(part, nodes.TemplateIf):
-        condition = value_of(part.condition, scope)
-        if isinstance(condition, Unknown):
-            return condition
-        return _text(part.yes if convert.to_bool(condition.value) else part.no, scope, origin)
-    if isinstance(part, nodes.TemplateFor):
-        collection = value_of(part.collection, scope)
-        if isinstance(collection, Unknown):
-            return collection
-        texts = []
-        for inner in _loop(collection, part.key, part.name, scope):
-            text = _text(part.body, inner, origin)
-            if isinstance(text, Unknown):
-                return text
-            texts.append(text.value)
-        return Known("".join(texts), origin)
-    value = value_of(part, scope)
-    if isinstance(value, Known) and (value.value is None or isinstance(value.value, dict | tuple)):
-        raise EvaluationError("only text, numbers and booleans can be put into a template")
-    return value
+def _identity(datum: Datum | None) -> str:
+    return "${" + convert.identity(datum).removeprefix("?") + "}" if isinstance(datum, Unknown) else ""
+
+
+def rendered(text: str, pieces: tuple[Piece, ...]) -> Rendered:
+    """A text that knows its parts."""
+    result = Rendered(text)
+    result.pieces = pieces
+    return result
+
+
+def _pieces(node: nodes.Template, scope: Scope) -> Iterator[Piece]:
+    """The parts of a template: its own text, and what is filled in."""
+    for part in node.parts:
+        if isinstance(part, nodes.Text):
+            yield Piece(part, part.span)
+        elif isinstance(part, nodes.TemplateIf):
+            condition = value_of(part.condition, scope)
+            if isinstance(condition, Unknown):
+                yield Piece("", part.span, condition)
+            else:
+                yield from _pieces(part.yes if convert.to_bool(condition.value) else part.no, scope)
+        elif isinstance(part, nodes.TemplateFor):
+            collection = value_of(part.collection, scope)
+            if isinstance(collection, Unknown):
+                yield Piece("", part.span, collection)
+            else:
+                for inner in _loop(collection, part.key, part.name, scope):
+                    yield from _pieces(part.body, inner)
+        else:
+            value = value_of(part, scope)
+            if isinstance(value, Known) and (value.value is None or isinstance(value.value, dict | tuple)):
+                raise EvaluationError("only text, numbers and booleans can be put into a template")
+            yield Piece(convert.to_string(value.value) if isinstance(value, Known) else "", part.span, value)
 
 
 def _tuple(node: nodes.Tuple, scope: Scope) -> Datum:
@@ -153,7 +175,8 @@ def _reference(node: nodes.Expression, scope: Scope) -> Datum:
 def _passed_on(value: Datum, span: Span) -> Datum:
     if isinstance(value, Unknown):
         origin = value.origin.used(span) if value.origin else Origin((span,))
-        return replace(value, origin=origin) if encoded(value) else Unknown(value.reason, origin, value.symbol)
+        plain = type(value) is Unknown  # the others hold more
+        return Unknown(value.reason, origin, value.symbol) if plain else replace(value, origin=origin)
     return Known(value.value, value.origin.used(span))
 
 

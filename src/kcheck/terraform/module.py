@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Protocol
 
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.problem import Problem
 from kcheck.terraform.convert import EvaluationError
 from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.filesystem import special
 from kcheck.terraform.resource import BlockRecord, Instance, expand
 from kcheck.terraform.types import absent, convert_to
-from kcheck.values import Datum, Known, Missing, Origin, Symbol, Unknown
+from kcheck.values import Datum, Known, Missing, Origin, Symbol, Unknown, concealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from kcheck.terraform.filesystem import Files
 
 Key = tuple[str, str]
 
@@ -103,6 +106,16 @@ class _Names:
         return found
 
 
+class Host(Protocol):
+    """Who loads folders and files for modules."""
+
+    def child(self, module: Module, block: nodes.Block) -> Configuration | str:
+        """The configuration of a called module, or why it is not known."""
+
+    def files(self, root: Module) -> Files:
+        """The files that the functions of a root module may read."""
+
+
 class Module:
     """One folder with its inputs: the root, or a call of a module.
 
@@ -115,7 +128,7 @@ class Module:
         self,
         configuration: Configuration,
         inputs: Mapping[str, Datum],
-        child: Callable[[Module, nodes.Block], Configuration | str],
+        host: Host,
         *,
         address: str = "",
         caller: Module | None = None,
@@ -130,7 +143,7 @@ class Module:
         self.block = block
         self.environment = environment
         self.problems: list[Problem] = []
-        self._child = child
+        self.host = host
         self._calls: dict[str, Datum] = {}
         self.scope = _ModuleScope(self)
 
@@ -147,7 +160,7 @@ class Module:
             return self._lost(f"var.{name}")
         entries = block.body.entries
         given = self.inputs.get(name)
-        if given is None or (_is_null(given) and not self._nullable(block)):
+        if given is None or (_is_null(given) and _says(block, "nullable", value=False)):
             if "default" not in entries:
                 reason = f"var.{self.prefixed(name) if self.address else name} has no default"
                 return Unknown(reason, Origin((block.header,)))
@@ -159,15 +172,13 @@ class Module:
             given = default
         if "type" in entries:
             try:
-                return convert_to(given, entries["type"].expression)
+                given = convert_to(given, entries["type"].expression)
             except EvaluationError as error:
                 return Unknown(f"var.{name}: {error}", given.origin)
+        if _says(block, "sensitive", value=True):
+            full = f"var.{self.prefixed(name) if self.address else name}"
+            return concealed(given, f"{full} is sensitive", Symbol(full, ""))
         return given
-
-    def _nullable(self, block: nodes.Block) -> bool:
-        entry = block.body.entries.get("nullable")
-        expression = entry.expression if entry else None
-        return not (isinstance(expression, nodes.Literal) and expression.value is False)
 
     def local(self, name: str) -> Datum | None:
         """The value of `local.name`, or None if it is not declared."""
@@ -259,13 +270,13 @@ class Module:
             return lost
         address = self.prefixed(f"module.{name}")
         origin = Origin((block.header,))
-        found = self._child(self, block)
+        found = self.host.child(self, block)
         if isinstance(found, str):
             return Unknown(f"{address}: {found}", origin, Symbol(address, ""))
 
         def build(instance: Instance) -> Datum:
             inputs = {key: instance.attribute(key) for key in block.body.entries if key not in _CALL_ARGUMENTS}
-            module = Module(found, inputs, self._child, address=instance.address, caller=self, block=block)
+            module = Module(found, inputs, self.host, address=instance.address, caller=self, block=block)
             return Known(_Outputs(module), origin)
 
         return _map_instances(expand(block, address, self.scope), build)
@@ -276,7 +287,10 @@ class Module:
         if block is None:
             return self._lost(f"output.{name}")
         entry = block.body.entries.get("value")
-        return evaluate(entry.expression, self.scope) if entry else None
+        value = evaluate(entry.expression, self.scope) if entry else None
+        if value is not None and _says(block, "sensitive", value=True):
+            return concealed(value, f"{self.prefixed(f'output.{name}')} is sensitive")
+        return value
 
     def unread(self) -> Iterator[str]:
         """The sources of modules that were not read."""
@@ -339,6 +353,13 @@ def _map_instances(value: Datum, build: Callable[[Instance], Datum]) -> Datum:
     return build(inner)
 
 
+def _says(block: nodes.Block, name: str, *, value: bool) -> bool:
+    """Whether an argument that must be a literal has this value."""
+    entry = block.body.entries.get(name)
+    expression = entry.expression if entry else None
+    return isinstance(expression, nodes.Literal) and expression.value is value
+
+
 def _is_null(value: Datum) -> bool:
     return isinstance(value, Known) and value.value is None
 
@@ -378,16 +399,24 @@ class _ModuleScope(Scope):
         return self._found[name]
 
     def _path(self, name: str) -> Datum | None:
-        folder = self.module.configuration.folder or "."
-        match name:
-            case "module" | "root":
-                return Known(folder, Origin(()))
-            case "cwd":  # Terraform runs in the root's folder
-                return Known(os.path.abspath(self.module.root.configuration.folder).replace(os.sep, "/"), Origin(()))
+        root = self.module.root.configuration.folder
+        match name:  # Terraform runs in the root's folder
+            case "root":
+                return Known(".", Origin(()))
+            case "module":
+                path = os.path.relpath(self.module.configuration.folder or ".", root or ".")
+                return Known(path.replace(os.sep, "/"), Origin(()))
+            case "cwd":
+                return Known(os.path.abspath(root).replace(os.sep, "/"), Origin(()))
         return None
 
     def _terraform(self, name: str) -> Datum | None:
         return Unknown("terraform.workspace is chosen when Terraform runs") if name == "workspace" else None
 
-    def special(self, _name: str) -> None:
-        return None
+    def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
+        return self._special(name)
+
+    @cached_property
+    def _special(self) -> Callable[[str], Callable[[nodes.Call, Scope], Datum] | None]:
+        root = self.module.root
+        return special(root.host.files(root))

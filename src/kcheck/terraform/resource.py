@@ -34,6 +34,9 @@ class Record(Protocol):
 _NAMES = frozenset({"name", "id", "self_link"})
 """Attributes by which others refer to a resource: never null, so an unknown one still tells which resource is meant."""
 
+MAX_INSTANCES = 10_000
+"""Instances of one resource that are told apart."""
+
 UNORDERED = frozenset({("azurerm_virtual_network", "subnet")})
 """Nested blocks that their provider keeps as a set: an index into several of them says nothing."""
 
@@ -200,6 +203,8 @@ def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Da
         except EvaluationError as error:
             count = Unknown(str(error))
         else:
+            if number > MAX_INSTANCES:
+                return instance(Unknown(f"count is {number}, which kcheck does not expand"), address)
             indexes = range(int(number))
             return Known(tuple(instance(Known(i, count.origin), f"{address}[{i}]") for i in indexes), origin)
     return instance(Unknown(count.reason), address)

@@ -7,11 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcheck.config import ConfigError, Environment
+from kcheck.files import holds
 from kcheck.syntax.hcl import nodes
-from kcheck.syntax.hcl.parse import parse
+from kcheck.syntax.hcl.parse import parse, parse_template
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import registry
 from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.filesystem import MAX_FILES, OutsideError
 from kcheck.terraform.module import Configuration, Module
 from kcheck.values import Datum, Origin, wrap
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.files import Folder, Tree
+    from kcheck.terraform.filesystem import Files
     from kcheck.text import Source
 
 MAX_DEPTH = 10
@@ -34,6 +37,7 @@ class Loader:
         self.problems: list[Problem] = []
         self._configurations: dict[str, Configuration] = {}
         self._parsed: dict[int, nodes.File] = {}
+        self._templates: dict[int, tuple[Source, nodes.Template | Problem]] = {}
         self._var_files = [self._var_file(path) for path in var_files]
 
     def _var_file(self, path: str) -> Source:
@@ -63,10 +67,10 @@ class Loader:
             for environment in by_root.get(real, ()):
                 files = [self._var_file(path) for path in environment.var_files]
                 inputs = self._inputs(configuration, files)
-                roots.append(Module(configuration, inputs, self._child, environment=environment.name))
+                roots.append(Module(configuration, inputs, self, environment=environment.name))
             if real not in called and real not in by_root:
-                roots.append(Module(configuration, self._inputs(configuration), self._child))
-        return roots or [Module(c, self._inputs(c), self._child) for c in configurations]
+                roots.append(Module(configuration, self._inputs(configuration), self))
+        return roots or [Module(c, self._inputs(c), self) for c in configurations]
 
     def configuration(self, folder: Folder) -> Configuration:
         """What the files of a folder declare; override files are merged last."""
@@ -93,13 +97,19 @@ class Loader:
             self._parsed[id(source)] = parse(source)
         return self._parsed[id(source)]
 
+    def template(self, source: Source) -> nodes.Template | Problem:
+        """A file as a template; each is parsed once."""
+        if id(source) not in self._templates:
+            self._templates[id(source)] = (source, parse_template(source))
+        return self._templates[id(source)][1]
+
     def _called(self, configuration: Configuration) -> Iterable[str]:
         for block in configuration.calls.values():
             path = _local(configuration, block)
             if path is not None:
                 yield path
 
-    def _child(self, module: Module, block: nodes.Block) -> Configuration | str:
+    def child(self, module: Module, block: nodes.Block) -> Configuration | str:
         """The configuration of a called module, or why it is not known."""
         path = _local(module.configuration, block)
         if path is None:
@@ -111,6 +121,10 @@ class Loader:
             return "there is no such folder"
         configuration = self.configuration(folder)
         return registry.copy_of(configuration) or configuration
+
+    def files(self, root: Module) -> Files:
+        """The files that the functions of a root module may read."""
+        return _Files(self, root.configuration.folder)
 
     def _published(self, module: Module, block: nodes.Block) -> Configuration | str:
         """The skeleton of a module from a registry or a repository."""
@@ -157,6 +171,41 @@ class Loader:
         return (
             {name: wrap(value, Origin((whole,))) for name, value in values.items()} if isinstance(values, dict) else {}
         )
+
+
+class _Files:
+    """The files of the repository that a root module is in; paths are relative to the root's folder."""
+
+    def __init__(self, loader: Loader, folder: str) -> None:
+        self.loader = loader
+        self.folder = folder
+        self.top = loader.tree.repository(folder)
+
+    def _path(self, path: str) -> str:
+        if "\0" in path:
+            raise OutsideError("a path cannot hold a null character")
+        found = os.path.join(self.folder, path)
+        if not holds(self.top, found):
+            raise OutsideError(f"{path} is outside of the repository")
+        return found
+
+    def source(self, path: str) -> Source | None:
+        """The file at a path; None if there is none."""
+        return self.loader.tree.source(self._path(path))
+
+    def template(self, source: Source) -> nodes.Template | Problem:
+        """A file as a template, parsed once."""
+        return self.loader.template(source)
+
+    def names(self, path: str) -> list[str]:
+        """The paths of all files below a folder, relative to it."""
+        top = self._path(path)
+        found = []
+        for folder, _, names in os.walk(top):
+            found += [os.path.relpath(os.path.join(folder, name), top).replace(os.sep, "/") for name in names]
+            if len(found) > MAX_FILES:
+                raise OutsideError(f"there are more than {MAX_FILES:,} files below {path}")
+        return found
 
 
 def _local(configuration: Configuration, block: nodes.Block) -> str | None:

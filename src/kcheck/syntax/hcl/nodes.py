@@ -29,11 +29,18 @@ class Literal(Expression):
     value: str | int | Fraction | bool | None
 
 
+class Text(str):
+    """Text of a template between its markers; `span` is where it is written."""
+
+    __slots__ = ("span",)
+    span: Span
+
+
 @dataclass(slots=True, eq=False)
 class Template(Expression):
     """A quoted string or heredoc with interpolations or directives; `quoted` tells which."""
 
-    parts: tuple[Expression | str, ...]
+    parts: tuple[Expression | Text, ...]
     quoted: bool
 
 

@@ -12,7 +12,7 @@ from tree_sitter import Language, Parser
 
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.broken import explain
-from kcheck.syntax.hcl.template import Gap, decoded, unescape
+from kcheck.syntax.hcl.template import Gap, Kind, decoded, unescape
 from kcheck.syntax.problem import Problem
 from kcheck.text import BOM, Source, Span
 
@@ -44,6 +44,32 @@ def parse(source: Source) -> nodes.File:
         reader.fill(body, _body(root))
         return nodes.File(body, ())
     return nodes.File(body, tuple(_pieces(source, body)))
+
+
+_OPENING, _CLOSING = b"x = <<KCHECK_TEMPLATE\n", b"\nKCHECK_TEMPLATE\n"
+
+
+def parse_template(source: Source) -> nodes.Template | Problem:
+    """Read a whole file as a template, such as `templatefile` takes."""
+    data = source.data
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return Problem("not UTF-8 text", source.span(error.start, error.end))
+    root = Parser(_LANGUAGE).parse(_OPENING + data + _CLOSING).root_node
+    whole = source.span(0, len(data))
+    if root.has_error:
+        return Problem("the template cannot be read", whole)
+    node = root
+    while node.type != "heredoc_template":
+        node = next(child for child in node.children if child.type not in ("identifier", "=", "comment"))
+    start = len(_OPENING)
+    reader = _Reader(source, -start)
+    try:
+        texts = reader.texts(node.children, start, start + len(data), "file")
+        return nodes.Template(whole, reader.parts(node.children, start, texts, 0), quoted=False)
+    except (_TooDeepError, RecursionError):
+        return Problem("the template is nested too deeply", whole)
 
 
 def _body(root: Node) -> Node | None:
@@ -297,7 +323,7 @@ class _Reader:
         span = self.span(node)
         if child.type == "quoted_template":
             first, last = child.children[0], child.children[-1]
-            texts = self.texts(child.children, first.end_byte, last.start_byte)
+            texts = self.texts(child.children, first.end_byte, last.start_byte, "quoted")
             parts = self.parts(child.children, first.end_byte, texts, depth)
             return nodes.Template(span, parts, quoted=True)
         name = next(part for part in child.children if part.type == "heredoc_identifier")
@@ -305,13 +331,11 @@ class _Reader:
         start = self.source.data.find(b"\n", self.base + name.end_byte) + 1 - self.base
         end = self.source.data.rfind(b"\n", 0, self.base + last.start_byte) + 1 - self.base
         inner = [part for part in child.children if part.start_byte >= start and part.end_byte <= end]
-        flush = self.text(child.children[0]) == "<<-"
-        texts = self.texts(inner, start, max(start, end), heredoc=True, flush=flush)
+        kind: Kind = "flush" if self.text(child.children[0]) == "<<-" else "heredoc"
+        texts = self.texts(inner, start, max(start, end), kind)
         return nodes.Template(span, self.parts(inner, start, texts, depth), quoted=False)
 
-    def texts(
-        self, children: list[Node], start: int, end: int, *, heredoc: bool = False, flush: bool = False
-    ) -> dict[int, str]:
+    def texts(self, children: list[Node], start: int, end: int, kind: Kind) -> dict[int, nodes.Text]:
         """The text of every gap between markers, by the offset at which the gap begins."""
         gaps: list[Gap] = []
         at, strips = start, False
@@ -319,13 +343,18 @@ class _Reader:
             gaps.append(Gap(at, self.between(at, marker.start_byte), strips, _strips(marker, 1)))
             at, strips = marker.end_byte, _strips(marker, -2)
         gaps.append(Gap(at, self.between(at, end), strips, right=False))
-        return decoded(gaps, heredoc=heredoc, flush=flush)
+        ends = [marker.start_byte for marker in _markers(children)] + [end]
+        result = {}
+        for (begin, text), stop in zip(decoded(gaps, kind).items(), ends, strict=True):
+            result[begin] = nodes.Text(text)
+            result[begin].span = Span(self.source, self.base + begin, self.base + stop)
+        return result
 
     def parts(
-        self, children: list[Node], start: int, texts: dict[int, str], depth: int
-    ) -> tuple[nodes.Expression | str, ...]:
+        self, children: list[Node], start: int, texts: dict[int, nodes.Text], depth: int
+    ) -> tuple[nodes.Expression | nodes.Text, ...]:
         """Expressions and the text before, between and behind them."""
-        result: list[nodes.Expression | str] = [texts[start]]
+        result: list[nodes.Expression | nodes.Text] = [texts[start]]
         for child in children:
             if child.type == "template_interpolation":
                 inner = next((part for part in child.children if part.type == "expression"), None)
@@ -337,7 +366,7 @@ class _Reader:
             result.append(texts[child.end_byte])
         return tuple(part for part in result if part != "")
 
-    def directive(self, node: Node, texts: dict[int, str], depth: int) -> nodes.Expression:
+    def directive(self, node: Node, texts: dict[int, nodes.Text], depth: int) -> nodes.Expression:
         if depth > MAX_DEPTH:
             raise _TooDeepError
         children = node.children

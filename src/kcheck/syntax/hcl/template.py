@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+import sys
+from typing import Literal, NamedTuple, TypeAlias
 
 _ESCAPE = re.compile(r"\\(?:([nrt\"\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))|(\$\$\{)|(%%\{)")
 _HEREDOC_ESCAPE = re.compile(r"\$\$\{|%%\{")
@@ -13,17 +14,27 @@ _SIMPLE_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 def unescape(text: str) -> str:
     """The value of the inside of a quoted string."""
     if "\\" not in text and "$${" not in text and "%%{" not in text:
-        return text
+        return _normal(text)
 
     def decode(match: re.Match[str]) -> str:
         simple, short, long, dollar, _percent = match.groups()
         if simple:
             return _SIMPLE_ESCAPES[simple]
         if short or long:
-            return chr(int(short or long, 16))
+            code = int(short or long, 16)
+            return "\ufffd" if code > sys.maxunicode or 0xD800 <= code < 0xE000 else chr(code)
         return "${" if dollar else "%{"
 
-    return _ESCAPE.sub(decode, text)
+    return _normal(_ESCAPE.sub(decode, text))
+
+
+def _normal(text: str) -> str:
+    """Text in normal form C: HCL composes characters."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    return unicodedata.normalize("NFC", text)
 
 
 class Gap(NamedTuple):
@@ -35,23 +46,27 @@ class Gap(NamedTuple):
     right: bool
 
 
-def decoded(gaps: list[Gap], *, heredoc: bool, flush: bool) -> dict[int, str]:
+Kind: TypeAlias = Literal["quoted", "heredoc", "flush", "file"]
+"""What a template is: a quoted string, a heredoc, one with `<<-`, or a file of its own."""
+
+
+def decoded(gaps: list[Gap], kind: Kind) -> dict[int, str]:
     """The text of each gap, by where it begins, as HCL's parser makes it.
 
-    In a heredoc every line is a token of its own, so a strip marker reaches to the end of its line only, and a
+    In a heredoc or a file every line is a token of its own, so a strip marker reaches to the end of its line only, and a
     line behind a stripped line end no longer counts as one that begins a line (hclsyntax/parser_template.go).
     """
-    tokens = [_tokens(gap, heredoc=heredoc) for gap in gaps]
-    if flush:
+    tokens = [_tokens(gap, kind) for gap in gaps]
+    if kind == "flush":
         _dedent(tokens)
-    decode = _unescape_heredoc if heredoc else unescape
+    decode = unescape if kind == "quoted" else _unescape_heredoc
     return {gap.start: "".join(map(decode, lines)) for gap, lines in zip(gaps, tokens, strict=True)}
 
 
-def _tokens(gap: Gap, *, heredoc: bool) -> list[str]:
-    text = gap.text.replace("\r\n", "\n") if heredoc else gap.text
-    lines = text.splitlines(keepends=True) if heredoc and "\n" in text else [text] if text else []
-    if heredoc and any(line[-1:] != "\n" for line in lines[:-1]):
+def _tokens(gap: Gap, kind: Kind) -> list[str]:
+    text = gap.text.replace("\r\n", "\n") if kind in ("heredoc", "flush") else gap.text
+    lines = text.splitlines(keepends=True) if kind != "quoted" and "\n" in text else [text] if text else []
+    if kind != "quoted" and any(line[-1:] != "\n" for line in lines[:-1]):
         lines = re.findall(r"[^\n]*\n|[^\n]+$", text)  # only a newline ends a line
     if lines and gap.left:
         lines[0] = lines[0].lstrip()
@@ -82,4 +97,4 @@ def _dedent(gaps: list[list[str]]) -> None:
 
 
 def _unescape_heredoc(text: str) -> str:
-    return _HEREDOC_ESCAPE.sub(lambda match: match.group()[1:], text)
+    return _normal(_HEREDOC_ESCAPE.sub(lambda match: match.group()[1:], text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kcheck.terraform.functions import (
     collections,
+    dates,
     encoding,
     formats,
     network,
@@ -16,7 +17,7 @@ from kcheck.terraform.functions import (
 from kcheck.terraform.functions.signature import Function
 
 FUNCTIONS: dict[str, Function] = {}
-for _module in (collections, encoding, formats, network, numeric, patterns, serial, sets, strings):
+for _module in (collections, dates, encoding, formats, network, numeric, patterns, serial, sets, strings):
     FUNCTIONS |= _module.TABLE
 FUNCTIONS |= {f"core::{name}": function for name, function in FUNCTIONS.items()}
 

@@ -21,7 +21,7 @@ from kcheck.terraform.functions.signature import (
     texts,
 )
 from kcheck.terraform.functions.strings import clusters
-from kcheck.values import Datum, Known, Origin, Reference, SetData, Unknown, key_of
+from kcheck.values import Datum, Known, Origin, Reference, Secret, SetData, Unknown, concealed, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -266,14 +266,25 @@ def _identity(datum: Datum) -> Datum:
     return datum
 
 
-for _name in ("sensitive", "nonsensitive"):
-    _identity.__name__ = _name
-    TABLE.function(anything)(_identity)
+_identity.__name__ = "ephemeralasnull"
+TABLE.function(anything)(_identity)
 
 
 @TABLE.function(anything)
-def _issensitive(_datum: Datum) -> bool:
-    raise NotKnownError("whether a value is sensitive is not followed")
+def _sensitive(datum: Datum) -> Datum:
+    return concealed(datum, "the value is sensitive")
+
+
+@TABLE.function(anything)
+def _nonsensitive(datum: Datum) -> Datum:
+    return datum.datum if isinstance(datum, Secret) else datum
+
+
+@TABLE.function(anything)
+def _issensitive(datum: Datum) -> bool:
+    if isinstance(datum, Unknown) and not isinstance(datum, Secret):
+        raise NotKnownError(datum.reason)
+    return isinstance(datum, Secret)
 
 
 def _scalar(name: str, change: Callable[[object], object]) -> None:

@@ -87,3 +87,40 @@ def _uuidv5(space: str, name: str) -> str:
         return str(uuid.uuid5(known.get(space) or uuid.UUID(space), name))
     except ValueError as error:
         raise EvaluationError(f'"{space}" is not a UUID namespace') from error
+
+
+def _codec(name: str) -> str:
+    """Python's name for an encoding of the IANA register."""
+    import codecs
+
+    try:
+        found = codecs.lookup(name)
+    except (LookupError, ValueError) as error:
+        raise EvaluationError(f'"{name}" is not an encoding that can be used') from error
+    if not found._is_text_encoding:
+        raise EvaluationError(f'"{name}" is not an encoding of text')
+    return found.name
+
+
+@TABLE.function(text, text)
+def _textencodebase64(value: str, encoding: str) -> str:
+    import base64
+
+    codec = _codec(encoding)
+    try:
+        data = ("\ufeff" + value).encode("utf-16-be") if codec == "utf-16" else value.encode(codec)
+        return base64.b64encode(data).decode()
+    except UnicodeEncodeError as error:
+        raise EvaluationError(f"the text cannot be written in {encoding}") from error
+
+
+@TABLE.function(text, text)
+def _textdecodebase64(value: str, encoding: str) -> str:
+    import base64
+
+    try:
+        data, codec = base64.b64decode(value, validate=True), _codec(encoding)
+        marked = data[:2] in (b"\xfe\xff", b"\xff\xfe")
+        return data.decode("utf-16-be" if codec == "utf-16" and not marked else codec)
+    except ValueError as error:
+        raise EvaluationError(f"textdecodebase64() needs base64 of text in {encoding}") from error

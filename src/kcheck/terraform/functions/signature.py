@@ -111,7 +111,8 @@ def present(datum: Datum) -> Any:
 
 def text(datum: Datum) -> str:
     """A string, or what converts to one."""
-    return convert.to_string(present(datum))
+    value = convert.to_string(present(datum))
+    return value if type(value) is str else str(value)  # its parts are of no use to a function
 
 
 def number(datum: Datum) -> int | Fraction:
