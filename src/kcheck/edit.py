@@ -53,7 +53,7 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
 
 
 def _is_hcl(source: Source) -> bool:
-    return source.path.endswith((".tf", ".tfvars"))
+    return not source.derived and source.path.endswith((".tf", ".tfvars"))
 
 
 def _gather(insertions: dict[Span, Insertion], span: Span, path: tuple[str, ...], value: str | int | bool) -> None:
@@ -74,6 +74,11 @@ def _replace(change: Change) -> Edit:
         style: yaml.Style = "double" if span.text[:1] == '"' else "single" if span.text[:1] == "'" else "plain"
         text = yaml.literal(change.value, style)
         return Edit(span, text if span.text else f" {text}")  # `key:` without a value
+    if span.source.path.endswith((".tf.json", ".tfvars.json")) and not span.source.derived:
+        import json
+
+        quoted = span.text.startswith('"') and not isinstance(change.value, str)
+        return Edit(span, f'"{json.dumps(change.value)}"' if quoted else json.dumps(change.value, ensure_ascii=False))
     raise EditError(f"{change.name} is written in {span.source.path}, which kcheck does not edit")
 
 

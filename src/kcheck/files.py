@@ -20,7 +20,7 @@ SKIPPED_FOLDERS = frozenset({"vendor", "node_modules", "testdata", "__pycache__"
 MAX_BYTES = 20_000_000
 """Larger files are dumps, not configuration."""
 
-TERRAFORM = (".tf",)
+TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")
 MANIFESTS = (".yaml", ".yml")
 
@@ -65,7 +65,6 @@ class Folder:
     path: str
     terraform: list[Source] = field(default_factory=list)
     variables: list[Source] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)
 
 
 class Tree:
@@ -151,9 +150,7 @@ class Tree:
         for name in names:
             if name.startswith(".") or name.endswith("~"):
                 continue
-            if name.endswith(".tf.json"):
-                folder.unread.append(shown(os.path.join(path, name)))
-            elif name.endswith((*TERRAFORM, *VARIABLES)):
+            if name.endswith((*TERRAFORM, *VARIABLES)):
                 source = self.source(os.path.join(path, name))
                 if source is not None:
                     (folder.terraform if name.endswith(TERRAFORM) else folder.variables).append(source)

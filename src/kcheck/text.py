@@ -22,12 +22,15 @@ class Source:
     """One file as it was read.
 
     `path` is as findings print it: relative to the working directory, with forward slashes. A `bundled` one is
-    part of kcheck; nothing is ever reported in it.
+    part of kcheck; nothing is ever reported in it. A `derived` one holds a part of a file in another form, on the
+    same lines; it cannot be edited. Of a `private` one, only what a finding is about is ever shown.
     """
 
     path: str
     data: bytes = field(repr=False)
     bundled: bool = False
+    derived: bool = False
+    private: bool = False
 
     @cached_property
     def line_starts(self) -> list[int]:

@@ -6,11 +6,12 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from kcheck.values import Datum, Known, SetData, Unknown
+from kcheck.values import Datum, Known, Origin, SetData, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from kcheck.syntax.json import Node
     from kcheck.text import Span
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
@@ -343,3 +344,13 @@ def to_set(items: Sequence[Datum]) -> SetData:
     for item in unify(items):
         unique.setdefault(identity(item), item)
     return SetData(sorted(unique.values(), key=sort_key))
+
+
+def from_json(node: Node) -> Known[Any]:
+    """A JSON value as a datum; its scalars can be changed where they stand."""
+    value = node.value
+    if isinstance(value, dict):
+        return Known({key: from_json(member.value) for key, member in value.items()}, Origin((node.span,)))
+    if isinstance(value, list):
+        return Known(tuple(map(from_json, value)), Origin((node.span,)))
+    return Known(value, Origin((node.span,), literal=True))

@@ -11,18 +11,18 @@ from kcheck.files import holds
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse, parse_template
 from kcheck.syntax.problem import Problem
-from kcheck.terraform import registry
+from kcheck.terraform import convert, registry
 from kcheck.terraform.evaluator import Scope, evaluate
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
 from kcheck.terraform.module import Configuration, Module
-from kcheck.values import Datum, Origin, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kcheck.files import Folder, Tree
     from kcheck.terraform.filesystem import Files
     from kcheck.text import Source
+    from kcheck.values import Datum
 
 MAX_DEPTH = 10
 """Calls of modules inside modules; a module that calls itself is stopped here."""
@@ -77,11 +77,12 @@ class Loader:
         known = self._configurations.get(folder.path)
         if known is not None:
             return known
-        result = Configuration(folder.path, incomplete=bool(folder.unread))
+        result = Configuration(folder.path)
         overrides = []
         for source in folder.terraform:
             name = os.path.basename(source.path)
-            if name == "override.tf" or name.endswith("_override.tf"):
+            stem = name.removesuffix(".json").removesuffix(".tf")
+            if stem == "override" or stem.endswith("_override"):
                 overrides.append(source)
             else:
                 result.add(self.parse(source))
@@ -94,13 +95,13 @@ class Loader:
     def parse(self, source: Source) -> nodes.File:
         """A parsed file; each is parsed once, also if links put it into several folders."""
         if id(source) not in self._parsed:
-            self._parsed[id(source)] = parse(source)
+            self._parsed[id(source)] = _parser(source)(source)
         return self._parsed[id(source)]
 
     def template(self, source: Source) -> nodes.Template | Problem:
         """A file as a template; each is parsed once."""
         if id(source) not in self._templates:
-            self._templates[id(source)] = (source, parse_template(source))
+            self._templates[id(source)] = (source, parse_template(source.span(0, len(source.data))))
         return self._templates[id(source)][1]
 
     def _called(self, configuration: Configuration) -> Iterable[str]:
@@ -160,17 +161,23 @@ class Loader:
         return {name: evaluate(entry.expression, nothing) for name, entry in file.body.entries.items()}
 
     def _json(self, source: Source) -> dict[str, Datum]:
-        import json
+        from kcheck.syntax import json
 
-        whole = source.span(0, len(source.data))
-        try:
-            values = json.loads(source.data)
-        except ValueError as error:
-            self.problems.append(Problem(f"not JSON: {error}", whole))
+        root = json.parse(source)
+        if isinstance(root, Problem):
+            self.problems += [] if root in self.problems else [root]
             return {}
-        return (
-            {name: wrap(value, Origin((whole,))) for name, value in values.items()} if isinstance(values, dict) else {}
-        )
+        values = convert.from_json(root)
+        return values.value if isinstance(values.value, dict) else {}
+
+
+def _parser(source: Source) -> Callable[[Source], nodes.File]:
+    """How a file of Terraform is read."""
+    if not source.path.endswith(".json"):
+        return parse
+    from kcheck.syntax.hcl import json
+
+    return json.parse
 
 
 class _Files:

@@ -49,27 +49,34 @@ def parse(source: Source) -> nodes.File:
 _OPENING, _CLOSING = b"x = <<KCHECK_TEMPLATE\n", b"\nKCHECK_TEMPLATE\n"
 
 
-def parse_template(source: Source) -> nodes.Template | Problem:
-    """Read a whole file as a template, such as `templatefile` takes."""
-    data = source.data
+def parse_template(span: Span) -> nodes.Template | Problem:
+    """Read a file, or a part of one, as a template such as `templatefile` takes."""
+    source, data = span.source, span.source.data[span.start : span.end]
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        return Problem("not UTF-8 text", source.span(error.start, error.end))
+        return Problem("not UTF-8 text", source.span(span.start + error.start, span.start + error.end))
     root = Parser(_LANGUAGE).parse(_OPENING + data + _CLOSING).root_node
-    whole = source.span(0, len(data))
     if root.has_error:
-        return Problem("the template cannot be read", whole)
+        return Problem("the template cannot be read", span)
     node = root
     while node.type != "heredoc_template":
         node = next(child for child in node.children if child.type not in ("identifier", "=", "comment"))
     start = len(_OPENING)
-    reader = _Reader(source, -start)
+    reader = _Reader(source, span.start - start)
     try:
         texts = reader.texts(node.children, start, start + len(data), "file")
-        return nodes.Template(whole, reader.parts(node.children, start, texts, 0), quoted=False)
+        return nodes.Template(span, reader.parts(node.children, start, texts, 0), quoted=False)
     except (_TooDeepError, RecursionError):
-        return Problem("the template is nested too deeply", whole)
+        return Problem("the template is nested too deeply", span)
+
+
+def parse_expression(text: str, place: Span) -> nodes.Expression:
+    """Read an expression that stands at `place` as a text; places inside of it are not told apart."""
+    begin = "\n" * (place.begin.line - 1)
+    source = Source(place.source.path, f"{begin}x = {text}\n".encode(), derived=True)
+    entry = parse(source).body.entries.get("x")
+    return entry.expression if entry else nodes.Invalid(place, f"`{text}` is not an expression")
 
 
 def _body(root: Node) -> Node | None:

@@ -53,8 +53,8 @@ Kind: TypeAlias = Literal["quoted", "heredoc", "flush", "file"]
 def decoded(gaps: list[Gap], kind: Kind) -> dict[int, str]:
     """The text of each gap, by where it begins, as HCL's parser makes it.
 
-    In a heredoc or a file every line is a token of its own, so a strip marker reaches to the end of its line only, and a
-    line behind a stripped line end no longer counts as one that begins a line (hclsyntax/parser_template.go).
+    In a heredoc or a file every line is a token of its own, so a strip marker reaches to the end of its line only,
+    and a line behind a stripped line end no longer counts as one that begins a line (hclsyntax/parser_template.go).
     """
     tokens = [_tokens(gap, kind) for gap in gaps]
     if kind == "flush":
@@ -65,8 +65,9 @@ def decoded(gaps: list[Gap], kind: Kind) -> dict[int, str]:
 
 def _tokens(gap: Gap, kind: Kind) -> list[str]:
     text = gap.text.replace("\r\n", "\n") if kind in ("heredoc", "flush") else gap.text
-    lines = text.splitlines(keepends=True) if kind != "quoted" and "\n" in text else [text] if text else []
-    if kind != "quoted" and any(line[-1:] != "\n" for line in lines[:-1]):
+    by_line = kind != "quoted"
+    lines = text.splitlines(keepends=True) if by_line and "\n" in text else [text] if text else []
+    if by_line and any(line[-1:] != "\n" for line in lines[:-1]):
         lines = re.findall(r"[^\n]*\n|[^\n]+$", text)  # only a newline ends a line
     if lines and gap.left:
         lines[0] = lines[0].lstrip()
