@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kcheck.config import Config
 from kcheck.terraform.console import evaluate
 
 if TYPE_CHECKING:
@@ -50,24 +51,24 @@ def test_files_as_terraform_reads_them(write: Callable[[Mapping[str, str]], Path
     run = subprocess.run([terraform, "console"], input=line, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-2000:]
     wanted = [json.loads(answer) for answer in json.loads(json.loads(run.stdout.replace("$${", "${").replace("%%{", "%{")))]  # fmt: skip
-    got = [evaluate(e, ".", ())["value"] for e in EXPRESSIONS]
+    got = [evaluate(e, ".", Config())["value"] for e in EXPRESSIONS]
     assert [(e, a, b) for e, a, b in zip(EXPRESSIONS, got, wanted, strict=True) if a != b] == []
 
 
 def answer(expression: str) -> dict[str, Any]:
-    return evaluate(expression, ".", ())
+    return evaluate(expression, ".", Config())
 
 
 def test_nothing_outside_of_the_repository_is_read(write: Callable[[Mapping[str, str]], Path]) -> None:
     top = write({"repo/.git/HEAD": "", "repo/infra/main.tf": "", "repo/x.txt": "x", "outside.txt": "secret"})
-    assert evaluate('file("../x.txt")', "repo/infra", ())["value"] == "x"
+    assert evaluate('file("../x.txt")', "repo/infra", Config())["value"] == "x"
     for path in ("../../outside.txt", str(top / "outside.txt"), "/etc/hostname"):
         for call in (f'file("{path}")', f'fileexists("{path}")', f'templatefile("{path}", {{}})'):
-            got = evaluate(call, "repo/infra", ())
+            got = evaluate(call, "repo/infra", Config())
             assert not got["known"]
             assert "outside of the repository" in got["reason"]
     (top / "repo/link").symlink_to(top / "outside.txt")
-    assert "outside of the repository" in evaluate('file("../link")', "repo/infra", ())["reason"]
+    assert "outside of the repository" in evaluate('file("../link")', "repo/infra", Config())["reason"]
 
 
 def test_paths_are_those_of_terraform(write: Callable[[Mapping[str, str]], Path]) -> None:
@@ -80,8 +81,8 @@ def test_paths_are_those_of_terraform(write: Callable[[Mapping[str, str]], Path]
             "infra/root.txt": "of the root",
         }
     )
-    assert evaluate("module.m.text", "infra", ())["value"] == "of the module"
-    assert evaluate("module.m.root", "infra", ())["value"] == "of the root"
+    assert evaluate("module.m.text", "infra", Config())["value"] == "of the module"
+    assert evaluate("module.m.root", "infra", Config())["value"] == "of the root"
 
 
 @pytest.mark.parametrize(

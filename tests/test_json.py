@@ -126,9 +126,9 @@ def test_json_is_read_like_hcl(write: Callable[[Mapping[str, str]], Path]) -> No
     write({"main.tf.json": library.dumps(CLUSTER, indent=2)})
     assert "400" in findings()["subnet-too-small"]
     assert "unready-tolerance-low" not in findings()  # the dynamic block says 1000 and 100
-    assert evaluate("local.more", ".", ())["value"] == [400, "x-400", "y"]
-    assert evaluate("var.names", ".", ())["value"] == ["a"]
-    places = evaluate("local.cidr", ".", ())["origins"]
+    assert evaluate("local.more", ".", Config())["value"] == [400, "x-400", "y"]
+    assert evaluate("var.names", ".", Config())["value"] == ["a"]
+    places = evaluate("local.cidr", ".", Config())["origins"]
     line = library.dumps(CLUSTER, indent=2).splitlines().index('    "cidr": "10.0.0.0/24",') + 1
     assert places[0] == f"main.tf.json:{line}:13"
 
@@ -150,9 +150,9 @@ def test_variables_and_overrides_in_json(write: Callable[[Mapping[str, str]], Pa
             "over_override.tf.json": '{"resource": {"x": {"y": {"z": 2}}}}',
         }
     )
-    assert evaluate("var.a", ".", ())["value"] == {"b": [1, "two", None]}
-    assert evaluate("var.b", ".", ())["value"] == 3
-    assert evaluate("x.y.z", ".", ())["value"] == 2
+    assert evaluate("var.a", ".", Config())["value"] == {"b": [1, "two", None]}
+    assert evaluate("var.b", ".", Config())["value"] == 3
+    assert evaluate("x.y.z", ".", Config())["value"] == 2
 
 
 def test_broken_json_is_a_finding(write: Callable[[Mapping[str, str]], Path]) -> None:

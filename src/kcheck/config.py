@@ -44,6 +44,7 @@ class Config:
 
     `nodes` maps a cluster's name or address to the number of nodes it is meant to reach; the key "" holds for
     every cluster. `price` is what one node costs, in US cents an hour. `places` says where each setting comes from.
+    `variables` are texts from the command line; `env_vars` says that TF_VAR_* of the environment count.
     """
 
     nodes: dict[str, int] = field(default_factory=dict)
@@ -60,6 +61,8 @@ class Config:
     accepted: tuple[Accepted, ...] = ()
     fail_on: str = "warning"
     places: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    env_vars: bool = False
 
     def environment(self, root: str, name: str) -> Environment | None:
         """The environment of that name for a root module."""
@@ -79,6 +82,21 @@ def parse_nodes(values: tuple[str, ...]) -> dict[str, int]:
         if not digits.isdigit() or int(digits) < 1:
             raise ConfigError(f"--nodes {value}: N must be a whole number of at least 1, such as --nodes 1000")
         result[name] = int(digits)
+    return result
+
+
+def parse_variables(values: tuple[str, ...]) -> dict[str, str]:
+    """Read `--var NAME=VALUE`, given any number of times.
+
+    Raises:
+        ConfigError: there is no `=`.
+    """
+    result = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"--var {value}: give a name and a value, such as --var size=100")
+        result[name.strip()] = text
     return result
 
 

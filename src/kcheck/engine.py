@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kcheck.config import Config
     from kcheck.files import Tree
     from kcheck.rules import Rule
+    from kcheck.terraform.variables import Variables
     from kcheck.text import Span
     from kcheck.values import Origin
 
@@ -33,7 +35,7 @@ class Bug(NamedTuple):
 
 @dataclass
 class Result:
-    """What a run found. `decided` counts the checks with an answer."""
+    """What a run found. `decided` counts the checks with an answer; `hints` say how to give inputs that miss."""
 
     world: World
     findings: list[Finding] = field(default_factory=list)
@@ -42,6 +44,7 @@ class Result:
     decided: int = 0
     suppressed: int = 0
     relevant: bool = False
+    hints: list[str] = field(default_factory=list)
 
     def unknown_inputs(self) -> dict[str, int]:
         """What is not known, and how many checks wait for it, the most wanted first."""
@@ -71,7 +74,25 @@ def run(tree: Tree, config: Config) -> Result:
     result.findings += _decide("input", by_subject.get("input", []), world, result)
     _suppress(result, comments)
     result.findings = _merged([_graded(finding, config) for finding in result.findings])
+    result.hints = list(_hints(result.unknown_inputs(), reading.variables))
     return result
+
+
+_NO_VALUE = re.compile(r"var\.(\w+) has no default")
+
+
+def _hints(inputs: Iterable[str], variables: Variables | None) -> Iterable[str]:
+    """How to give the variables that have no value: with files that set them, else by name."""
+    names = [match[1] for match in map(_NO_VALUE.fullmatch, inputs) if match]
+    if not names or variables is None:
+        return
+    found = list(variables.candidates(names))
+    for path, own in found:
+        yield f"--var-file {path} sets {', '.join(own)}"
+    if len(found) > 1:
+        yield "entries under `clusters:` in kcheck.yaml check them all, each by its name"
+    if not found:
+        yield f"--var {names[0]}=VALUE, or a tfvars file with --var-file, gives the value"
 
 
 def _graded(finding: Finding, config: Config) -> Finding:

@@ -70,6 +70,7 @@ class Folder:
 class Tree:
     """The files below the given paths, and folders outside them that modules refer to.
 
+    `variables` are the tfvars files, wherever they are.
     `exclude` are paths and patterns that are not read.
     `overlay` maps real paths to bytes that stand in for the content on disk, for fixes not yet written.
     """
@@ -81,6 +82,7 @@ class Tree:
         self.exclude = exclude
         self.given = paths or ["."]
         self.manifests: list[Source] = []
+        self.variables: list[str] = []
         self.folders: list[Folder] = []
         self.too_large: list[str] = []
         self.count = 0
@@ -172,6 +174,8 @@ class Tree:
                 self.count += 1
                 if name.endswith(MANIFESTS):
                     self._add_manifest(os.path.join(path, name))
+                elif name.endswith(VARIABLES):
+                    self.variables.append(os.path.join(path, name))
 
     def _excluded(self, path: str) -> bool:
         return bool(self.exclude) and any(matches(shown(path), pattern) for pattern in self.exclude)

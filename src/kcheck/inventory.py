@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kcheck.model import Autoscaler, Cluster
     from kcheck.syntax.problem import Problem
     from kcheck.terraform.module import Module
+    from kcheck.terraform.variables import Variables
     from kcheck.text import Source
     from kcheck.values import Value
 
@@ -29,13 +30,14 @@ class Reading:
     """Everything that was read of a tree.
 
     `problems` could not be read; `templates` maps a folder to the manifests in it that are templates; `sources`
-    are all files that were looked into.
+    are all files that were looked into; `variables` knows the tfvars files.
     """
 
     inventory: Inventory
     problems: list[Problem]
     templates: dict[str, list[Source]]
     sources: list[Source]
+    variables: Variables | None = None
 
 
 def read(tree: Tree, config: Config) -> Reading:
@@ -43,10 +45,11 @@ def read(tree: Tree, config: Config) -> Reading:
     inventory = Inventory()
     problems: list[Problem] = []
     sources: list[Source] = []
+    variables = None
     if tree.folders:
         from kcheck.terraform.roots import Loader
 
-        loader = Loader(tree, config.var_files, config.environments)
+        loader = Loader(tree, config)
         roots = loader.roots()
         kinds = [root.kinds() for root in roots]
         for cloud, prefix in profiles.CLOUDS.items():
@@ -54,7 +57,8 @@ def read(tree: Tree, config: Config) -> Reading:
             for root in own:
                 import_module(f"kcheck.clouds.{cloud}").read(root, inventory)
         inventory.addons += [addon for root in roots for addon in _releases(root)]
-        problems += loader.problems
+        problems += [*loader.problems, *loader.variables.problems]
+        variables = loader.variables
         problems += [problem for root in roots for module in root.all() for problem in module.problems]
         sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
     templates: dict[str, list[Source]] = {}
@@ -72,7 +76,7 @@ def read(tree: Tree, config: Config) -> Reading:
         sources += tree.manifests
     _place(inventory, found, config)
     unique = list(dict.fromkeys(problems))
-    return Reading(inventory, unique, templates, list(dict.fromkeys(sources)))
+    return Reading(inventory, unique, templates, list(dict.fromkeys(sources)), variables)
 
 
 def _shown(objects: list[Object]) -> Iterator[Addon]:

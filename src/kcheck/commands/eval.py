@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -13,16 +14,25 @@ from kcheck.commands import options
 @click.argument("expression")
 @click.option("--root", default=".", show_default=True, metavar="DIR", type=click.Path(), help="The root module.")
 @options.var_files
-def command(expression: str, root: str, var_files: tuple[str, ...]) -> None:
+@options.variables
+@options.env_vars
+def command(
+    expression: str, root: str, var_files: tuple[str, ...], variables: tuple[str, ...], env_vars: bool
+) -> None:  # fmt: skip
     """Evaluate EXPRESSION as Terraform would in the root module DIR, and print JSON.
 
     {"value", "known", "reason", "origins"}; exits with 1 if the value is not known.
     """
     import json
 
+    from kcheck.config import Config, parse_variables
     from kcheck.terraform.console import evaluate
 
-    answer = options.guarded(lambda: evaluate(expression, root, var_files))
+    def answered() -> dict[str, Any]:
+        given = parse_variables(variables)
+        return evaluate(expression, root, Config(var_files=var_files, variables=given, env_vars=env_vars))
+
+    answer = options.guarded(answered)
     click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
     if not answer["known"]:
         sys.exit(1)

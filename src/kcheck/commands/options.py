@@ -8,22 +8,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kcheck.config import Config, ConfigError, parse_nodes, parse_price
+from kcheck.config import Config, ConfigError, parse_nodes, parse_price, parse_variables
 from kcheck.files import PathError, Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
+_FLAGS = {"var_files": "var-file", "variables": "var", "env_vars": "env-vars"}
+"""Settings whose flag has another name."""
 
 var_files = click.option(
     "--var-file", "var_files", multiple=True, metavar="FILE", help="A tfvars file, as for Terraform."
 )
-_FLAGS = {"var_files": "--var-file"}
+variables = click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="A variable of the roots.")
+env_vars = click.option("--env-vars", is_flag=True, help="Also take variables from TF_VAR_* in the environment.")
 _OPTIONS = (
     click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path()),
     click.option("--nodes", multiple=True, metavar="[CLUSTER=]N", help="How many nodes the cluster is meant to reach."),
     var_files,
+    variables,
+    env_vars,
     click.option("--price", metavar="USD", help="What one node costs an hour; waste is then told in money."),
     click.option("--exclude", multiple=True, metavar="PATH", help="A file, folder or pattern not to read."),
     click.option("--ignore", multiple=True, metavar="RULE", help="A rule or group of rules not to run."),
@@ -38,11 +43,12 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def wrapper(
         paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
-        exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None, **rest: Any,
+        exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None,
+        variables: tuple[str, ...], env_vars: bool, **rest: Any,
     ) -> None:  # fmt: skip
         flags = {
             "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
-            "rules": folders,
+            "rules": folders, "variables": variables, "env_vars": env_vars,
         }  # fmt: skip
         command(paths=paths, config=guarded(lambda: effective(paths, file, flags)), **rest)
 
@@ -61,10 +67,9 @@ def effective(paths: tuple[str, ...], file: str | None, flags: dict[str, Any]) -
 
     config = settings.load(paths, file)
     given = {name: value for name, value in flags.items() if value}
-    places = config.places | {
-        name: f"--{name.replace('_', '-').removesuffix('s') if name == 'var_files' else name}" for name in given
-    }
+    places = config.places | {name: f"--{_FLAGS.get(name, name)}" for name in given}
     nodes = parse_nodes(given.pop("nodes", ()))
+    variables = parse_variables(given.pop("variables", ()))
     price = parse_price(given.pop("price", None))
     environments = config.environments
     if "" in nodes:
@@ -74,6 +79,7 @@ def effective(paths: tuple[str, ...], file: str | None, flags: dict[str, Any]) -
     return replace(
         config,
         nodes=config.nodes | nodes,
+        variables=variables,
         price=config.price if price is None else price,
         environments=environments,
         places=places,

@@ -32,6 +32,7 @@ def render(result: Result, *, info: bool) -> str:
             }
             for check in sorted(result.undecided, key=lambda c: (c.span.source.path, c.span.start, c.rule, c.object))
         ],
+        "hints": result.hints,
         "summary": {
             **counts,
             "suppressed": result.suppressed,

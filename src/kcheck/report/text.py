@@ -107,6 +107,7 @@ def _closing(result: Result, *, info: bool) -> Iterator[str]:
         more = f", and {len(inputs) - len(names)} more" if len(inputs) > len(names) else ""
         checks = _count(len(result.undecided), "check")
         yield f"{_count(len(inputs), 'input')} unknown, {checks} wait for them: {'; '.join(names)}{more}."
+        yield from (f"  {hint}" for hint in result.hints[-_MOST_INPUTS:])
 
 
 def _count(number: int, word: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcheck.files import Tree
 from kcheck.syntax.hcl.parse import parse
@@ -13,8 +13,11 @@ from kcheck.terraform.roots import Loader
 from kcheck.text import Source
 from kcheck.values import Datum, Known, Unknown, plain
 
+if TYPE_CHECKING:
+    from kcheck.config import Config
 
-def evaluate(expression: str, root: str, var_files: tuple[str, ...]) -> dict[str, Any]:
+
+def evaluate(expression: str, root: str, config: Config) -> dict[str, Any]:
     """The value of an expression: {"value", "known", "reason", "origins"}.
 
     Raises:
@@ -26,7 +29,7 @@ def evaluate(expression: str, root: str, var_files: tuple[str, ...]) -> dict[str
     entry = file.body.entries.get("value")
     if file.problems or entry is None:
         return _unknown(file.problems[0].message if file.problems else "this is not an expression")
-    loader = Loader(Tree([root]), var_files)
+    loader = Loader(Tree([root]), config)
     modules = loader.roots()
     module = modules[0] if modules else None
     scope = (module or Module(Configuration(root), {}, loader)).scope

@@ -6,23 +6,22 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kcheck.config import ConfigError, Environment
+from kcheck.config import Config, ConfigError, Environment
 from kcheck.files import holds
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse, parse_template
-from kcheck.syntax.problem import Problem
-from kcheck.terraform import convert, registry
-from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform import registry
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
 from kcheck.terraform.module import Configuration, Module
+from kcheck.terraform.variables import Variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kcheck.files import Folder, Tree
+    from kcheck.syntax.problem import Problem
     from kcheck.terraform.filesystem import Files
     from kcheck.text import Source
-    from kcheck.values import Datum
 
 MAX_DEPTH = 10
 """Calls of modules inside modules; a module that calls itself is stopped here."""
@@ -31,20 +30,14 @@ MAX_DEPTH = 10
 class Loader:
     """Parses each folder once and binds roots."""
 
-    def __init__(self, tree: Tree, var_files: tuple[str, ...] = (), environments: tuple[Environment, ...] = ()) -> None:
+    def __init__(self, tree: Tree, config: Config) -> None:
         self.tree = tree
-        self.environments = environments
+        self.environments = config.environments
         self.problems: list[Problem] = []
         self._configurations: dict[str, Configuration] = {}
         self._parsed: dict[int, nodes.File] = {}
         self._templates: dict[int, tuple[Source, nodes.Template | Problem]] = {}
-        self._var_files = [self._var_file(path) for path in var_files]
-
-    def _var_file(self, path: str) -> Source:
-        source = self.tree.source(path)
-        if source is None:
-            raise ConfigError(f"{path}: there is no such variable file")
-        return source
+        self.variables = Variables(tree, config, self.parse)
 
     def roots(self) -> list[Module]:
         """The root modules of the tree: the folders that no other folder calls, and those that the settings name.
@@ -55,6 +48,7 @@ class Loader:
             ConfigError: a folder or a variable file of the settings does not exist.
         """
         configurations = [self.configuration(folder) for folder in self.tree.folders]
+        self.variables.check(configurations)
         called = {os.path.realpath(path) for c in configurations for path in self._called(c)}
         by_root: dict[str, list[Environment]] = {}
         for environment in self.environments:
@@ -65,12 +59,12 @@ class Loader:
         for configuration in configurations:
             real = os.path.realpath(configuration.folder)
             for environment in by_root.get(real, ()):
-                files = [self._var_file(path) for path in environment.var_files]
-                inputs = self._inputs(configuration, files)
+                files = [self.variables.file(path) for path in environment.var_files]
+                inputs = self.variables.of(configuration, files)
                 roots.append(Module(configuration, inputs, self, environment=environment.name))
             if real not in called and real not in by_root:
-                roots.append(Module(configuration, self._inputs(configuration), self))
-        return roots or [Module(c, self._inputs(c), self) for c in configurations]
+                roots.append(Module(configuration, self.variables.of(configuration), self))
+        return roots or [Module(c, self.variables.of(c), self) for c in configurations]
 
     def configuration(self, folder: Folder) -> Configuration:
         """What the files of a folder declare; override files are merged last."""
@@ -140,35 +134,6 @@ class Loader:
         """The provider versions that the lock file of a root pins."""
         source = self.tree.source(os.path.join(folder, ".terraform.lock.hcl"))
         return registry.locked_providers(self.parse(source)) if source else {}
-
-    def _inputs(self, configuration: Configuration, more: Iterable[Source] = ()) -> dict[str, Datum]:
-        """The variables' values from files, in Terraform's order: the last one wins."""
-        folder = self.tree.folder(configuration.folder)
-        files = folder.variables if folder else []
-        plain = [s for s in files if os.path.basename(s.path) in ("terraform.tfvars", "terraform.tfvars.json")]
-        auto = [s for s in files if s.path.endswith((".auto.tfvars", ".auto.tfvars.json"))]
-        result: dict[str, Datum] = {}
-        for source in [*plain, *auto, *more, *self._var_files]:
-            result |= self._assignments(source)
-        return result
-
-    def _assignments(self, source: Source) -> dict[str, Datum]:
-        if source.path.endswith(".json"):
-            return self._json(source)
-        file = self.parse(source)
-        self.problems += [problem for problem in file.problems if problem not in self.problems]
-        nothing = Scope({})
-        return {name: evaluate(entry.expression, nothing) for name, entry in file.body.entries.items()}
-
-    def _json(self, source: Source) -> dict[str, Datum]:
-        from kcheck.syntax import json
-
-        root = json.parse(source)
-        if isinstance(root, Problem):
-            self.problems += [] if root in self.problems else [root]
-            return {}
-        values = convert.from_json(root)
-        return values.value if isinstance(values.value, dict) else {}
 
 
 def _parser(source: Source) -> Callable[[Source], nodes.File]:
