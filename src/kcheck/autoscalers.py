@@ -9,12 +9,13 @@ from kcheck import profiles
 from kcheck.model import Autoscaler, Flag
 from kcheck.syntax import yaml
 from kcheck.units import seconds
-from kcheck.values import Known, Missing, Origin, Unknown, Value
+from kcheck.values import Known, Missing, Origin, Unknown, Value, equals, known, mapped
 from kcheck.workloads import containers, pod_spec, scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
+    from kcheck.embedded.releases import Release
     from kcheck.kubernetes.objects import Object
     from kcheck.text import Span
 
@@ -37,13 +38,34 @@ _FLAGS: dict[str, tuple[tuple[str, ...], str]] = {
 _NEWEST = 99
 
 
-def read(objects: Iterable[Object]) -> Iterator[tuple[Autoscaler, Object]]:
-    """The cluster autoscalers among the objects; which cluster they serve is told by where they are."""
-    for item in objects:
-        for container in containers(pod_spec(item)):
-            image = scalar(container, "image")
-            if isinstance(image, Known) and _repository(str(image.value)).endswith(f"/{NAME}"):
-                yield _autoscaler(item, container, image), item
+def of_object(item: Object) -> Iterator[Autoscaler]:
+    """The cluster autoscalers that an object runs; which cluster they serve is told by where they are."""
+    for container in containers(pod_spec(item)):
+        image = scalar(container, "image")
+        if isinstance(image, Known) and _repository(str(image.value)).endswith(f"/{NAME}"):
+            yield _of_container(item, container, image)
+
+
+def of_release(release: Release) -> Iterator[Autoscaler]:
+    """The cluster autoscaler that a release of its chart runs: flags are `extraArgs`."""
+    if not equals(release.chart, NAME):
+        return
+    identity = f"{release.place.source.path}:{release.address}"
+    tag = release.scalar("image", "tag")
+    why = "the version of the chart decides that of the autoscaler"
+    version: Value[str] = mapped(tag, str) if isinstance(tag, Known) else Unknown(why, tag.origin)
+    flags = []
+    for name, place in release.names("extraArgs").items():
+        value = mapped(release.scalar("extraArgs", name), _text)
+        value = value if isinstance(value, Known | Unknown) else Known("", value.origin)
+        verbatim = place.text.strip("\"'") == name
+        written = Known(name, Origin((place,), literal=verbatim))
+        flags.append(Flag(f"{identity}/{name}", place, written, value, version))
+    yield _autoscaler(identity, release.place, version, flags, gap=release.gap)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _repository(image: str) -> str:
@@ -52,18 +74,27 @@ def _repository(image: str) -> str:
     return f"{path}/{name.partition(':')[0]}"
 
 
-def _autoscaler(item: Object, container: yaml.Node, image: Known[Any]) -> Autoscaler:
+def _of_container(item: Object, container: yaml.Node, image: Known[Any]) -> Autoscaler:
     tag = str(image.value).partition("@")[0].rpartition("/")[2].partition(":")[2]
     version: Value[str] = (
         Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
     )
-    place = item.span
-    identity = f"{place.source.path}:{item.kind}/{NAME}"
+    identity = f"{item.span.source.path}:{item.kind}/{NAME}"
     flags = list(_flags(container, identity, version))
-    written = {flag.name.value: flag for flag in flags if isinstance(flag.name, Known)}
     arguments = yaml.get(container, "args") or yaml.get(container, "command")
-    minor = _minor(tag)
-    fields = {name: _field(name, written, arguments, place, minor) for name in _FLAGS}
+    unknown = next((i.datum for i in _items(arguments) if isinstance(i, yaml.Given) and not i.text), None)
+    gap = unknown.reason if isinstance(unknown, Unknown) else ""
+    return _autoscaler(identity, item.span, version, flags, arguments, gap)
+
+
+def _autoscaler(
+    identity: str, place: Span, version: Value[str], flags: list[Flag], arguments: yaml.Target | None = None,
+    gap: str = "",
+) -> Autoscaler:  # fmt: skip
+    """An autoscaler with its flags. A new one goes to the end of `arguments`; `gap` says why one may be missing."""
+    written = {flag.name.value: flag for flag in flags if isinstance(flag.name, Known)}
+    minor = _minor(known(version) or "")
+    fields = {name: _field(name, written, arguments, place, minor, gap) for name in _FLAGS}
     owner: Unknown = Unknown("the manifest's cluster is not known")
     settings: dict[str, Any] = {**fields, "version": version, "flags": tuple(flags)}
     return Autoscaler(identity, place, owner, NAME, **settings)
@@ -75,10 +106,12 @@ def _flags(container: yaml.Node, owner: str, version: Value[str]) -> Iterator[Fl
     for at, item in enumerate(items):
         if not item.text.startswith("-"):
             continue
-        name, equals, text = item.text.lstrip("-").partition("=")
+        name, sign, text = item.text.lstrip("-").partition("=")
         value: Value[str]
         following = items[at + 1] if at + 1 < len(items) else None
-        if equals:
+        if isinstance(item, yaml.Given) and isinstance(item.datum, Unknown):
+            value = item.datum
+        elif sign:
             value = _part(item, text)
         elif following is not None and not following.text.startswith("-"):
             value = Known(following.text, Origin((following.span,), literal=True))
@@ -102,10 +135,16 @@ def _part(item: yaml.Scalar, text: str) -> Known[str]:
     return Known(text, Origin((span.source.span(at, at + len(raw)),), literal=True))
 
 
-def _field(name: str, written: dict[str, Flag], arguments: yaml.Target | None, place: Span, minor: int) -> Value[Any]:
+def _field(
+    name: str, written: dict[str, Flag], arguments: yaml.Target | None, place: Span, minor: int, gap: str
+) -> Value[Any]:
     """The value of a field: of the first flag that is set, else the default of the autoscaler's version."""
     names, kind = _FLAGS[name]
     flag = next((written[flag] for flag in names if flag in written), None)
+    if flag is not None and isinstance(flag.value, Unknown):
+        return flag.value
+    if flag is None and gap:
+        return Unknown(gap, Origin((place,)))
     if flag is not None and isinstance(flag.value, Known):
         try:
             return Known(_CONVERT[kind](flag.value.value), flag.value.origin)
@@ -115,10 +154,10 @@ def _field(name: str, written: dict[str, Flag], arguments: yaml.Target | None, p
     if name == "expander" and minor < 33:
         key = "autoscaler.expander_before_1_33"
     default = profiles.settings("any")[key].value
-    known = [flag for flag in names if profiles.flags().get(flag, {}).get("first", 0) <= minor]
+    usable = [flag for flag in names if profiles.flags().get(flag, {}).get("first", 0) <= minor]
     origin = Origin((place,))
-    if isinstance(arguments, yaml.Sequence) and arguments.items:
-        origin = Origin((place,), missing=Missing(arguments.span, (f"--{known[0]}",)))
+    if isinstance(arguments, yaml.Sequence) and arguments.items and not isinstance(arguments.items[-1], yaml.Given):
+        origin = Origin((place,), missing=Missing(arguments.span, (f"--{usable[0]}",)))
     return Known(_CONVERT[kind](str(default)), origin)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from kcheck.text import Edit
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 
 YAML = (".yaml", ".yml")
+_LITERAL = re.compile(r"[\"]|(?:null|true|false|-?[\d.]+)$")
+"""What a literal of HCL begins with, or is."""
 
 
 class EditError(Exception):
@@ -64,11 +67,11 @@ def _gather(insertions: dict[Span, Insertion], span: Span, path: tuple[str, ...]
 
 def _replace(change: Change) -> Edit:
     span = change.origin.written
-    if _is_hcl(span.source):
+    if _is_hcl(span.source) and (not isinstance(change.value, str) or _LITERAL.match(span.text)):
         from kcheck.syntax.hcl.write import literal
 
         return Edit(span, literal(change.value, span.text))
-    if span.source.path.endswith(YAML):
+    if span.source.path.endswith(YAML) or _is_hcl(span.source):  # in HCL, a part of YAML in a template
         from kcheck.syntax import yaml
 
         style: yaml.Style = "double" if span.text[:1] == '"' else "single" if span.text[:1] == "'" else "plain"

@@ -338,7 +338,9 @@ class _Judge:
             for record in self.records(prefix):
                 origin = self.view.origin(record, name)
                 if not origin.literal and not (origin.missing and origin.missing.path):
-                    return None, f"`{_short(origin.written)}` gives the value; {name} should be {value}"
+                    nowhere = origin.written == self.view.place()
+                    given = "" if nowhere else f"`{_short(origin.written)}` gives the value; "
+                    return None, f"{given}{name} should be {value}"
                 if origin.literal and value == self.view.record(record).get(name):
                     continue  # it is written as it should be
                 written = duration(value) if self.view.field(record, name).unit == "seconds" else value

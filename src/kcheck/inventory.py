@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from kcheck import profiles
 from kcheck.files import matches
-from kcheck.model import Addon, Inventory
-from kcheck.values import Known, Origin, Unset
+from kcheck.model import Addon, Autoscaler, Inventory
+from kcheck.values import Known, Origin, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from kcheck.config import Config
     from kcheck.files import Tree
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import Autoscaler, Cluster
+    from kcheck.model import Cluster, Thing
     from kcheck.syntax.problem import Problem
     from kcheck.terraform.module import Module
     from kcheck.terraform.variables import Variables
     from kcheck.text import Source
-    from kcheck.values import Value
 
 
 @dataclass
@@ -42,41 +41,80 @@ class Reading:
 
 def read(tree: Tree, config: Config) -> Reading:
     """Read the Terraform and the manifests of a tree into one inventory."""
-    inventory = Inventory()
-    problems: list[Problem] = []
-    sources: list[Source] = []
-    variables = None
+    reading = Reading(Inventory(), [], {}, [])
     if tree.folders:
-        from kcheck.terraform.roots import Loader
-
-        loader = Loader(tree, config)
-        roots = loader.roots()
-        kinds = [root.kinds() for root in roots]
-        for cloud, prefix in profiles.CLOUDS.items():
-            own = [root for root, types in zip(roots, kinds, strict=True) if any(t.startswith(prefix) for t in types)]
-            for root in own:
-                import_module(f"kcheck.clouds.{cloud}").read(root, inventory)
-        inventory.addons += [addon for root in roots for addon in _releases(root)]
-        problems += [*loader.problems, *loader.variables.problems]
-        variables = loader.variables
-        problems += [problem for root in roots for module in root.all() for problem in module.problems]
-        sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
-    templates: dict[str, list[Source]] = {}
-    found: list[tuple[Autoscaler, Object]] = []
+        _terraform(tree, config, reading)
     if tree.manifests:
-        from kcheck import autoscalers, workloads
-        from kcheck.kubernetes import objects
+        _manifests(tree, reading)
+    _place(reading.inventory, config)
+    reading.problems = list(dict.fromkeys(reading.problems))
+    reading.sources = list(dict.fromkeys(reading.sources))
+    return reading
 
-        manifests = objects.read(tree.manifests)
-        inventory.workloads += workloads.read(manifests.objects)
-        inventory.addons += _shown(manifests.objects)
-        found = list(autoscalers.read(manifests.objects))
-        problems += manifests.problems
-        templates = manifests.template_folders()
-        sources += tree.manifests
-    _place(inventory, found, config)
-    unique = list(dict.fromkeys(problems))
-    return Reading(inventory, unique, templates, list(dict.fromkeys(sources)), variables)
+
+def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
+    from kcheck.terraform.roots import Loader
+
+    inventory = reading.inventory
+    loader = Loader(tree, config)
+    roots = loader.roots()
+    kinds = {root: root.kinds() for root in roots}
+    for cloud, prefix in profiles.CLOUDS.items():
+        for root in roots:
+            if any(kind.startswith(prefix) for kind in kinds[root]):
+                import_module(f"kcheck.clouds.{cloud}").read(root, inventory)
+    for root in roots:
+        if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
+            _deployed(root, kinds[root], inventory)
+    reading.problems += [*loader.problems, *loader.variables.problems]
+    reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
+    reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
+    reading.variables = loader.variables
+
+
+_IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
+
+
+def _deployed(root: Module, kinds: set[str], inventory: Inventory) -> None:
+    """What a root module deploys into clusters."""
+    from kcheck import autoscalers
+    from kcheck.embedded import objects, providers, releases
+
+    for item, instance in objects.read(root, kinds):
+        cluster = providers.cluster_of(instance, root, inventory.clusters)
+        inventory.cluster_of |= {thing: cluster for thing in _objects([item], inventory) if cluster}
+    for release, instance in releases.read(root):
+        things: list[Thing] = [Addon(release.address, release.place, release.chart)]
+        things += autoscalers.of_release(release)
+        inventory.addons += [thing for thing in things if isinstance(thing, Addon)]
+        inventory.autoscalers += [thing for thing in things if isinstance(thing, Autoscaler)]
+        cluster = providers.cluster_of(instance, root, inventory.clusters)
+        inventory.cluster_of |= {thing: cluster for thing in things if cluster}
+
+
+def _manifests(tree: Tree, reading: Reading) -> None:
+    from kcheck.kubernetes import objects
+
+    manifests = objects.read(tree.manifests)
+    # what Terraform deploys from a file of the tree is already there
+    known = {thing.place for thing in (*reading.inventory.workloads, *reading.inventory.addons)}
+    _objects([item for item in manifests.objects if item.span not in known], reading.inventory)
+    reading.problems += manifests.problems
+    reading.templates = manifests.template_folders()
+    reading.sources += tree.manifests
+
+
+def _objects(objects: list[Object], inventory: Inventory) -> list[Thing]:
+    """Add what objects are to the inventory: workloads, autoscalers, and what shows an add-on."""
+    from kcheck import autoscalers, workloads
+
+    workload = list(workloads.read(objects))
+    found = [autoscaler for item in objects for autoscaler in autoscalers.of_object(item)]
+    addons = list(_shown(objects))
+    inventory.workloads += workload
+    inventory.autoscalers += found
+    inventory.addons += addons
+    return [*workload, *found, *addons]
 
 
 def _shown(objects: list[Object]) -> Iterator[Addon]:
@@ -86,25 +124,19 @@ def _shown(objects: list[Object]) -> Iterator[Addon]:
             yield Addon(f"{item.span.source.path}:{item.kind}", item.span, Known("karpenter", Origin((item.span,))))
 
 
-def _releases(root: Module) -> Iterator[Addon]:
-    """The Helm releases of a root module."""
-    for instance in root.instances("helm_release"):
-        chart = instance.entry("chart")
-        name: Value[str] = chart if chart is not None else Unset(Origin((instance.span,)))
-        folder = root.configuration.folder
-        yield Addon(instance.address if folder == "." else f"{folder}:{instance.address}", instance.span, name)
-
-
-def _place(inventory: Inventory, found: list[tuple[Autoscaler, Object]], config: Config) -> None:
+def _place(inventory: Inventory, config: Config) -> None:
     """Say on which cluster each workload, add-on and autoscaler runs."""
     for thing in (*inventory.workloads, *inventory.addons):
-        cluster = _cluster_of(thing.place.source.path, inventory.clusters, config)
+        cluster = inventory.cluster_of.get(thing) or _cluster_of(thing.place.source.path, inventory.clusters, config)
         if cluster is not None:
             inventory.cluster_of[thing] = cluster
-    for autoscaler, item in found:
-        cluster = _cluster_of(item.span.source.path, inventory.clusters, config)
-        owner = autoscaler.cluster if cluster is None else Known(cluster, Origin((item.span,)))
-        inventory.autoscalers.append(replace(autoscaler, cluster=owner))
+    for i, autoscaler in enumerate(inventory.autoscalers):
+        if isinstance(autoscaler.cluster, Unknown):
+            cluster = inventory.cluster_of.get(autoscaler) or _cluster_of(
+                autoscaler.place.source.path, inventory.clusters, config
+            )
+            if cluster is not None:
+                inventory.autoscalers[i] = replace(autoscaler, cluster=Known(cluster, Origin((autoscaler.place,))))
 
 
 def _cluster_of(path: str, clusters: list[Cluster], config: Config) -> Cluster | None:

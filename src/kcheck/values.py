@@ -125,7 +125,7 @@ def key_of(datum: Unknown) -> Reference | None:
 
 
 class Encoded(str):
-    """Text that `jsonencode` made; `datum` is what it was given, with the places where its parts are written."""
+    """Text that `jsonencode` or `yamlencode` made; `datum` is what it was given, with the places of its parts."""
 
     __slots__ = ("datum",)
     datum: Known[Any]
@@ -133,7 +133,7 @@ class Encoded(str):
 
 @dataclass(slots=True)
 class Unencoded(Unknown):
-    """Text that `jsonencode` could not make because a part of `datum` is not known."""
+    """Text that `jsonencode` or `yamlencode` could not make because a part of `datum` is not known."""
 
     datum: Datum | None = None
 
@@ -180,7 +180,7 @@ def concealed(value: Datum, reason: str, symbol: Symbol | None = None) -> Datum:
 
 
 def encoded(value: Value[Any]) -> Datum | None:
-    """What a text was made of by `jsonencode`; None if it was not."""
+    """What a text was made of by `jsonencode` or `yamlencode`; None if it was not."""
     if isinstance(value, Unencoded):
         return value.datum
     return value.value.datum if isinstance(value, Known) and isinstance(value.value, Encoded) else None

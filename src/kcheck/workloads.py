@@ -128,6 +128,10 @@ def _gpus(spec: yaml.Node | None, item: Object) -> Value[int]:
 def scalar(node: yaml.Node, *path: str) -> Value[Any]:
     """The scalar at a path below a node, with its place; Unset with the place where it would be written."""
     found = yaml.get(node, *path)
+    if isinstance(found, yaml.Given):
+        datum = found.datum
+        null = isinstance(datum, Known) and datum.value is None
+        return Unset(datum.origin or Origin((found.span,))) if null else datum
     if isinstance(found, yaml.Scalar):
         value = yaml.value(found)
         origin = Origin((found.span,), literal=True)

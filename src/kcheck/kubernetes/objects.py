@@ -58,10 +58,10 @@ def _read(source: Source, result: Manifests) -> None:
             elif holds_objects(source.data[document.span.start : document.span.end]):
                 result.problems.append(document.problem)
         elif document.root is not None:
-            result.objects += _objects(document.root, 0)
+            result.objects += objects_in(document.root)
 
 
-def _objects(node: yaml.Node, depth: int) -> Iterator[Object]:
+def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
     """The object of a document, or those of a List."""
     root = yaml.resolve(node)
     if not isinstance(root, yaml.Mapping):
@@ -72,7 +72,7 @@ def _objects(node: yaml.Node, depth: int) -> Iterator[Object]:
     items = yaml.get(root, "items")
     if kind.endswith("List") and isinstance(items, yaml.Sequence) and depth < 3:
         for item in items.items:
-            yield from _objects(item, depth + 1)
+            yield from objects_in(item, depth + 1)
     else:
         yield Object(kind, version, root, _header(root))
 

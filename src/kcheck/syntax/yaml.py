@@ -22,6 +22,8 @@ from kcheck.text import BOM, Edit, Source, Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from kcheck.values import Known, Unknown
+
 Loader: Any = getattr(yaml, "CLoader", yaml.Loader)
 MAX_DEPTH, MAX_NODES, MAX_MERGES = 100, 1_000_000, 1_000
 
@@ -54,6 +56,13 @@ class Scalar(_Node):
     text: str
     style: Style
     tag: str | None
+
+
+@dataclass(slots=True, eq=False)
+class Given(Scalar):
+    """A text that was worked out elsewhere, such as by a template; `datum` is its value and says where from."""
+
+    datum: Known[Any] | Unknown = field(repr=False)
 
 
 @dataclass(slots=True, eq=False)

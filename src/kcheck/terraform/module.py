@@ -40,6 +40,7 @@ class Configuration:
     data: dict[Key, nodes.Block] = field(default_factory=dict)
     calls: dict[str, nodes.Block] = field(default_factory=dict)
     outputs: dict[str, nodes.Block] = field(default_factory=dict)
+    providers: list[nodes.Block] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     incomplete: bool = False
     skeleton: bool = False
@@ -54,6 +55,8 @@ class Configuration:
                 for name, entry in block.body.entries.items():
                     self.locals[name] = entry
                 continue
+            if block.type == "provider":
+                self.providers.append(block)
             found = self._table(block)
             if found is None:
                 continue

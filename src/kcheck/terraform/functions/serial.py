@@ -12,6 +12,7 @@ from kcheck.terraform.functions.signature import NotKnownError, Table, anything,
 from kcheck.values import Datum, Encoded, Known, Unencoded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
 TABLE = Table()
@@ -42,15 +43,20 @@ def _quoted(value: str) -> str:
     return '"' + "".join(_ESCAPES.get(c) or (f"\\u{ord(c):04x}" if c < " " else c) for c in value) + '"'
 
 
-@TABLE.function(anything)
-def _jsonencode(value: Datum) -> str | Datum:
+def _encoded(value: Datum, write: Callable[[Any], str]) -> str | Datum:
+    """Text that keeps what it was made of."""
     try:
-        result = Encoded(json_text(value))
+        result = Encoded(write(data(value)))
     except NotKnownError as error:
         return Unencoded(error.reason, datum=value)
     if isinstance(value, Known):
         result.datum = value
     return result
+
+
+@TABLE.function(anything)
+def _jsonencode(value: Datum) -> str | Datum:
+    return _encoded(value, _json)
 
 
 def _refuse(name: str) -> None:
@@ -74,10 +80,15 @@ def _jsondecode(value: str) -> Any:
 
 
 @TABLE.function(anything)
-def _yamlencode(value: Datum) -> str:
+def _yamlencode(value: Datum) -> str | Datum:
+    return _encoded(value, _yaml)
+
+
+def _yaml(value: Any) -> str:
+    """The value as Terraform writes YAML."""
     import yaml
 
-    node = _node(data(value))
+    node = _node(value)
     dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     written: str = yaml.serialize(node, Dumper=dumper, allow_unicode=True).removesuffix("...\n")
     plain_scalar = isinstance(node, yaml.ScalarNode) and node.style is None

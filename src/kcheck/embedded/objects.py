@@ -1,0 +1,99 @@
+"""Kubernetes objects in Terraform: manifests of the kubernetes and kubectl providers, and typed resources."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.embedded.trees import documents, given, tree
+from kcheck.kubernetes.objects import Object, objects_in
+from kcheck.syntax import yaml
+from kcheck.terraform.resource import BlockRecord
+from kcheck.values import Known, Origin, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance, Record
+    from kcheck.text import Span
+
+_MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body", "k8s_manifest": "content"}
+"""Resource -> the argument that holds an object."""
+
+_TYPED = {
+    "pod": ("v1", "Pod"), "deployment": ("apps/v1", "Deployment"), "daemonset": ("apps/v1", "DaemonSet"),
+    "daemon_set": ("apps/v1", "DaemonSet"), "stateful_set": ("apps/v1", "StatefulSet"),
+    "replication_controller": ("v1", "ReplicationController"), "job": ("batch/v1", "Job"),
+    "cron_job": ("batch/v1", "CronJob"),
+}  # fmt: skip
+_LISTS = {
+    "container": "containers", "init_container": "initContainers", "volume": "volumes", "volume_mount": "volumeMounts",
+    "toleration": "tolerations", "env": "env", "env_from": "envFrom", "port": "ports",
+    "image_pull_secrets": "imagePullSecrets",
+}  # fmt: skip
+"""Nested blocks that stand for an item of a list, and the list's name."""
+
+_RESOURCE = re.compile(r"kubernetes_(\w+?)(?:_v\d\w*)?")
+_UNDERSCORE = re.compile(r"_([a-z])")
+
+
+def read(root: Module, kinds: set[str]) -> Iterator[tuple[Object, Instance]]:
+    """The objects of a root module, and the resources that deploy them; `kinds` are its types of resources."""
+    for kind in sorted(kinds):
+        if kind in _MANIFESTS:
+            for instance in root.instances(kind):
+                for found in _manifest(instance, _MANIFESTS[kind]):
+                    yield found, instance
+        match = _RESOURCE.fullmatch(kind)
+        typed = _TYPED.get(match[1]) if match else None
+        if typed is not None:
+            for instance in root.instances(kind):
+                yield Object(typed[1], typed[0], _mapping(instance), instance.span), instance
+
+
+def _manifest(instance: Instance, argument: str) -> Iterator[Object]:
+    datum = instance.entry(argument)
+    if datum is None:
+        return
+    for document in documents(datum, instance.span):
+        yield from objects_in(document)
+
+
+def _mapping(record: Record) -> yaml.Mapping:
+    """A record of a typed resource as the object it makes."""
+    entries: list[yaml.Entry] = []
+    place = record.span
+    if isinstance(record, BlockRecord):
+        for name in record.block.body.entries:
+            datum = record.entry(name)
+            if datum is not None:
+                entries.append(yaml.Entry(_key(_camel(name), place), tree(datum, place)))
+        entries += [
+            yaml.Entry(_key(_LISTS.get(kind) or _camel(kind), place), _nested(record, kind, place))
+            for kind in dict.fromkeys(_kinds(record))
+        ]
+    return yaml.Mapping(*place, None, tuple(entries), flow=False)
+
+
+def _kinds(record: BlockRecord) -> Iterator[str]:
+    """The types of the nested blocks of a record."""
+    for block in record.block.body.blocks:
+        yield block.labels[0] if block.type == "dynamic" and block.labels else block.type
+
+
+def _nested(record: BlockRecord, kind: str, place: Span) -> yaml.Target:
+    blocks = record.blocks(kind)
+    if isinstance(blocks, Unknown):
+        return given(blocks, place)
+    if kind in _LISTS:
+        return yaml.Sequence(*place, None, tuple(map(_mapping, blocks)), flow=False)
+    return _mapping(blocks[0]) if blocks else given(Known(None, Origin((place,))), place)
+
+
+def _key(name: str, place: Span) -> yaml.Scalar:
+    return yaml.Scalar(*place, None, name, "double", None)
+
+
+def _camel(name: str) -> str:
+    return _UNDERSCORE.sub(lambda match: match[1].upper(), name)
