@@ -184,12 +184,12 @@ resource "aws_eks_node_group" "p" {{
         ('"a"', '"b"', "aws_eks_cluster.b.name", "b"),
         ('"a"', '"b"', "aws_eks_cluster.b.id", "b"),
         ('"a"', '"b"', '"b"', "b"),
-        ('"a"', '"b"', '"c"', "no single cluster named c in this root"),
+        ('"a"', '"b"', '"c"', "no single cluster named c in this code"),
         ("var.name", '"b"', "aws_eks_cluster.a.name", "a"),
         ("local.name", '"b"', "local.name", "a"),
         ('"x-${var.name}"', '"b"', "local.name", "a"),  # the same text of the same unknown
         ('"y-${var.name}"', '"b"', "local.name", "var.name has no default"),
-        ('"a"', '"a"', '"a"', "no single cluster named a in this root"),
+        ('"a"', '"a"', '"a"', "no single cluster named a in this code"),
     ],
 )
 def test_cluster_of_a_group(a: str, b: str, link: str, owner: str, write: Callable[[Mapping[str, str]], Path]) -> None:
@@ -230,7 +230,7 @@ variable "name" {{}}
         ('"team"', '"kubernetes.io/cluster/a"', "eks/aws_eks_cluster.a"),
         ('"k8s.io/cluster-autoscaler/enabled"', '"k8s.io/cluster-autoscaler/a"', "eks/aws_eks_cluster.a"),
         ("var.name", '"kubernetes.io/cluster/a"', "eks/aws_eks_cluster.a"),  # the known tag tells more
-        ("var.name", '"kubernetes.io/cluster/b"', "no single cluster named b in this root"),
+        ("var.name", '"kubernetes.io/cluster/b"', "no single cluster named b in this code"),
         ('"team"', '"kubernetes.io/cluster/${var.name}"', "eks/aws_eks_cluster.a"),  # the only one beside it
         ('"team"', '"owner"', None),
     ],

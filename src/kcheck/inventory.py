@@ -60,9 +60,9 @@ def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
     roots = loader.roots()
     kinds = {root: root.kinds() for root in roots}
     for cloud, prefix in profiles.CLOUDS.items():
-        for root in roots:
-            if any(kind.startswith(prefix) for kind in kinds[root]):
-                import_module(f"kcheck.clouds.{cloud}").read(root, inventory)
+        own = [root for root in roots if any(kind.startswith(prefix) for kind in kinds[root])]
+        if own:
+            import_module(f"kcheck.clouds.{cloud}").read(own, inventory)
     for root in roots:
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
             _deployed(root, kinds[root], inventory)

@@ -168,6 +168,13 @@ def pieces_of(value: Value[Any]) -> tuple[Piece, ...]:
 
 
 @dataclass(slots=True)
+class Answer(Unknown):
+    """What a data source gives; `echo` knows the attributes that it was asked for by."""
+
+    echo: Callable[[str], Datum | None] = field(repr=False, kw_only=True)
+
+
+@dataclass(slots=True)
 class Secret(Unknown):
     """A value that the code calls sensitive: it is not looked at, so that it is never printed."""
 

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
-from kcheck.clouds.reader import Reader, first_span, has_name, linked, minor, named, reason, unlinked
+from kcheck.clouds.reader import (
+    Reader,
+    first_span,
+    has_name,
+    linked,
+    minor,
+    read_all,
+    reason,
+    text_of,
+    unlinked,
+)
 from kcheck.model import Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kcheck.clouds.fields import Fields
     from kcheck.model import Inventory
     from kcheck.terraform.module import Module
@@ -30,15 +43,14 @@ AUTOSCALER_FIELDS = (
 )  # fmt: skip
 
 
+_SUBNET_ID = re.compile(r"/virtualNetworks/([^/$]+)/subnets/([^/$]+)$", re.IGNORECASE)
+_CLUSTER_ID = re.compile(r"/managedClusters/([^/$]+)$", re.IGNORECASE)
 CLUSTER_FIELDS = ("name", "version", "location", "network_policy", "service_cidr", "outbound_type")
 
 
-def read(root: Module, inventory: Inventory) -> None:
-    """Add the AKS clusters of one root module to the inventory."""
-    reader = _Aks(root)
-    reader.networks()
-    reader.clusters()
-    reader.add_to(inventory)
+def read(roots: Iterable[Module], inventory: Inventory) -> None:
+    """Add the AKS clusters of root modules to the inventory."""
+    read_all([_Aks(root) for root in roots], inventory)
 
 
 class _Aks(Reader):
@@ -61,6 +73,9 @@ class _Aks(Reader):
                 fields["cidrs"],
             )
             self.found.networks.append(network)
+
+    def subnets(self) -> None:
+        for instance, network in zip(self.root.instances(NETWORK), self.found.networks, strict=True):
             self._inline_subnets(instance, network)
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
@@ -86,7 +101,7 @@ class _Aks(Reader):
     def _network(self, fields: Fields) -> Value[Network]:
         """The network of a subnet: named by reference, or by a name that one network of the root has."""
         found = linked(fields.raw("network"), {network.address: network for network in self.found.networks})
-        return found if found is not None else named(fields["network"], self.found.networks, "virtual network")
+        return found if found is not None else self.named(fields["network"], "networks", "virtual network")
 
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:
@@ -95,8 +110,7 @@ class _Aks(Reader):
         for address, record in self.root.sources(SUBNET):
             name, network = record.entry("name"), record.entry("virtual_network_name")
             if isinstance(name, Known) and isinstance(network, Known):
-                near = [subnet for subnet in self.found.subnets if _is_in(subnet, str(network.value))]
-                found = known(named(name, near, "subnet"))
+                found = self._subnet_named(name, str(network.value))
                 if found is not None:
                     result[address] = found
         return result
@@ -118,12 +132,31 @@ class _Aks(Reader):
             for record in () if isinstance(nested, Unknown) else nested:
                 pool = self.fields(DEFAULT_POOL, record)
                 self._pool(pool, f"{instance.address}.default_node_pool", record.span, owner, cluster)
+
+    def pools(self) -> None:
         addresses = {cluster.address: cluster for cluster in self.found.clusters}
+        for address, record in self.root.sources(CLUSTER):
+            name = record.entry("name")
+            found = known(self.named(name, "clusters", "cluster")) if isinstance(name, Known) else None
+            if found is not None:
+                addresses[address] = found
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            found = linked(fields.raw("cluster"), addresses)
-            owner = found if found is not None else unlinked(fields["cluster"], "cluster")
+            owner = linked(fields.raw("cluster"), addresses) or self._cluster_with_id(fields["cluster"])
             self._pool(fields, instance.address, instance.span, owner, known(owner))
+
+    def _cluster_with_id(self, value: Value[str]) -> Value[Cluster]:
+        """The cluster that an ARM id names."""
+        match = _CLUSTER_ID.search(text_of(value) or "")
+        if match is None:
+            return unlinked(value, "cluster")
+        return self.named(Known(match[1], value.origin or Origin(())), "clusters", "cluster")
+
+    def _subnet_named(self, name: Value[str], network: str) -> Subnet | None:
+        """The subnet of a name in a network of a name, here or in another root."""
+        own = [subnet for subnet in self.found.subnets if _is_in(subnet, network)]
+        found: Subnet | None = known(self.named(name, "subnets", "subnet", own))
+        return found if found is not None and _is_in(found, network) else None
 
     def _range(self, instance: Instance, fields: Fields, cluster: Cluster) -> None:
         """The range of the pods, where they may have one of their own."""
@@ -260,7 +293,12 @@ class _Aks(Reader):
 
     def _subnet_of(self, fields: Fields, name: str) -> Value[Subnet]:
         found = linked(fields.raw(name), self.subnets_by_address)
-        return found if found is not None else unlinked(fields[name], "subnet")
+        if found is not None:
+            return found
+        value: Value[str] = fields[name]
+        match = _SUBNET_ID.search(text_of(value) or "")
+        subnet = self._subnet_named(Known(match[2], value.origin or Origin(())), match[1]) if match else None
+        return Known(subnet, value.origin or Origin(())) if subnet else unlinked(value, "subnet")
 
 
 def _surge(written: Known[str]) -> Value[Surge]:

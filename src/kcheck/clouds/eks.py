@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
+from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck import profiles
-from kcheck.clouds.reader import Reader, either, linked, reason, same, unlinked
-from kcheck.model import NOTHING, Cluster, Cni, Network, NodePool, Subnet, Surge
-from kcheck.values import Known, Origin, Unknown, Unset, Value, encoded, equals, known, mapped, wrap
+from kcheck.clouds import cni
+from kcheck.clouds.reader import Reader, either, linked, read_all, reason, same, text_of, unlinked
+from kcheck.model import NOTHING, Cluster, Network, NodePool, Subnet, Surge
+from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,25 +34,23 @@ ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
 NAT = "aws_nat_gateway"
 
 _OWNER = re.compile(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$)(.+)")
+_PART = re.compile(r"\$\{[^}]*\}")
 _POD_SUBNET_TAG = "kubernetes.io/role/cni"
 
 
-def read(root: Module, inventory: Inventory) -> None:
-    """Add the EKS clusters of one root module to the inventory."""
-    reader = _Eks(root)
-    reader.networks()
-    reader.clusters()
-    reader.pools()
-    reader.add_to(inventory)
+def read(roots: Iterable[Module], inventory: Inventory) -> None:
+    """Add the EKS clusters of root modules to the inventory."""
+    families: dict[str, Value[str]] = {}
+    read_all([_Eks(root, families) for root in roots], inventory)
 
 
 class _Eks(Reader):
-    """Reads one root module."""
+    """Reads one root module; `families` are the IP families of the clusters of all roots."""
 
-    def __init__(self, root: Module) -> None:
+    def __init__(self, root: Module, families: dict[str, Value[str]]) -> None:
         super().__init__(CLOUD, root, (POOL, GROUP))
-        self.families: dict[str, Value[str]] = {}
-        """The IP family of each cluster."""
+        self.families = families
+        self.networks_by_address: dict[str, Network] = {}
         self.pod_subnets: list[Subnet] = []
         """Subnets whose tag says that the interfaces of pods may be in them."""
 
@@ -79,10 +78,13 @@ class _Eks(Reader):
                 _together(cidrs),
             )
             self.found.networks.append(network)
-        networks = {network.address: network for network in self.found.networks}
+            self.networks_by_address[instance.address] = network
         for address, owner in owners.items():
-            if owner in networks:
-                networks[address] = networks[owner]
+            if owner in self.networks_by_address:
+                self.networks_by_address[address] = self.networks_by_address[owner]
+
+    def subnets(self) -> None:
+        networks = self.networks_by_address
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
             datum = fields.raw("network")
@@ -114,6 +116,28 @@ class _Eks(Reader):
         """The subnets by what refers to them."""
         return {subnet.address: subnet for subnet in self.found.subnets}
 
+    @cached_property
+    def selected(self) -> dict[str, list[Subnet]]:
+        """The subnets that data sources select by the tags of subnets of this repository."""
+        result = {}
+        for kind in ("aws_subnets", "aws_subnet_ids", "aws_subnet"):
+            for address, record in self.root.sources(kind):
+                patterns = _name_patterns(record)
+                if patterns:
+                    result[address] = self.subnets_named(patterns)
+        return result
+
+    def _selected_by(self, datum: Datum) -> list[Subnet]:
+        """The subnets that a reference to a data source stands for."""
+        symbol = datum.symbol if isinstance(datum, Unknown) else None
+        whole = symbol is not None and symbol.attribute in ("id", "ids")
+        return self.selected.get(symbol.address, []) if symbol and whole else []
+
+    def subnets_named(self, patterns: list[str]) -> list[Subnet]:
+        """The subnets whose `Name` fits a pattern, in this root or, if none is here, in others."""
+        found = [subnet for subnet in self.found.subnets if _fits(subnet, patterns)]
+        return found or [subnet for subnet in self.names.all(self.area, "subnets") if _fits(subnet, patterns)]
+
     # --- clusters
 
     def clusters(self) -> None:
@@ -136,7 +160,7 @@ class _Eks(Reader):
                 network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 service_cidr=fields["service_cidr"],
                 outbound_ips=self._nat_gateways(instance),
-                cni=self._cni(instance, [addon for addon in addons if self._is_of(addon, name, instance)]),
+                cni=cni.read([addon for addon in addons if self._is_of(addon, name, instance)], instance.span),
             )
             self.found.clusters.append(cluster)
             self.families[cluster.id] = fields["ip_family"]
@@ -150,35 +174,6 @@ class _Eks(Reader):
         if isinstance(datum, Unknown) and datum.symbol is not None:
             return datum.symbol.address == cluster.address
         return isinstance(owner, Known) and isinstance(name, Known) and bool(owner.value == name.value)
-
-    def _cni(self, instance: Instance, addons: list[Fields]) -> Cni:
-        """The settings of the VPC CNI: those of its add-on, else its defaults."""
-        place = Origin((instance.span,))
-        settings: Datum = wrap({}, place)
-        if addons:
-            place = Origin((addons[0].record.span,))
-            written = addons[0]["settings"]
-            raw = addons[0].raw("settings")
-            settings = _json(raw) if raw is not None and not isinstance(written, Unset) else wrap({}, place)
-        environment = _member(settings, "env")
-
-        def setting(name: str, default: str | None, convert: Any) -> Value[Any]:
-            value = _member(environment, name) if environment is not None else None
-            if value is None or (isinstance(value, Known) and value.value is None):
-                return self.default(default, place) if default else Unset(place)
-            try:
-                return mapped(value, convert)
-            except ValueError:
-                return Unknown(f"{name} of the VPC CNI is neither a number nor a flag", value.origin)
-
-        return Cni(
-            setting("ENABLE_PREFIX_DELEGATION", "cni.prefix_delegation", _flag),
-            setting("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG", "cni.custom_networking", _flag),
-            setting("WARM_ENI_TARGET", "cni.warm_interfaces", int),
-            setting("WARM_PREFIX_TARGET", "cni.warm_prefixes", int),
-            setting("WARM_IP_TARGET", None, int),
-            setting("MINIMUM_IP_TARGET", None, int),
-        )
 
     def _nat_gateways(self, instance: Instance) -> Value[int]:
         """Public addresses of the NAT gateways of this root; unset where it has none."""
@@ -269,11 +264,12 @@ class _Eks(Reader):
 
     def _cluster_named(self, name: Value[str], place: Origin) -> Value[Cluster]:
         """The one cluster of a name, or of the same unknown name."""
+        if isinstance(name, Known):
+            found = self.named(name, "clusters", "cluster")
+            return Known(found.value, place) if isinstance(found, Known) else found
         equal = [c for c in self.found.clusters if same(c.name, name)]
         if len(equal) == 1:
             return Known(equal[0], place)
-        if isinstance(name, Known):
-            return Unknown(f"no single cluster named {name.value} in this root", name.origin)
         return name if isinstance(name, Unknown) else Unknown("the cluster's name is not written", name.origin)
 
     def _subnets(self, fields: Fields) -> Value[tuple[Subnet, ...]]:
@@ -282,14 +278,19 @@ class _Eks(Reader):
         if datum is None:
             return Unset(fields.record.absent(("subnet_ids",)))
         if isinstance(datum, Unknown):
-            return datum
+            asked = self._selected_by(datum)
+            return Known(tuple(asked), datum.origin or Origin((fields.record.span,))) if asked else datum
         items: Iterable[Datum] = datum.value if isinstance(datum.value, tuple) else ()
         found = []
         for item in items:
             subnet = linked(item, self.subnets_by_address)
-            if subnet is None:
+            if subnet is not None:
+                found.append(subnet.value)
+                continue
+            asked = self._selected_by(item)
+            if len(asked) != 1:
                 return Unknown(reason(unlinked(item, "subnet"), "subnet_ids"), datum.origin)
-            found.append(subnet.value)
+            found += asked
         return Known(tuple(dict.fromkeys(found)), datum.origin)
 
     def _types(self, fields: Fields, template: Fields | None) -> Value[tuple[str, ...]]:
@@ -340,6 +341,30 @@ class _Eks(Reader):
         return Known(not known(custom), custom.origin or Origin((cluster.place,)))
 
 
+def _fits(subnet: Subnet, patterns: list[str]) -> bool:
+    name = text_of(subnet.name)
+    return name is not None and any(fnmatchcase(_PART.sub("?", name), pattern) for pattern in patterns)
+
+
+def _name_patterns(record: Record) -> list[str]:
+    """What a data source asks of the `Name` of subnets; nothing if it asks for more than that and their network."""
+    patterns: list[str] = []
+    nested = record.blocks("filter")
+    for one in () if isinstance(nested, Unknown) else nested:
+        key, values = one.entry("name"), one.entry("values")
+        if isinstance(key, Known) and key.value == "vpc-id":
+            continue
+        if not isinstance(key, Known) or key.value != "tag:Name" or not isinstance(values, Known):
+            return []
+        patterns += [text for text in map(text_of, values.value) if text]
+    tags = record.entry("tags")
+    if isinstance(tags, Known) and isinstance(tags.value, dict):
+        if set(tags.value) != {"Name"}:
+            return []
+        patterns += [text for text in [text_of(tags.value["Name"])] if text]
+    return [_PART.sub("?", pattern) for pattern in patterns]
+
+
 def _module(address: str) -> str:
     """The module call that an address is in."""
     steps = address.split(".")
@@ -384,31 +409,3 @@ def _overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
 def _nested(record: Record, kind: str) -> tuple[Record, ...]:
     blocks = record.blocks(kind)
     return () if isinstance(blocks, Unknown) else blocks
-
-
-def _json(datum: Datum) -> Datum:
-    """What a JSON text says: what `jsonencode` was given, else the text parsed."""
-    inner = encoded(datum)
-    if inner is not None:
-        return inner
-    if isinstance(datum, Unknown):
-        return datum
-    try:
-        return wrap(json.loads(str(datum.value)), datum.origin)
-    except ValueError:
-        return Unknown("configuration_values is not JSON", datum.origin)
-
-
-def _member(datum: Datum, name: str) -> Datum | None:
-    """A member of an object; Unknown where the object is."""
-    if isinstance(datum, Unknown):
-        return datum
-    found: Datum | None = datum.value.get(name) if isinstance(datum.value, dict) else None
-    return found
-
-
-def _flag(value: Any) -> bool:
-    text = str(value).lower()
-    if text not in ("true", "false"):
-        raise ValueError(text)
-    return text == "true"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck.clouds.reader import Reader, linked, reason, same, unlinked
+from kcheck.clouds.reader import Reader, linked, read_all, reason, same, text_of, unlinked
 from kcheck.model import Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
 from kcheck.units import seconds
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
@@ -33,13 +33,11 @@ _ZONE = re.compile(r"-[a-z]$")
 _GPUS_IN_NAME = re.compile(r"-(\d+)g(?:-|$)")
 
 
-def read(root: Module, inventory: Inventory) -> None:
-    """Add the GKE clusters of one root module to the inventory."""
-    reader = _Gke(root)
-    reader.networks()
-    reader.clusters()
-    reader.pools()
-    reader.add_to(inventory)
+def read(roots: Iterable[Module], inventory: Inventory) -> None:
+    """Add the GKE clusters of root modules to the inventory."""
+    secondary: dict[str, list[_Secondary]] = {}
+    fields: dict[str, Fields] = {}
+    read_all([_Gke(root, secondary, fields) for root in roots], inventory)
 
 
 class _Secondary(NamedTuple):
@@ -52,12 +50,12 @@ class _Secondary(NamedTuple):
 
 
 class _Gke(Reader):
-    """Reads one root module."""
+    """Reads one root module; secondary ranges by subnet and the fields of clusters are those of all roots."""
 
-    def __init__(self, root: Module) -> None:
+    def __init__(self, root: Module, secondary: dict[str, list[_Secondary]], fields: dict[str, Fields]) -> None:
         super().__init__(CLOUD, root, (POOL,))
-        self.secondary: dict[str, list[_Secondary]] = {}
-        self.cluster_fields: dict[str, Fields] = {}
+        self.secondary = secondary
+        self.cluster_fields = fields
 
     # --- networks and subnets
 
@@ -68,6 +66,8 @@ class _Gke(Reader):
             address = instance.address
             network = Network(self.identity(address), instance.span, address, self.folder, name, nothing)
             self.found.networks.append(network)
+
+    def subnets(self) -> None:
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
             subnet = Subnet(
@@ -79,7 +79,7 @@ class _Gke(Reader):
                 self.gap,
                 fields["name"],
                 fields["cidr"],
-                _find(fields, "network", self.found.networks),
+                self._find(fields, "network", "networks"),
             )
             self.found.subnets.append(subnet)
             nested = instance.blocks("secondary_ip_range")
@@ -164,7 +164,7 @@ class _Gke(Reader):
         name = fields["service_range"]
         if isinstance(name, Unset):
             return fields["service_cidr"]
-        subnet = known(_find(fields, "subnet", self.found.subnets))
+        subnet = known(self._find(fields, "subnet", "subnets"))
         found = self._secondary(subnet, name)
         return found.cidr if found else Unknown(reason(name, "services_secondary_range_name"), name.origin)
 
@@ -178,7 +178,7 @@ class _Gke(Reader):
         if not equals(cluster.network_mode, "VPC_NATIVE"):
             return
         name = _given(fields["pod_range"])
-        subnet = known(_find(fields, "subnet", self.found.subnets))
+        subnet = known(self._find(fields, "subnet", "subnets"))
         found = None if isinstance(name, Unset) else self._secondary(subnet, name)
         if found is None:
             cidr = fields["pod_cidr"] if isinstance(name, Unset) else _outside(name, "cluster_secondary_range_name")
@@ -210,12 +210,29 @@ class _Gke(Reader):
             cidrs.append(found.cidr.value)
         return Known(tuple(cidrs), names.origin)
 
+    def _find(self, fields: Fields, name: str, kind: str) -> Value[Any]:
+        """The thing that a field refers to: by id, by name, or by a path that ends with its name."""
+        things = getattr(self.found, kind)
+        datum: Datum | None = fields.raw(name)
+        found = linked(datum, {thing.address: thing for thing in things})
+        if found is not None:
+            return found
+        value = fields[name]
+        text = text_of(value)
+        last = None if text is None else text.rpartition("/")[2]
+        if last and "$" not in last:
+            return self.named(Known(last, value.origin or Origin((fields.record.span,))), kind, name)
+        alike = [thing for thing in things if same(thing.name, value)]
+        return (
+            Known(alike[0], value.origin or Origin((fields.record.span,))) if len(alike) == 1 else unlinked(value, name)
+        )
+
     # --- pools
 
     def pools(self) -> None:
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            owner: Value[Cluster] = _find(fields, "cluster", self.found.clusters)
+            owner: Value[Cluster] = self._find(fields, "cluster", "clusters")
             self._pool(fields, instance.address, instance, owner, known(owner))
 
     def _pool(
@@ -285,10 +302,10 @@ class _Gke(Reader):
     def _subnet(self, fields: Fields, of_cluster: Fields | None) -> Value[Subnet]:
         own = fields["subnet"] if fields.resource != DEFAULT_POOL else None
         if own is not None and not isinstance(own, Unset):
-            return _find(fields, "subnet", self.found.subnets)
+            return self._find(fields, "subnet", "subnets")
         if of_cluster is None:
             return Unknown("the pool's cluster is not in this root")
-        return _find(of_cluster, "subnet", self.found.subnets)
+        return self._find(of_cluster, "subnet", "subnets")
 
     def _max_pods(self, fields: Fields, of_cluster: Fields | None) -> Value[int]:
         own: Value[int] = fields["max_pods"]
@@ -358,23 +375,6 @@ def _outside(name: Value[str], what: str) -> Unknown:
     """A range that is named and is not in this root."""
     text = f"the range {name.value} is not in this root" if isinstance(name, Known) else reason(name, what)
     return Unknown(text, name.origin)
-
-
-def _find(fields: Fields, name: str, things: Iterable[Any]) -> Value[Any]:
-    """The thing that a field refers to: by id, by name, or by a path that ends with its name."""
-    things = list(things)
-    datum: Datum | None = fields.raw(name)
-    found = linked(datum, {thing.address: thing for thing in things})
-    if found is not None:
-        return found
-    value = fields[name]
-    short = mapped(value, lambda text: text.rpartition("/")[2])
-    alike = [thing for thing in things if same(thing.name, short)]
-    if len(alike) == 1:
-        return Known(alike[0], value.origin or Origin((fields.record.span,)))
-    if isinstance(value, Known):
-        return Unknown(f"no single {name} named {known(short)} in this root", value.origin)
-    return unlinked(value, name)
 
 
 def _gpus(fields: Fields) -> Value[int]:

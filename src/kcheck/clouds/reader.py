@@ -11,7 +11,7 @@ from kcheck.model import Inventory
 from kcheck.values import Known, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kcheck.model import PodRange
     from kcheck.terraform.module import Module
@@ -22,19 +22,72 @@ if TYPE_CHECKING:
 _HOLDS_POOLS = re.compile(r"node[-_]?(group|pool)s?|worker|agent[-_]?pool", re.IGNORECASE)
 
 
+_SAMPLES = frozenset({"examples", "example", "patterns", "samples", "quickstart", "tests", "test", "fixtures", "demos"})
+"""Folders whose children have nothing to do with each other, though their names may be the same."""
+
+
+class Names:
+    """Things by name over all roots: one root may make what another refers to by its name."""
+
+    def __init__(self) -> None:
+        self._things: dict[tuple[str, str, str], list[Any]] = {}
+
+    def add(self, area: str, kind: str, things: Iterable[Any]) -> None:
+        """Enter what a root of an area has found."""
+        for thing in things:
+            if isinstance(thing.name, Known):
+                self._things.setdefault((area, kind, thing.name.value), []).append(thing)
+
+    def all(self, area: str, kind: str) -> Iterator[Any]:
+        """All things of a kind that have a known name."""
+        for (own, own_kind, _), things in self._things.items():
+            if (own, own_kind) == (area, kind):
+                yield from things
+
+    def find(self, area: str, kind: str, name: str) -> list[Any]:
+        """The things of that name."""
+        return self._things.get((area, kind, name), [])
+
+
+def read_all(readers: list[Any], inventory: Inventory) -> None:
+    """Read the root modules of one cloud, kind by kind, so that all names are known when they are looked for."""
+    names = Names()
+    ranges: dict[str, PodRange] = {}
+    for reader in readers:
+        reader.names, reader.ranges = names, ranges
+    for kind in ("networks", "subnets", "clusters", "pools"):
+        for reader in readers:
+            getattr(reader, kind)()
+        for reader in readers:
+            names.add(reader.area, kind, getattr(reader.found, kind))
+    for reader in readers:
+        reader.add_to(inventory)
+
+
+def _area(root: Module) -> str:
+    """Where names mean the same thing: one environment of a repository, or one of its samples."""
+    steps = root.configuration.folder.split("/")
+    at = next((i for i, step in enumerate(steps[:-1]) if step.lower() in _SAMPLES), None)
+    folder = "" if at is None else "/".join(steps[: at + 2])
+    return f"{folder}@{root.environment}"
+
+
 class Reader:
-    """Reads one root module; links are followed within it.
+    """Reads one root module; links are followed within it, and by name into the others.
 
     `pools` are the types of resources that are node pools.
     """
 
+    names: Names
+    ranges: dict[str, PodRange]
+    """The range of the pods of each cluster, of all roots."""
+
     def __init__(self, cloud: str, root: Module, pools: tuple[str, ...]) -> None:
+        self.area = _area(root)
         self.cloud = cloud
         self.root = root
         self.folder = root.configuration.folder
         self.found = Inventory()
-        self.ranges: dict[str, PodRange] = {}
-        """The range of the pods of each cluster."""
         self.defaults = profiles.settings(cloud)
         self.pool_instances = {kind: list(root.instances(kind)) for kind in pools}
         self.gap = self._gap()
@@ -72,6 +125,17 @@ class Reader:
             return f"{self.cloud}/{address}"
         return f"{self.cloud}/{self.folder}{environment}:{address}"
 
+    def named(self, value: Value[str], kind: str, what: str, things: Iterable[Any] | None = None) -> Value[Any]:
+        """The one thing of a kind that has this name: of `things`, by default all of this root, or of another root."""
+        if not isinstance(value, Known):
+            return value
+        own = getattr(self.found, kind) if things is None else things
+        found = [thing for thing in own if has_name(thing, value.value)]
+        found = found or self.names.find(self.area, kind, value.value)
+        if len(found) == 1:
+            return Known(found[0], value.origin)
+        return Unknown(f"no single {what} named {value.value} in this code", value.origin)
+
     def add_to(self, inventory: Inventory) -> None:
         """Hand over what was found."""
         inventory.networks += self.found.networks
@@ -92,14 +156,12 @@ def linked(datum: Datum | None, things: Mapping[str, Any]) -> Known[Any] | None:
     return None if thing is None else Known(thing, datum.origin or Origin((thing.place,)))
 
 
-def named(value: Value[str], things: Iterable[Any], what: str) -> Value[Any]:
-    """The one thing that has this name."""
-    if not isinstance(value, Known):
-        return value
-    found = [thing for thing in things if has_name(thing, value.value)]
-    if len(found) == 1:
-        return Known(found[0], value.origin)
-    return Unknown(f"no single {what} named {value.value} in this root", value.origin)
+def text_of(value: Value[Any]) -> str | None:
+    """A text, with `${...}` for the parts that are not known; None if even that is not known."""
+    if isinstance(value, Known):
+        return str(value.value)
+    symbol = value.symbol if isinstance(value, Unknown) else None
+    return symbol.address.strip('"') if symbol is not None and symbol.attribute == "text" else None
 
 
 def has_name(thing: Any, name: str) -> bool:

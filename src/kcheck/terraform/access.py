@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Protocol
 
 from kcheck.terraform import convert
 from kcheck.terraform.convert import AbsentError, EvaluationError
-from kcheck.values import Datum, SetData, Symbol, Unknown, key_of
+from kcheck.values import Answer, Datum, Known, SetData, Symbol, Unknown, key_of
 
 
 class Named(Protocol):
@@ -28,6 +29,9 @@ def attribute(target: Datum, name: str) -> Datum:
         EvaluationError: the target has no such attribute.
     """
     if isinstance(target, Unknown):
+        asked = target.echo(name) if isinstance(target, Answer) else None
+        if isinstance(asked, Known):
+            return asked
         symbol = target.symbol
         if symbol is not None:
             symbol = Symbol(symbol.address, f"{symbol.attribute}.{name}" if symbol.attribute else name)
@@ -56,7 +60,12 @@ def index(target: Datum, key: Datum) -> Datum:
         EvaluationError: the target has no such element.
     """
     if isinstance(target, Unknown):
-        return Unknown(target.reason, target.origin, target.symbol and target.symbol.element(key))
+        symbol = target.symbol and target.symbol.element(key)
+        return (
+            replace(target, symbol=symbol)
+            if isinstance(target, Answer)
+            else Unknown(target.reason, target.origin, symbol)
+        )
     value = target.value
     if not getattr(value, "certain", True):
         return target  # one instance stands for all where their number is not known

@@ -14,7 +14,7 @@ from kcheck.terraform.evaluator import Scope, evaluate
 from kcheck.terraform.filesystem import special
 from kcheck.terraform.resource import BlockRecord, Instance, expand
 from kcheck.terraform.types import absent, convert_to
-from kcheck.values import Datum, Known, Missing, Origin, Symbol, Unknown, concealed
+from kcheck.values import Answer, Datum, Known, Missing, Origin, Symbol, Unknown, concealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -222,7 +222,9 @@ class Module:
             if block is None:
                 return self._lost(f"data.{kind}.{name}")
             address = self.prefixed(f"data.{kind}.{name}")
-            return Unknown(f"{address} is read from the cloud", Origin((block.header,)), Symbol(address, ""))
+            reason = f"{address} is read from the cloud"
+            record = BlockRecord(block, self.scope)
+            return Answer(reason, Origin((block.header,)), Symbol(address, ""), echo=partial(_echo, record))
 
         place = Origin(())
         return Known(_Names(find, lambda name: f"data.{kind}.{name}"), place)
@@ -354,6 +356,14 @@ def _map_instances(value: Datum, build: Callable[[Instance], Datum]) -> Datum:
     if isinstance(inner, tuple):
         return Known(tuple(build(item.value) for item in inner), value.origin)
     return build(inner)
+
+
+_ECHOED = frozenset({"name", "location", "region", "project", "resource_group_name", "virtual_network_name"})
+"""Attributes of data sources that give back what they were asked for."""
+
+
+def _echo(record: BlockRecord, name: str) -> Datum | None:
+    return record.entry(name) if name in _ECHOED else None
 
 
 def _says(block: nodes.Block, name: str, *, value: bool) -> bool:

@@ -1,0 +1,71 @@
+"""The settings of Amazon's VPC CNI: those of its add-on, else its defaults."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kcheck import profiles
+from kcheck.model import Cni
+from kcheck.values import Known, Origin, Unknown, Unset, Value, encoded, mapped, wrap
+
+if TYPE_CHECKING:
+    from kcheck.clouds.fields import Fields
+    from kcheck.text import Span
+    from kcheck.values import Datum
+
+
+def read(addons: list[Fields], place: Span) -> Cni:
+    """The settings that the first of a cluster's `vpc-cni` add-ons has; `place` is the cluster's."""
+    origin = Origin((addons[0].record.span if addons else place,))
+    settings: Datum = wrap({}, origin)
+    if addons and not isinstance(addons[0]["settings"], Unset):
+        raw = addons[0].raw("settings")
+        settings = _json(raw) if raw is not None else settings
+    environment = _member(settings, "env")
+
+    def setting(name: str, default: str | None, convert: Any) -> Value[Any]:
+        value = _member(environment, name) if environment is not None else None
+        if value is None or (isinstance(value, Known) and value.value is None):
+            return Known(profiles.settings("eks")[default].value, origin) if default else Unset(origin)
+        try:
+            return mapped(value, convert)
+        except ValueError:
+            return Unknown(f"{name} of the VPC CNI is neither a number nor a flag", value.origin)
+
+    return Cni(
+        setting("ENABLE_PREFIX_DELEGATION", "cni.prefix_delegation", _flag),
+        setting("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG", "cni.custom_networking", _flag),
+        setting("WARM_ENI_TARGET", "cni.warm_interfaces", int),
+        setting("WARM_PREFIX_TARGET", "cni.warm_prefixes", int),
+        setting("WARM_IP_TARGET", None, int),
+        setting("MINIMUM_IP_TARGET", None, int),
+    )
+
+
+def _json(datum: Datum) -> Datum:
+    """What a JSON text says: what `jsonencode` was given, else the text parsed."""
+    inner = encoded(datum)
+    if inner is not None:
+        return inner
+    if isinstance(datum, Unknown):
+        return datum
+    try:
+        return wrap(json.loads(str(datum.value)), datum.origin)
+    except ValueError:
+        return Unknown("configuration_values is not JSON", datum.origin)
+
+
+def _member(datum: Datum, name: str) -> Datum | None:
+    """A member of an object; Unknown where the object is."""
+    if isinstance(datum, Unknown):
+        return datum
+    found: Datum | None = datum.value.get(name) if isinstance(datum.value, dict) else None
+    return found
+
+
+def _flag(value: Any) -> bool:
+    text = str(value).lower()
+    if text not in ("true", "false"):
+        raise ValueError(text)
+    return text == "true"
