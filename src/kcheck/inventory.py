@@ -60,8 +60,9 @@ def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
     roots = loader.roots()
     kinds = {root: root.kinds() for root in roots}
     for cloud, prefix in profiles.CLOUDS.items():
-        own = [root for root in roots if any(kind.startswith(prefix) for kind in kinds[root])]
-        if own:
+        if any(kind.startswith(prefix) for own in kinds.values() for kind in own):
+            begins = (prefix, *profiles.BESIDE[cloud])
+            own = [root for root in roots if any(kind.startswith(begins) for kind in kinds[root])]
             import_module(f"kcheck.clouds.{cloud}").read(own, inventory)
     for root in roots:
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):

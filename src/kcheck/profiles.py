@@ -13,6 +13,13 @@ from kcheck.bundled import PROFILES
 CLOUDS = {"aks": "azurerm_kubernetes_", "eks": "aws_eks_", "gke": "google_container_"}
 """The clouds that kcheck reads, and how their clusters' resources begin."""
 
+BESIDE = {
+    "aks": ("azurerm_virtual_network", "azurerm_subnet"),
+    "eks": ("aws_vpc", "aws_subnet", "aws_autoscaling_group"),
+    "gke": ("google_compute_network", "google_compute_subnetwork"),
+}
+"""Resources that clusters of other root modules may refer to."""
+
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

@@ -73,7 +73,7 @@ class Symbol(NamedTuple):
 
     def element(self, key: Datum) -> Symbol:
         """The identity of an element of it; the attribute is "?" where that is not known."""
-        if not isinstance(key, Known):
+        if not isinstance(key, Known) or self.attribute == "?":
             return Symbol(self.address, "?")
         step = f'["{key.value}"]' if isinstance(key.value, str) else f"[{key.value}]"
         return Symbol(self.address, self.attribute + step) if self.attribute else Symbol(self.address + step, "")
@@ -165,6 +165,14 @@ def pieces_of(value: Value[Any]) -> tuple[Piece, ...]:
     if isinstance(value, Unrendered):
         return value.pieces
     return value.value.pieces if isinstance(value, Known) and isinstance(value.value, Rendered) else ()
+
+
+@dataclass(slots=True)
+class Joined(Unknown):
+    """Text that `join` could not make because some of its parts are not known."""
+
+    separator: str = field(kw_only=True)
+    parts: tuple[Datum, ...] = field(kw_only=True)
 
 
 @dataclass(slots=True)

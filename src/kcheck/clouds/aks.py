@@ -134,12 +134,7 @@ class _Aks(Reader):
                 self._pool(pool, f"{instance.address}.default_node_pool", record.span, owner, cluster)
 
     def pools(self) -> None:
-        addresses = {cluster.address: cluster for cluster in self.found.clusters}
-        for address, record in self.root.sources(CLUSTER):
-            name = record.entry("name")
-            found = known(self.named(name, "clusters", "cluster")) if isinstance(name, Known) else None
-            if found is not None:
-                addresses[address] = found
+        addresses = self.addressed("clusters", CLUSTER)
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
             owner = linked(fields.raw("cluster"), addresses) or self._cluster_with_id(fields["cluster"])

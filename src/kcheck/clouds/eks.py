@@ -241,8 +241,7 @@ class _Eks(Reader):
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
-        clusters = self.found.clusters
-        found = linked(fields.raw("cluster"), {cluster.address: cluster for cluster in clusters})
+        found = linked(fields.raw("cluster"), self.addressed("clusters", CLUSTER))
         if found is not None:
             return found
         name = fields["cluster"]

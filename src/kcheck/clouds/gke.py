@@ -29,15 +29,16 @@ SUBNET = "google_compute_subnetwork"
 RANGE = "google_compute_subnetwork.secondary_ip_range"
 NETWORK = "google_compute_network"
 
+_RESOURCES = {"networks": NETWORK, "subnets": SUBNET, "clusters": CLUSTER}
+
 _ZONE = re.compile(r"-[a-z]$")
 _GPUS_IN_NAME = re.compile(r"-(\d+)g(?:-|$)")
 
 
 def read(roots: Iterable[Module], inventory: Inventory) -> None:
     """Add the GKE clusters of root modules to the inventory."""
-    secondary: dict[str, list[_Secondary]] = {}
-    fields: dict[str, Fields] = {}
-    read_all([_Gke(root, secondary, fields) for root in roots], inventory)
+    shared = _Shared({}, {}, {})
+    read_all([_Gke(root, shared) for root in roots], inventory)
 
 
 class _Secondary(NamedTuple):
@@ -49,13 +50,22 @@ class _Secondary(NamedTuple):
     place: Span
 
 
-class _Gke(Reader):
-    """Reads one root module; secondary ranges by subnet and the fields of clusters are those of all roots."""
+class _Shared(NamedTuple):
+    """What the readers of all roots know: secondary ranges by subnet, fields and subnet by cluster."""
 
-    def __init__(self, root: Module, secondary: dict[str, list[_Secondary]], fields: dict[str, Fields]) -> None:
+    secondary: dict[str, list[_Secondary]]
+    fields: dict[str, Fields]
+    subnets: dict[str, Value[Subnet]]
+
+
+class _Gke(Reader):
+    """Reads one root module."""
+
+    def __init__(self, root: Module, shared: _Shared) -> None:
         super().__init__(CLOUD, root, (POOL,))
-        self.secondary = secondary
-        self.cluster_fields = fields
+        self.secondary = shared.secondary
+        self.cluster_fields = shared.fields
+        self.cluster_subnets = shared.subnets
 
     # --- networks and subnets
 
@@ -120,6 +130,7 @@ class _Gke(Reader):
             )
             self.found.clusters.append(cluster)
             self.cluster_fields[cluster.id] = fields
+            self.cluster_subnets[cluster.id] = self._find(fields, "subnet", "subnets")
             if known(autopilot):
                 continue
             self._range(cluster, fields)
@@ -178,7 +189,7 @@ class _Gke(Reader):
         if not equals(cluster.network_mode, "VPC_NATIVE"):
             return
         name = _given(fields["pod_range"])
-        subnet = known(self._find(fields, "subnet", "subnets"))
+        subnet = known(self.cluster_subnets[cluster.id])
         found = None if isinstance(name, Unset) else self._secondary(subnet, name)
         if found is None:
             cidr = fields["pod_cidr"] if isinstance(name, Unset) else _outside(name, "cluster_secondary_range_name")
@@ -214,7 +225,7 @@ class _Gke(Reader):
         """The thing that a field refers to: by id, by name, or by a path that ends with its name."""
         things = getattr(self.found, kind)
         datum: Datum | None = fields.raw(name)
-        found = linked(datum, {thing.address: thing for thing in things})
+        found = linked(datum, self.addressed(kind, _RESOURCES[kind]))
         if found is not None:
             return found
         value = fields[name]
@@ -261,7 +272,7 @@ class _Gke(Reader):
             zone_count=zones,
             times=1 if total else known(zones) or 1,
             surge=Known(Surge(), Origin((place,))) if default else self._surge(fields),
-            subnets=mapped(self._subnet(fields, of_cluster), lambda subnet: (subnet,)),
+            subnets=mapped(self._subnet(fields, cluster), lambda subnet: (subnet,)),
             pods_take_addresses=Known(value=False, origin=Origin((place,))),
             instance_types=mapped(instance_type, lambda name: (name,)),
             gpu=self._gpu(fields),
@@ -299,13 +310,13 @@ class _Gke(Reader):
             return mapped(fields["strategy"], lambda _: Surge(percent=100))
         return mapped(fields["max_surge"], Surge)
 
-    def _subnet(self, fields: Fields, of_cluster: Fields | None) -> Value[Subnet]:
+    def _subnet(self, fields: Fields, cluster: Cluster | None) -> Value[Subnet]:
         own = fields["subnet"] if fields.resource != DEFAULT_POOL else None
         if own is not None and not isinstance(own, Unset):
             return self._find(fields, "subnet", "subnets")
-        if of_cluster is None:
-            return Unknown("the pool's cluster is not in this root")
-        return self._find(of_cluster, "subnet", "subnets")
+        if cluster is None:
+            return Unknown("the pool's cluster is not in this code")
+        return self.cluster_subnets[cluster.id]
 
     def _max_pods(self, fields: Fields, of_cluster: Fields | None) -> Value[int]:
         own: Value[int] = fields["max_pods"]
@@ -333,7 +344,7 @@ class _Gke(Reader):
         if isinstance(name, Unset) and isinstance(cidr, Unset):
             shared = self.ranges.get(cluster.id)
             return Known(shared, origin) if shared else Unset(origin)
-        subnet = known(self._subnet(fields, of_cluster))
+        subnet = known(self._subnet(fields, cluster))
         found = None if isinstance(name, Unset) else self._secondary(subnet, name)
         if found is None:
             cidr = cidr if isinstance(cidr, Known) else _outside(name, "pod_range")

@@ -11,7 +11,7 @@ from kcheck.model import Inventory
 from kcheck.values import Known, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from kcheck.model import PodRange
     from kcheck.terraform.module import Module
@@ -31,18 +31,18 @@ class Names:
 
     def __init__(self) -> None:
         self._things: dict[tuple[str, str, str], list[Any]] = {}
+        self._all: dict[tuple[str, str], list[Any]] = {}
 
     def add(self, area: str, kind: str, things: Iterable[Any]) -> None:
         """Enter what a root of an area has found."""
         for thing in things:
+            self._all.setdefault((area, kind), []).append(thing)
             if isinstance(thing.name, Known):
                 self._things.setdefault((area, kind, thing.name.value), []).append(thing)
 
-    def all(self, area: str, kind: str) -> Iterator[Any]:
-        """All things of a kind that have a known name."""
-        for (own, own_kind, _), things in self._things.items():
-            if (own, own_kind) == (area, kind):
-                yield from things
+    def all(self, area: str, kind: str) -> list[Any]:
+        """All things of a kind, those without a known name too."""
+        return self._all.get((area, kind), [])
 
     def find(self, area: str, kind: str, name: str) -> list[Any]:
         """The things of that name."""
@@ -88,6 +88,7 @@ class Reader:
         self.root = root
         self.folder = root.configuration.folder
         self.found = Inventory()
+        self._addressed: dict[str, dict[str, Any]] = {}
         self.defaults = profiles.settings(cloud)
         self.pool_instances = {kind: list(root.instances(kind)) for kind in pools}
         self.gap = self._gap()
@@ -136,6 +137,18 @@ class Reader:
             return Known(found[0], value.origin)
         return Unknown(f"no single {what} named {value.value} in this code", value.origin)
 
+    def addressed(self, kind: str, resource: str) -> dict[str, Any]:
+        """The things of a kind by what refers to them: their address, or a data source that asks for their name."""
+        if kind not in self._addressed:
+            found = {thing.address: thing for thing in getattr(self.found, kind)}
+            for address, record in self.root.sources(resource):
+                name = record.entry("name")
+                if isinstance(name, Known) and isinstance(name.value, str):
+                    thing = self.named(name, kind, kind)
+                    found |= {address: thing.value} if isinstance(thing, Known) else {}
+            self._addressed[kind] = found
+        return self._addressed[kind]
+
     def add_to(self, inventory: Inventory) -> None:
         """Hand over what was found."""
         inventory.networks += self.found.networks
@@ -150,7 +163,7 @@ def linked(datum: Datum | None, things: Mapping[str, Any]) -> Known[Any] | None:
     """The thing whose id or name the datum refers to; `things` are by address."""
     if not isinstance(datum, Unknown) or datum.symbol is None:
         return None
-    if datum.symbol.attribute not in ("id", "name", "self_link", "arn"):
+    if datum.symbol.attribute not in ("id", "name", "self_link", "arn", "?"):  # the last one is a part of an id
         return None
     thing = things.get(datum.symbol.address)
     return None if thing is None else Known(thing, datum.origin or Origin((thing.place,)))

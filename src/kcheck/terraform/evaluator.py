@@ -105,6 +105,8 @@ def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
 
 
 def _identity(datum: Datum | None) -> str:
+    if isinstance(datum, Unknown) and datum.symbol and datum.symbol.attribute == "text":
+        return datum.symbol.address.strip('"')
     return "${" + convert.identity(datum).removeprefix("?") + "}" if isinstance(datum, Unknown) else ""
 
 

@@ -74,6 +74,46 @@ locals {
   nat_count = var.single_nat_gateway ? 1 : var.one_nat_gateway_per_az ? length(var.azs) : local.longest
 }
 
+variable "private_subnet_names" {
+  type    = list(string)
+  default = []
+}
+
+variable "private_subnet_suffix" {
+  type    = string
+  default = "private"
+}
+
+variable "public_subnet_names" {
+  type    = list(string)
+  default = []
+}
+
+variable "public_subnet_suffix" {
+  type    = string
+  default = "public"
+}
+
+variable "intra_subnet_names" {
+  type    = list(string)
+  default = []
+}
+
+variable "intra_subnet_suffix" {
+  type    = string
+  default = "intra"
+}
+
+variable "database_subnet_names" {
+  type    = list(string)
+  default = []
+}
+
+variable "database_subnet_suffix" {
+  type    = string
+  default = "database"
+}
+
 resource "aws_vpc" "this" {
   count = var.create_vpc ? 1 : 0
 
@@ -94,7 +134,7 @@ resource "aws_subnet" "private" {
   vpc_id            = aws_vpc.this[0].id
   cidr_block        = var.private_subnets[count.index]
   availability_zone = element(var.azs, count.index)
-  tags              = var.private_subnet_tags
+  tags              = merge({ Name = try(var.private_subnet_names[count.index], "${var.name}-${var.private_subnet_suffix}-${element(var.azs, count.index)}") }, var.private_subnet_tags)
 }
 
 resource "aws_subnet" "public" {
@@ -103,6 +143,7 @@ resource "aws_subnet" "public" {
   vpc_id            = aws_vpc.this[0].id
   cidr_block        = var.public_subnets[count.index]
   availability_zone = element(var.azs, count.index)
+  tags              = { Name = try(var.public_subnet_names[count.index], "${var.name}-${var.public_subnet_suffix}-${element(var.azs, count.index)}") }
 }
 
 resource "aws_subnet" "intra" {
@@ -111,6 +152,7 @@ resource "aws_subnet" "intra" {
   vpc_id            = aws_vpc.this[0].id
   cidr_block        = var.intra_subnets[count.index]
   availability_zone = element(var.azs, count.index)
+  tags              = { Name = try(var.intra_subnet_names[count.index], "${var.name}-${var.intra_subnet_suffix}-${element(var.azs, count.index)}") }
 }
 
 resource "aws_subnet" "database" {
@@ -119,6 +161,7 @@ resource "aws_subnet" "database" {
   vpc_id            = aws_vpc.this[0].id
   cidr_block        = var.database_subnets[count.index]
   availability_zone = element(var.azs, count.index)
+  tags              = { Name = try(var.database_subnet_names[count.index], "${var.name}-${var.database_subnet_suffix}-${element(var.azs, count.index)}") }
 }
 
 resource "aws_nat_gateway" "this" {

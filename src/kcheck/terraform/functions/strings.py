@@ -6,9 +6,9 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from kcheck.terraform.convert import EvaluationError
-from kcheck.terraform.functions.signature import Table, integer, items, settled, text, texts
+from kcheck.terraform.functions.signature import NotKnownError, Table, anything, integer, items, settled, text
 from kcheck.terraform.functions.signature import text as text_of
-from kcheck.values import Datum, Known
+from kcheck.values import Datum, Joined, Known, Symbol, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,16 +121,27 @@ def _indent(count: int, value: str) -> str:
     return value.replace("\n", "\n" + " " * count)
 
 
-@TABLE.function(text, rest=texts)
-def _join(separator: str, *lists: list[str]) -> str:
+@TABLE.function(text, rest=items)
+def _join(separator: str, *lists: tuple[Datum, ...]) -> str | Datum:
     if not lists:
         raise EvaluationError("join() needs at least one list")
-    return separator.join(item for values in lists for item in values)
+    parts = [part for values in lists for part in values]
+    unknown = next((part for part in parts if isinstance(part, Unknown)), None)
+    if unknown is None:
+        return separator.join(map(text, parts))
+    if len(parts) == 1:
+        return unknown
+    return Joined(unknown.reason, separator=separator, parts=tuple(parts))
 
 
-@TABLE.function(text, text)
-def _split(separator: str, value: str) -> list[str]:
-    return value.split(separator) if separator else list(value)
+@TABLE.function(text, anything)
+def _split(separator: str, value: Datum) -> list[str] | tuple[Datum, ...]:
+    if isinstance(value, Joined) and value.separator == separator and not separator.isalnum():
+        return value.parts  # ids hold no separators of lists
+    if isinstance(value, Unknown):
+        raise NotKnownError(value.reason, value.symbol and Symbol(value.symbol.address, "?"))
+    whole = text(value)
+    return whole.split(separator) if separator else list(whole)
 
 
 @TABLE.function(items)
