@@ -70,7 +70,7 @@ class Folder:
 class Tree:
     """The files below the given paths, and folders outside them that modules refer to.
 
-    `variables` are the tfvars files, wherever they are.
+    `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves.
     `exclude` are paths and patterns that are not read.
     `overlay` maps real paths to bytes that stand in for the content on disk, for fixes not yet written.
     """
@@ -83,6 +83,7 @@ class Tree:
         self.given = paths or ["."]
         self.manifests: list[Source] = []
         self.variables: list[str] = []
+        self.plans: list[Source] = []
         self.folders: list[Folder] = []
         self.too_large: list[str] = []
         self.count = 0
@@ -159,9 +160,16 @@ class Tree:
         return folder
 
     def _file(self, path: str) -> None:
-        """A single file: the whole root module of a Terraform file, a manifest alone."""
+        """A single file: the whole root module of a Terraform file, a plan in JSON, a manifest alone."""
         if path.endswith((*TERRAFORM, *VARIABLES)):
             self._add_folder(os.path.dirname(path) or ".")
+        elif path.endswith(".json"):
+            source = self.source(path)
+            if source is not None:
+                source.private = True
+                self.plans.append(source)
+        elif zipfile(path):
+            raise PathError(f"{path} is a binary plan; `terraform show -json {path} > plan.json` writes one to read")
         else:
             self._add_manifest(path)
 
@@ -216,6 +224,15 @@ def _folders(top: str, visited: set[str], excluded: Callable[[str], bool]) -> It
                 folders.append(entry.path)
         yield path, names
         stack.extend(reversed(folders))
+
+
+def zipfile(path: str) -> bool:
+    """Whether a file is an archive, as plans of Terraform are."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"PK\x03\x04"
+    except OSError:
+        return False
 
 
 def holds(folder: str, path: str) -> bool:

@@ -42,7 +42,7 @@ class Reading:
 def read(tree: Tree, config: Config) -> Reading:
     """Read the Terraform and the manifests of a tree into one inventory."""
     reading = Reading(Inventory(), [], {}, [])
-    if tree.folders:
+    if tree.folders or tree.plans:
         _terraform(tree, config, reading)
     if tree.manifests:
         _manifests(tree, reading)
@@ -57,7 +57,8 @@ def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
 
     inventory = reading.inventory
     loader = Loader(tree, config)
-    roots = loader.roots()
+    roots = loader.roots() if tree.folders else []
+    roots += _plans(tree, reading)
     kinds = {root: root.kinds() for root in roots}
     for cloud, prefix in profiles.CLOUDS.items():
         if any(kind.startswith(prefix) for own in kinds.values() for kind in own):
@@ -71,6 +72,22 @@ def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
     reading.variables = loader.variables
+
+
+def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
+    """The root modules that plans describe."""
+    if not tree.plans:
+        return
+    from kcheck.syntax.problem import Problem
+    from kcheck.terraform import plan
+
+    for source in tree.plans:
+        root = plan.read(source)
+        if isinstance(root, Problem):
+            reading.problems.append(root)
+        else:
+            yield root
+    reading.sources += tree.plans
 
 
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")

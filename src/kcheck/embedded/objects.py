@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from kcheck.embedded.trees import documents, given, tree
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.syntax import yaml
-from kcheck.terraform.resource import BlockRecord
 from kcheck.values import Known, Origin, Unknown
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance, Record
     from kcheck.text import Span
+    from kcheck.values import Datum
 
 _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body", "k8s_manifest": "content"}
 """Resource -> the argument that holds an object."""
@@ -64,25 +64,23 @@ def _mapping(record: Record) -> yaml.Mapping:
     """A record of a typed resource as the object it makes."""
     entries: list[yaml.Entry] = []
     place = record.span
-    if isinstance(record, BlockRecord):
-        for name in record.block.body.entries:
-            datum = record.entry(name)
-            if datum is not None:
-                entries.append(yaml.Entry(_key(_camel(name), place), tree(datum, place)))
-        entries += [
-            yaml.Entry(_key(_LISTS.get(kind) or _camel(kind), place), _nested(record, kind, place))
-            for kind in dict.fromkeys(_kinds(record))
-        ]
+    for name in record.names():
+        datum = record.entry(name)
+        if datum is None or _is_nested(name, datum):
+            entries.append(yaml.Entry(_key(_LISTS.get(name) or _camel(name), place), _nested(record, name, place)))
+        else:
+            entries.append(yaml.Entry(_key(_camel(name), place), tree(datum, place)))
     return yaml.Mapping(*place, None, tuple(entries), flow=False)
 
 
-def _kinds(record: BlockRecord) -> Iterator[str]:
-    """The types of the nested blocks of a record."""
-    for block in record.block.body.blocks:
-        yield block.labels[0] if block.type == "dynamic" and block.labels else block.type
+def _is_nested(name: str, datum: Datum) -> bool:
+    """Whether an attribute stands for nested blocks: a list of objects, as in plans."""
+    value = datum.value if isinstance(datum, Known) else None
+    first = value[0] if isinstance(value, tuple) and value else None
+    return name in _LISTS or (isinstance(first, Known) and isinstance(first.value, dict))
 
 
-def _nested(record: BlockRecord, kind: str, place: Span) -> yaml.Target:
+def _nested(record: Record, kind: str, place: Span) -> yaml.Target:
     blocks = record.blocks(kind)
     if isinstance(blocks, Unknown):
         return given(blocks, place)

@@ -23,8 +23,8 @@ _NO_NAMES = Scope({})
 def cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) -> Cluster | None:
     """The cluster of the same root that the provider of a resource talks to; None if that is not known."""
     own = [cluster for cluster in clusters if cluster.root == root.configuration.folder]
-    if len(own) < 2:
-        return own[0] if own else None
+    if len(own) < 2 or not root.configuration.providers:
+        return own[0] if len(own) == 1 else None
     entry = instance.block.body.entries.get("provider")
     name, _, alias = entry.value_span.text.strip('"').partition(".") if entry else ("", "", "")
     kind = name or instance.block.labels[0].partition("_")[0]

@@ -47,7 +47,8 @@ def _finding(finding: Finding) -> str:
             continue
         at = related.span.begin
         name = "" if related.message == "used here" else f"{related.message}: "
-        source = " ".join(related.span.source.line(at.line).split())
+        private = related.span.source.private
+        source = " ".join((related.span.text if private else related.span.source.line(at.line)).split())
         what = "used here: " if related.message == "used here" else name
         lines.append(f"   = {related.span.source.path}:{at.line} {what}{_short(source)}")
     if finding.fix is not None:
@@ -59,6 +60,8 @@ def _finding(finding: Finding) -> str:
 
 def excerpt(span: Span) -> list[str]:
     """The source line with carets below the span."""
+    if span.source.private:
+        return [f"   | {_short(' '.join(span.text.split()))}"]
     place = span.begin
     line = span.source.line(place.line)
     if not line.strip():

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from json.decoder import scanstring  # type: ignore[attr-defined]
+from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.syntax.problem import Problem
 from kcheck.text import BOM
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kcheck.text import Source, Span
 
 MAX_DEPTH = 200
@@ -20,6 +22,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _LARGEST_EXPONENT = 1000
+_DECODER = JSONDecoder()
 
 
 class Member(NamedTuple):
@@ -56,6 +59,11 @@ def parse(source: Source) -> Node | Problem:
     return node
 
 
+def _blank(text: str, at: int) -> int:
+    match = _BLANK.match(text, at)
+    return match.end() if match else at
+
+
 class _Reader:
     """Reads text that begins at a byte of the source."""
 
@@ -79,8 +87,7 @@ class _Reader:
         return node
 
     def blank(self, at: int) -> int:
-        match = _BLANK.match(self.text, at)
-        return match.end() if match else at
+        return _blank(self.text, at)
 
     def value(self, at: int, depth: int) -> tuple[Node, int]:
         at = self.blank(at)
@@ -143,6 +150,56 @@ class _Reader:
         elif self.text[at : at + 1] != closing:
             raise _NotJsonError(f"`,` or `{closing}` is missing", at)
         return at
+
+
+def members(text: str, start: int) -> Iterator[tuple[str, int]]:
+    """The keys of the object at an index of a file's text, and where their values begin; nothing is kept of them.
+
+    For large files of which only a part matters: what is not asked for is skipped at the speed of the library.
+
+    Raises:
+        ValueError: it is no object, or not JSON.
+    """
+    at = _blank(text, start)
+    if text[at : at + 1] != "{":
+        raise ValueError("an object is missing")
+    at = _blank(text, at + 1)
+    while text[at : at + 1] == '"':
+        key, end = scanstring(text, at + 1, True)
+        begin = _blank(text, _blank(text, end) + 1)
+        yield key, begin
+        _, end = _DECODER.raw_decode(text, begin)
+        at = _blank(text, end)
+        at = _blank(text, at + 1) if text[at : at + 1] == "," else at
+
+
+def items(text: str, start: int) -> Iterator[tuple[Any, int]]:
+    """The plain items of the list at an index, and where they begin.
+
+    Raises:
+        ValueError: it is no list, or not JSON.
+    """
+    at = _blank(text, start)
+    if text[at : at + 1] != "[":
+        raise ValueError("a list is missing")
+    at = _blank(text, at + 1)
+    while text[at : at + 1] not in ("]", ""):
+        found, end = _DECODER.raw_decode(text, at)
+        yield found, at
+        at = _blank(text, end)
+        at = _blank(text, at + 1) if text[at : at + 1] == "," else at
+
+
+def node(source: Source, text: str, start: int) -> Node:
+    """The value at an index of a file's text, with places.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    try:
+        return _Reader(source, text, 0).value(start, 0)[0]
+    except _NotJsonError as error:
+        raise ValueError(error.args[0]) from error
 
 
 def _number(text: str) -> int | Fraction:

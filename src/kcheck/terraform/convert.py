@@ -353,4 +353,4 @@ def from_json(node: Node) -> Known[Any]:
         return Known({key: from_json(member.value) for key, member in value.items()}, Origin((node.span,)))
     if isinstance(value, list):
         return Known(tuple(map(from_json, value)), Origin((node.span,)))
-    return Known(value, Origin((node.span,), literal=True))
+    return Known(value, Origin((node.span,), literal=not node.span.source.private))

@@ -10,6 +10,8 @@ from kcheck.terraform.evaluator import Scope, evaluate
 from kcheck.values import Datum, Known, Missing, Origin, SetData, Symbol, Unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kcheck.syntax.hcl import nodes
     from kcheck.text import Span
 
@@ -26,6 +28,9 @@ class Record(Protocol):
 
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
         """The nested blocks of one type."""
+
+    def names(self) -> Iterable[str]:
+        """The names of its attributes and the types of its nested blocks."""
 
     def absent(self, path: tuple[str, ...]) -> Origin:
         """The origin of something that is not written below this record."""
@@ -85,6 +90,11 @@ class BlockRecord:
                 if isinstance(item.value, dict):
                     found.append(ObjectRecord(item))
         return tuple(found)
+
+    def names(self) -> Iterable[str]:
+        """The names of its attributes and the types of its nested blocks."""
+        kinds = (b.labels[0] if b.type == "dynamic" and b.labels else b.type for b in self.block.body.blocks)
+        return dict.fromkeys((*self.block.body.entries, *kinds))
 
     def absent(self, path: tuple[str, ...]) -> Origin:
         """The origin of something that is not written in this block; a skeleton has no place for it."""
@@ -154,6 +164,10 @@ class ObjectRecord:
             return found
         items = found.value if isinstance(found.value, tuple) else (found,)
         return tuple(ObjectRecord(item) for item in items if isinstance(item, Known) and isinstance(item.value, dict))
+
+    def names(self) -> Iterable[str]:
+        """The keys of the object."""
+        return self.value.value
 
     def absent(self, path: tuple[str, ...]) -> Origin:
         """The origin of something that is not written in this object."""

@@ -1,0 +1,226 @@
+"""Plans in JSON: the same model as from the code, and nothing printed that a finding is not about."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck import engine
+from kcheck.cli import cli
+from kcheck.config import Config
+from kcheck.files import Tree
+from kcheck.report import model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+CODE = """
+variable "vpc" {
+  default = "x"
+}
+resource "aws_vpc" "main" {
+  cidr_block = "10.0.0.0/16"
+}
+resource "aws_subnet" "private" {
+  count      = 2
+  vpc_id     = aws_vpc.main.id
+  cidr_block = cidrsubnet("10.0.0.0/16", 8, count.index)
+}
+module "eks" {
+  source  = "./eks"
+  subnets = aws_subnet.private[*].id
+}
+resource "helm_release" "ca" {
+  name   = "ca"
+  chart  = "cluster-autoscaler"
+  values = ["extraArgs:\\n  scale-down-unneeded-time: 20m\\n"]
+}
+"""
+MODULE = """
+variable "subnets" {}
+resource "aws_eks_cluster" "this" {
+  name = "train"
+}
+resource "aws_eks_node_group" "this" {
+  for_each        = { gpu = 300 }
+  cluster_name    = aws_eks_cluster.this.name
+  node_group_name = each.key
+  subnet_ids      = var.subnets
+  instance_types  = ["m5.large"]
+  scaling_config {
+    desired_size = 0
+    min_size     = 0
+    max_size     = each.value
+  }
+}
+"""
+
+
+def resource(address: str, values: dict[str, Any], **more: Any) -> dict[str, Any]:
+    kind, _, name = (
+        address.rpartition("]")[0].rpartition("[")[0].rpartition(".") if "[" in address else address.rpartition(".")
+    )
+    found = {"address": address, "mode": "managed", "type": kind.rpartition(".")[2], "name": name}
+    return {**found, **more, "values": values, "sensitive_values": {}}
+
+
+def plan(**changes: Any) -> dict[str, Any]:
+    """What Terraform plans for the code above, before anything exists."""
+    subnets = [
+        resource(f"aws_subnet.private[{i}]", {"cidr_block": f"10.0.{i}.0/24", "tags": None}, index=i) for i in (0, 1)
+    ]
+    release = {"chart": "cluster-autoscaler", "name": "ca", "set": [], "set_sensitive": [],
+               "values": ["extraArgs:\n  scale-down-unneeded-time: 20m\n"]}  # fmt: skip
+    root = [resource("aws_vpc.main", {"cidr_block": "10.0.0.0/16"}), *subnets, resource("helm_release.ca", release)]
+    group = {
+        "cluster_name": "train", "node_group_name": "gpu", "instance_types": ["m5.large"], "capacity_type": None,
+        "scaling_config": [{"desired_size": 0, "max_size": 300, "min_size": 0}], "launch_template": [],
+    }  # fmt: skip
+    group |= changes.get("group", {})
+    inner = [
+        resource("module.eks.aws_eks_cluster.this", {"name": "train", "version": None}),
+        resource('module.eks.aws_eks_node_group.this["gpu"]', group, index="gpu"),
+    ]
+    unknown = {"id": True, "subnet_ids": "subnet_ids" not in group}
+    return {
+        "format_version": "1.2",
+        "terraform_version": "1.11.4",
+        "variables": {"token": {"value": "hunter2"}},
+        "planned_values": {
+            "outputs": {"secret": {"sensitive": True, "value": "hunter2"}},
+            "root_module": {"resources": root, "child_modules": [{"address": "module.eks", "resources": inner}]},
+        },
+        "resource_changes": [
+            *({"address": r["address"], "change": {"actions": ["create"], "after_unknown": {"id": True, "vpc_id": True}}} for r in root),
+            {"address": inner[0]["address"], "change": {"after_unknown": {"id": True}}},
+            {
+                "address": inner[1]["address"],
+                "change": {"after_unknown": unknown, "after_sensitive": changes.get("sensitive", {})},
+            },
+        ],
+        "configuration": {
+            "root_module": {
+                "resources": [
+                    {
+                        "address": "aws_subnet.private", "mode": "managed", "type": "aws_subnet", "name": "private",
+                        "expressions": {"vpc_id": {"references": ["aws_vpc.main.id", "aws_vpc.main"]}},
+                    },
+                ],
+                "module_calls": {
+                    "eks": {
+                        "expressions": {"subnets": {"references": ["aws_subnet.private"]}},
+                        "module": {
+                            "resources": [
+                                {
+                                    "address": "aws_eks_node_group.this", "mode": "managed",
+                                    "type": "aws_eks_node_group", "name": "this",
+                                    "expressions": {
+                                        "cluster_name": {"references": ["aws_eks_cluster.this.name", "aws_eks_cluster.this"]},
+                                        "subnet_ids": {"references": ["var.subnets"]},
+                                    },
+                                }
+                            ]
+                        },
+                    }
+                },
+            }
+        },
+    }  # fmt: skip
+
+
+def check(path: str) -> engine.Result:
+    return engine.run(Tree([path]), Config())
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_plan_gives_the_model_of_its_code(indent: int | None, write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"code/main.tf": CODE, "code/eks/main.tf": MODULE, "plan.json": json.dumps(plan(), indent=indent)})
+
+    def values(path: str) -> dict[str, Any]:
+        data = model.collect(Tree([path]), Config())
+        result = {}
+        for subject in ("clusters", "pools", "subnets", "autoscalers"):
+            for thing in data[subject]:
+                for name, field in thing["fields"].items():
+                    key = thing["id"].replace(f"{path}:", "").replace("code/main.tf:", "").replace("code:", "")
+                    value = json.dumps(field.get("value", "unknown")).replace(f"{path}:", "")
+                    result[f"{key} {name}"] = value
+        return result
+
+    assert values("plan.json") == values("code")
+    # in the code one expression gives both ranges, so it is one finding
+    wanted = {(f.rule, f.message) for f in check("code").findings}
+    assert {(f.rule, f.message.replace("10.0.1.0", "10.0.0.0")) for f in check("plan.json").findings} == wanted
+
+
+def test_nothing_else_of_a_plan_is_printed(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"plan.json": json.dumps(plan(group={"labels": {"password": "hunter2"}}))})
+    for arguments in (["check"], ["check", "--format", "json"], ["check", "--show-undecided", "--info"]):
+        output = CliRunner().invoke(cli, [*arguments, "plan.json"]).output
+        assert "subnet-too-small" in output
+        assert "hunter2" not in output
+        assert "planned_values" not in output
+    text = CliRunner().invoke(cli, ["check", "plan.json"]).output
+    assert '   | "10.0.0.0/24"' in text
+    assert "fix (" not in text  # a plan is not edited
+
+
+def test_sensitive_values_are_not_looked_at(write: Callable[[Mapping[str, str]], Path]) -> None:
+    sensitive = {"scaling_config": [{"max_size": True}], "instance_types": True}
+    write({"plan.json": json.dumps(plan(sensitive=sensitive))})
+    (pool,) = model.collect(Tree(["plan.json"]), Config())["pools"]
+    for name in ("max_nodes", "instance_types"):
+        assert pool["fields"][name]["unknown"].endswith("is sensitive")
+    assert pool["fields"]["min_nodes"]["value"] == 0
+
+
+def test_ids_of_what_exists_are_links(write: Callable[[Mapping[str, str]], Path]) -> None:
+    data = plan(group={"subnet_ids": ["subnet-b"]})
+    for i, name in enumerate("ab"):
+        data["planned_values"]["root_module"]["resources"][1 + i]["values"]["id"] = f"subnet-{name}"
+    write({"plan.json": json.dumps(data)})
+    (pool,) = model.collect(Tree(["plan.json"]), Config())["pools"]
+    assert pool["fields"]["subnets"]["value"] == ["eks/plan.json:aws_subnet.private[1]"]
+
+
+def test_a_choice_that_the_plan_does_not_tell_is_unknown(write: Callable[[Mapping[str, str]], Path]) -> None:
+    data = plan()
+    module = data["configuration"]["root_module"]["module_calls"]["eks"]["module"]
+    group = module["resources"][0]
+    group["expressions"]["subnet_ids"]["references"] = ["each.value.subnet_ids", "each.value", "var.subnets"]
+    group["for_each_expression"] = {"references": ["var.groups"]}
+    calls = data["configuration"]["root_module"]["module_calls"]["eks"]["expressions"]
+    write({"plan.json": json.dumps(data)})
+    assert len(model.collect(Tree(["plan.json"]), Config())["pools"][0]["fields"]["subnets"]["value"]) == 2
+    calls["groups"] = {"references": ["aws_subnet.private[0].id", "aws_subnet.private[0]", "aws_subnet.private"]}
+    write({"plan.json": json.dumps(data)})
+    assert "unknown" in model.collect(Tree(["plan.json"]), Config())["pools"][0]["fields"]["subnets"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{}", "this is no plan"),
+        ("[1]", "cannot be read"),
+        ("{", "this is no plan"),
+        ('{"format_version": "1.2", "planned_values": {"root_module": {"resources": [1]}}}', "cannot be read"),
+        ('{"format_version": "1.2", "planned_values": {"root_module": [', "cannot be read"),
+        ("\xff", "this is no plan"),
+    ],
+)
+def test_what_is_no_plan(text: str, message: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"plan.json": text})
+    (finding,) = check("plan.json").findings
+    assert finding.rule == "unreadable-file"
+    assert "plan" in finding.message
+
+
+def test_a_binary_plan_is_explained(write: Callable[[Mapping[str, str]], Path]) -> None:
+    (write({}) / "tfplan").write_bytes(b"PK\x03\x04...")
+    run = CliRunner().invoke(cli, ["check", "tfplan"])
+    assert run.exit_code == 2
+    assert "terraform show -json tfplan > plan.json" in run.output
