@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import cel, inventory, rules
 from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided
-from kcheck.subjects import ID, SUBJECTS, View, cloud_of, things, word
+from kcheck.subjects import ID, SUBJECTS, View, cloud_of, things, wanted, word
 from kcheck.suppressions import Suppressions
 from kcheck.units import duration, shown
 from kcheck.world import Input, World
@@ -180,25 +180,40 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
     """Decide the rules of one subject; `unless` rules come first, so that one cause gives one finding."""
     findings: list[Finding] = []
     ordered = sorted(matching, key=lambda rule: (len(rule.unless), rule.name))
+    variables = (subject, "limits")
+    conditions: dict[str, cel.Expression] = {}
+    for rule in list(ordered):
+        try:
+            conditions[rule.name] = _condition(rule.when, rule.problem, variables)
+        except cel.SyntaxProblem as error:
+            result.bugs.append(Bug(rule.name, subject, str(error)))
+            ordered.remove(rule)
+    fields = wanted(path for condition in conditions.values() for path in cel.usage(condition).paths)
     for thing in things(subject, world):
         try:
-            view = View(subject, thing, world)
-        except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as error:
+            judge = _Judge(View(subject, thing, world, fields.get(subject, {})))
+        except _BROKEN as error:
             result.bugs.append(Bug("", thing.id, f"the view of the {subject} cannot be built: {error!r}"))
             continue
-        judge = _Judge(view)
+        whole: _Judge | None = None
         fired: set[str] = set()
         for rule in ordered:
             if fired.intersection(rule.unless):
                 continue
             try:
-                finding = judge.decide(rule, result)
-                if finding is not None:
-                    findings.append(finding)
+                if not judge.holds(rule, conditions[rule.name], result):
+                    continue
+                whole = whole or _Judge(View(subject, thing, world))
+                severity = whole.severity(rule)
+                if severity is not None:
+                    findings.append(whole.finding(rule, severity))
                     fired.add(rule.name)
-            except (cel.ExpressionError, cel.SyntaxProblem, KeyError, TypeError) as error:
+            except (cel.ExpressionError, cel.SyntaxProblem, *_BROKEN) as error:
                 result.bugs.append(Bug(rule.name, thing.id, str(error)))
     return findings
+
+
+_BROKEN = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError)
 
 
 def limits_view(cloud: str, world: World) -> dict[str, Any]:
@@ -227,21 +242,21 @@ class _Judge:
     def __init__(self, view: View) -> None:
         self.view = view
         self.variables = (view.subject, "limits")
-        limits = limits_view(cloud_of(view.thing, view.world), view.world)
+        cloud = cloud_of(view.thing, view.world)
+        limits = view.world.limit_views.setdefault(cloud, {}) or limits_view(cloud, view.world)
+        view.world.limit_views[cloud] = limits
         data: dict[str, object] = {view.subject: view.data, "limits": limits}
         self.activation = cel.activation(data, self.variables)
 
-    def decide(self, rule: Rule, result: Result) -> Finding | None:
-        """The finding, if there is one; counts the check as decided or notes what it waits for."""
-        condition = _condition(rule.when, rule.problem, self.variables)
+    def holds(self, rule: Rule, condition: cel.Expression, result: Result) -> bool:
+        """Whether the rule's condition holds; counts the check as decided or notes what it waits for."""
         verdict = cel.condition(condition, self.activation)
         if verdict is None:
             missing = self.missing(condition)
             result.undecided.append(Undecided(rule.name, self.view.thing.id, self.view.place(), missing))
-            return None
+            return False
         result.decided += 1
-        severity = self.severity(rule) if verdict else None
-        return None if severity is None else self.finding(rule, severity)
+        return verdict
 
     def missing(self, expression: cel.Expression) -> tuple[str, ...]:
         """The reasons of the values that an undecided expression waits for."""

@@ -129,14 +129,16 @@ class Tree:
 
     def folder(self, path: str) -> Folder | None:
         """The Terraform files of one folder, also outside the given paths; None if there is no such folder."""
-        real = os.path.realpath(path)
-        if real not in self._loaded:
-            try:
-                names = sorted(os.listdir(path))
-            except OSError:
-                return None
-            self._loaded[real] = self._terraform(path, names)
-        return self._loaded[real]
+        if path not in self._loaded:
+            real = os.path.realpath(path)
+            if real not in self._loaded:
+                try:
+                    names = sorted(os.listdir(path))
+                except OSError:
+                    return None
+                self._loaded[real] = self._terraform(path, names)
+            self._loaded[path] = self._loaded[real]
+        return self._loaded[path]
 
     def repository(self, path: str) -> str:
         """The folder of the repository that holds `path`; without one the working directory, or a given path."""

@@ -6,7 +6,7 @@ Lists and records of other subjects hold their plain fields only, so a view is f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kcheck import capacity
 from kcheck.derive import basics, pools, pulls, ranges, scaling
@@ -14,7 +14,7 @@ from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Subne
 from kcheck.values import Origin, Unknown, Unset, Value, known, mapped, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from kcheck.text import Span
     from kcheck.world import World
@@ -258,29 +258,47 @@ def cloud_of(thing: Thing, world: World) -> str:
     return "any"
 
 
-class View:
-    """The plain data of one subject, with the reasons of what is missing and the origins of what is there."""
+Wanted: TypeAlias = "dict[str, Wanted]"
+"""Fields that are looked at, each with those that are looked at of the records it holds."""
 
-    def __init__(self, subject: str, thing: Thing, world: World) -> None:
+
+def wanted(paths: Iterable[str]) -> Wanted:
+    """The fields that paths such as `pool.cluster.tier` lead to, the subject itself first."""
+    result: Wanted = {}
+    for path in paths:
+        inner = result
+        for step in path.replace("[]", "").split("."):
+            inner = inner.setdefault(step, {})
+    return result
+
+
+class View:
+    """The plain data of one subject, with the reasons of what is missing and the origins of what is there.
+
+    Only the `wanted` fields are worked out; None stands for all of them.
+    """
+
+    def __init__(self, subject: str, thing: Thing, world: World, fields: Wanted | None = None) -> None:
         self.subject = subject
         self.thing = thing
         self.world = world
         self.missing: dict[str, str] = {}
         self._things: list[tuple[str, Any]] = []
         self._records: list[dict[str, Any]] = []
-        self.data = self._record(subject, thing, subject, nested=False)
+        self.data = self._record(subject, thing, subject, fields, nested=False)
 
-    def _record(self, subject: str, thing: Any, path: str, *, nested: bool) -> dict[str, Any]:
+    def _record(self, subject: str, thing: Any, path: str, fields: Wanted | None, *, nested: bool) -> dict[str, Any]:
         result: dict[str, Any] = {ID: len(self._things)}
         self._things.append((subject, thing))
         self._records.append(result)
         for field in SUBJECTS[subject]:
-            if nested and field.kind in ("record", "records"):
+            if (nested and field.kind in ("record", "records")) or (fields is not None and field.name not in fields):
                 continue
+            inner = None if fields is None else fields[field.name]
             where = f"{path}.{field.name}"
             value = field.read(thing, self.world)
             if isinstance(value, list):
-                result[field.name] = [self._record(field.type, item, where, nested=True) for item in value]
+                result[field.name] = [self._record(field.type, item, where, inner, nested=True) for item in value]
             elif isinstance(value, Unknown):
                 self.missing.setdefault(where, value.reason)
             elif isinstance(value, Unset) and field.nullable:
@@ -288,7 +306,7 @@ class View:
             elif isinstance(value, Unset):
                 self.missing.setdefault(where, reason_of(value))
             elif field.kind == "record":
-                result[field.name] = self._record(field.type, value.value, where, nested=True)
+                result[field.name] = self._record(field.type, value.value, where, inner, nested=True)
             else:
                 result[field.name] = self._checked(field, value.value, where)
         return result

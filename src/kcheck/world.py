@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kcheck import capacity, profiles
 from kcheck.images import DOCKER_HUB
@@ -60,6 +60,8 @@ class World:
         self.config = config
         self.inputs = list(inputs)
         self.allotments: dict[str, dict[str, str]] = {}
+        self.limit_views: dict[str, dict[str, Any]] = {}
+        self._near: dict[str, dict[str, list[Any]]] = {}
         self._limits: dict[str, dict[str, profiles.Entry]] = {}
         self._targets: dict[str, Value[int]] = {}
         self._maxima: dict[str, Value[int]] = {}
@@ -99,6 +101,14 @@ class World:
             if cluster is not None:
                 result[cluster.id].append(workload)
         return result
+
+    def near(self, kind: str, root: str) -> list[Any]:
+        """The things of a kind that a root module makes."""
+        if kind not in self._near:
+            found = self._near.setdefault(kind, {})
+            for thing in getattr(self.inventory, kind):
+                found.setdefault(thing.root, []).append(thing)
+        return self._near[kind].get(root, [])
 
     def workloads(self, cluster: Cluster) -> list[Workload]:
         """The workloads that run on a cluster, as far as they are known."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import profiles
 from kcheck.terraform import convert
@@ -17,7 +17,24 @@ if TYPE_CHECKING:
 
     from kcheck.terraform.resource import Record
 
-_STEP = re.compile(r"([a-z_0-9]+)(\[0\])?$")
+
+class _Path(NamedTuple):
+    """Where a field is: nested blocks, an attribute, and whether its first element is meant."""
+
+    outer: tuple[str, ...]
+    written: str
+    name: str
+    first: bool
+
+
+@cache
+def _paths(text: str) -> tuple[_Path, ...]:
+    """The spellings of a field."""
+    result = []
+    for path in text.split(" | "):
+        *outer, last = path.split(".")
+        result.append(_Path(tuple(outer), last, last.removesuffix("[0]"), last.endswith("[0]")))
+    return tuple(result)
 
 
 class Fields:
@@ -41,7 +58,7 @@ class Fields:
         entry = self._table[name]
         kind = entry.get("type", "string")
         found: Value[Any] | None = None
-        for path in entry["path"].split(" | "):
+        for path in _paths(entry["path"]):
             value = self._read(path)
             if not isinstance(value, Unset):
                 found = value
@@ -58,27 +75,25 @@ class Fields:
 
     def raw(self, name: str) -> Datum | None:
         """The field's datum as it was evaluated, symbols included; None if it is absent."""
-        values = map(self._read, self._table[name]["path"].split(" | "))
+        values = map(self._read, _paths(self._table[name]["path"]))
         return next((value for value in values if not isinstance(value, Unset)), None)
 
-    def _read(self, path: str) -> Value[Any]:
+    def _read(self, path: _Path) -> Value[Any]:
         record = self.record
-        steps = path.split(".")
-        for i, step in enumerate(steps[:-1]):
+        for i, step in enumerate(path.outer):
             nested = record.blocks(step)
             if isinstance(nested, Unknown):
                 return nested
             if not nested:
-                return Unset(record.absent(tuple(steps[i:])))
+                return Unset(record.absent((*path.outer[i:], path.written)))
             record = nested[0]
-        match = _STEP.match(steps[-1])
-        name, first = match.groups() if match else (steps[-1], None)
+        name = path.name
         value = record.entry(name)
         if value is None:
             return Unset(record.absent((name,)))
         if isinstance(value, Known) and value.value is None:
             return Unset(value.origin)
-        if first is None or isinstance(value, Unknown):
+        if not path.first or isinstance(value, Unknown):
             return value
         items = value.value if isinstance(value.value, tuple) else ()
         if len(items) != 1:

@@ -118,7 +118,7 @@ def _allotted(network: Network, world: World) -> dict[str, str]:
 
 def _allot(network: Network, world: World) -> dict[str, str]:
     # a subnet of this root whose network or range is not known may lie anywhere
-    near = [s for s in world.inventory.subnets if s.root == network.root and known(s.network) in (None, network)]
+    near = [s for s in world.near("subnets", network.root) if known(s.network) in (None, network)]
     if any(not isinstance(s.network, Known) or not isinstance(s.cidr, Known) for s in near):
         return {}
     taken = {subnet.id: str(known(subnet.cidr)) for subnet in near}
@@ -134,7 +134,7 @@ def _allot(network: Network, world: World) -> dict[str, str]:
         if isinstance(network.cidrs, Known):
             block = capacity.free_block(list(network.cidrs.value), others, prefix)
         else:
-            cidrs = [known(r.cidr) or "" for r in world.inventory.ranges if r.root == network.root]
+            cidrs = [known(r.cidr) or "" for r in world.near("ranges", network.root)]
             ranges = [cidr for cidr in cidrs if not cidr.startswith("/")]  # of those the cloud finds the address
             own = capacity.parse_cidr(taken[subnet.id])
             block = capacity.widened(own, 1 << (32 - prefix), others + ranges) if own else None
@@ -197,16 +197,16 @@ def sufficient_range(pod_range: PodRange, world: World) -> Value[str]:
     needed = network.size - addresses + capacity.addresses_needed(demands)
     if written.startswith("/"):
         return computed(pod_range, f"/{min(network.prefix, capacity.sufficient_prefix(needed, 0))}")
-    inventory = world.inventory
     others: list[str] = []
-    for outer in inventory.networks:
+    for outer in world.near("networks", pod_range.root):
         if isinstance(outer.cidrs, Unknown):
             return computed(pod_range, None)
         others += known(outer.cidrs) or ()
-    taken = [s.cidr for s in inventory.subnets if s.root == pod_range.root]
-    taken += [other.cidr for other in inventory.ranges if other is not pod_range and other.root == pod_range.root]
+    taken = [s.cidr for s in world.near("subnets", pod_range.root)]
+    taken += [other.cidr for other in world.near("ranges", pod_range.root) if other is not pod_range]
     if any(not isinstance(cidr, Known) for cidr in taken):
         return computed(pod_range, None)
     others += [known(cidr) for cidr in taken]
-    others += [known(c.service_cidr) for c in inventory.clusters if isinstance(c.service_cidr, Known)]
+    clusters = world.near("clusters", pod_range.root)
+    others += [known(c.service_cidr) for c in clusters if isinstance(c.service_cidr, Known)]
     return computed(pod_range, capacity.widened(network, needed, others))

@@ -17,7 +17,7 @@ from kcheck.terraform.types import absent, convert_to
 from kcheck.values import Answer, Datum, Known, Missing, Origin, Symbol, Unknown, concealed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from kcheck.terraform.filesystem import Files
 
@@ -109,6 +109,13 @@ class _Names:
         return found
 
 
+class Inputs(Protocol):
+    """The values that the variables of a module get from outside."""
+
+    def get(self, name: str, /) -> Datum | None:
+        """The value of a variable; None if nobody sets it."""
+
+
 class Host(Protocol):
     """Who loads folders and files for modules."""
 
@@ -130,7 +137,7 @@ class Module:
     def __init__(
         self,
         configuration: Configuration,
-        inputs: Mapping[str, Datum],
+        inputs: Inputs,
         host: Host,
         *,
         address: str = "",
@@ -148,6 +155,7 @@ class Module:
         self.problems: list[Problem] = []
         self.host = host
         self._calls: dict[str, Datum] = {}
+        self._kinds: set[str] | None = None
         self.scope = _ModuleScope(self)
 
     def prefixed(self, name: str) -> str:
@@ -239,7 +247,8 @@ class Module:
                 yield from _instances(names.attribute(name))
         for call in self.configuration.calls:
             for module in self.children(call):
-                yield from module.instances(kind)
+                if kind in module.kinds():
+                    yield from module.instances(kind)
 
     def sources(self, kind: str) -> Iterator[tuple[str, BlockRecord]]:
         """The data sources of one type with their addresses, those of called modules included."""
@@ -250,11 +259,12 @@ class Module:
 
     def kinds(self) -> set[str]:
         """The types of all resources, those of called modules included."""
-        result = {kind for kind, _ in self.configuration.resources}
-        for call in self.configuration.calls:
-            for module in self.children(call):
-                result |= module.kinds()
-        return result
+        if self._kinds is None:
+            self._kinds = {kind for kind, _ in self.configuration.resources}
+            for call in self.configuration.calls:
+                for module in self.children(call):
+                    self._kinds |= module.kinds()
+        return self._kinds
 
     def children(self, name: str) -> Iterator[Module]:
         """The modules that a call stands for."""
@@ -280,7 +290,7 @@ class Module:
             return Unknown(f"{address}: {found}", origin, Symbol(address, ""))
 
         def build(instance: Instance) -> Datum:
-            inputs = {key: instance.attribute(key) for key in block.body.entries if key not in _CALL_ARGUMENTS}
+            inputs = _Arguments(instance)
             module = Module(found, inputs, self.host, address=instance.address, caller=self, block=block)
             return Known(_Outputs(module), origin)
 
@@ -314,6 +324,17 @@ class Module:
 
 
 _CALL_ARGUMENTS = frozenset({"source", "version", "count", "for_each", "providers", "depends_on"})
+
+
+class _Arguments:
+    """The arguments of a module call, evaluated when they are asked for."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+
+    def get(self, name: str) -> Datum | None:
+        written = name in self.instance.block.body.entries and name not in _CALL_ARGUMENTS
+        return self.instance.attribute(name) if written else None
 
 
 class _Outputs(_Names):

@@ -54,6 +54,7 @@ class BlockRecord:
         self.scope = scope
         self.address = address
         self._values: dict[str, Datum] = {}
+        self._blocks: dict[str, tuple[Record, ...] | Unknown] = {}
 
     @property
     def span(self) -> Span:
@@ -72,6 +73,11 @@ class BlockRecord:
 
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
         """The nested blocks of one type, `dynamic` ones and lists of objects included."""
+        if kind not in self._blocks:
+            self._blocks[kind] = self._nested(kind)
+        return self._blocks[kind]
+
+    def _nested(self, kind: str) -> tuple[Record, ...] | Unknown:
         found: list[Record] = [BlockRecord(block, self.scope) for block in self.block.body.all(kind)]
         for block in self.block.body.all("dynamic"):
             if block.labels == (kind,):
@@ -244,7 +250,7 @@ def _pairs(collection: Datum) -> list[tuple[str, Datum]] | Unknown:
 def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unknown:
     """The blocks that a `dynamic` block generates."""
     entries = block.body.entries
-    content = next(block.body.all("content"), None)
+    content = next(iter(block.body.all("content")), None)
     if content is None or "for_each" not in entries:
         return []
     collection = evaluate(entries["for_each"].expression, scope)

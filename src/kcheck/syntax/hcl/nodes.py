@@ -172,7 +172,9 @@ class Entry:
     @cached_property
     def expression(self) -> Expression:
         """The expression on the right."""
-        return self.build()
+        expression = self.build()
+        self.build = partial(_itself, expression)  # what it was built from is of no use any more
+        return expression
 
 
 @dataclass
@@ -224,9 +226,9 @@ class Body:
     entries: dict[str, Entry] = field(default_factory=dict)
     blocks: list[Block] = field(default_factory=list)
 
-    def all(self, block_type: str) -> Iterator[Block]:
+    def all(self, block_type: str) -> list[Block]:
         """The nested blocks of one type, in order."""
-        return (block for block in self.blocks if block.type == block_type)
+        return [block for block in self.blocks if block.type == block_type]
 
 
 @dataclass(frozen=True, slots=True)

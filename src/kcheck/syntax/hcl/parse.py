@@ -233,7 +233,7 @@ class _Reader:
         if child.type == "string_lit":
             value = self.quoted(child)
         elif child.type == "numeric_lit":
-            number = Fraction(text)
+            number = Fraction(text) if not text.isdigit() else int(text)
             value = int(number) if number.denominator == 1 else number
         elif child.type == "bool_lit":
             value = text == "true"
