@@ -15,7 +15,7 @@ from kcheck.config import Config
 from kcheck.files import Tree
 from kcheck.report import model
 from kcheck.terraform import registry, versions
-from kcheck.terraform.module import Configuration
+from kcheck.terraform.configuration import Configuration
 from tests.test_examples import golden
 
 if TYPE_CHECKING:

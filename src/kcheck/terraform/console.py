@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.files import Tree
 from kcheck.syntax.hcl.parse import parse
+from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import evaluate as evaluate_expression
-from kcheck.terraform.module import Configuration, Module
+from kcheck.terraform.module import Module
 from kcheck.terraform.roots import Loader
 from kcheck.text import Source
 from kcheck.values import Datum, Known, Unknown, plain

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from kcheck.syntax import json
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert
-from kcheck.terraform.module import Configuration, Module
+from kcheck.terraform.configuration import Configuration
+from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance, ObjectRecord
 from kcheck.text import BOM
 from kcheck.values import Datum, Known, Origin, Symbol, Unknown, concealed

@@ -16,7 +16,7 @@ from kcheck.bundled import PROFILES
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform import versions
-from kcheck.terraform.module import Configuration
+from kcheck.terraform.configuration import Configuration
 from kcheck.text import Source
 from kcheck.values import Origin, wrap
 

@@ -11,8 +11,9 @@ from kcheck.files import holds
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse, parse_template
 from kcheck.terraform import registry
+from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
-from kcheck.terraform.module import Configuration, Module
+from kcheck.terraform.module import Module
 from kcheck.terraform.variables import Variables
 
 if TYPE_CHECKING:

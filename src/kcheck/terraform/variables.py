@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.config import Config
     from kcheck.files import Tree
     from kcheck.syntax.hcl import nodes
-    from kcheck.terraform.module import Configuration
+    from kcheck.terraform.configuration import Configuration
 
 _PREFIX = "TF_VAR_"
 _AUTOMATIC = ("terraform.tfvars", "terraform.tfvars.json")
