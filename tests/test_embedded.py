@@ -308,11 +308,13 @@ data "http" "x" {
         'resource "kubectl_manifest" "x" {\n  yaml_body = ""\n}\n',
         'resource "kubernetes_manifest" "x" {\n  manifest = { kind = var.nowhere }\n}\n',
         'resource "kubernetes_deployment" "x" {\n}\n',
+        'resource "kubernetes_manifest" "x" {\n  manifest = { kind = module.x, x = aws_eks_cluster.main }\n}\nmodule "x" {\n  source = "./m"\n}\n',
+        'resource "helm_release" "x" {\n  set_list {\n    name = "a"\n    value = [1, aws_eks_cluster.main]\n  }\n}\n',
         'resource "helm_release" "x" {\n  chart = var.nowhere\n  values = "x"\n  set = 3\n}\n',
         'resource "helm_release" "x" {\n  values = [null, 1, "- a", {}]\n  set {\n    name = "a..b[x].c[2]"\n  }\n}\n',
     ],
 )  # fmt: skip
 def test_nonsense_is_survived(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
-    write({"main.tf": CLUSTER + text})
+    write({"main.tf": CLUSTER + text, "m/main.tf": ""})
     result = engine.run(Tree(["."]), Config())
     assert not result.bugs

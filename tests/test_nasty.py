@@ -10,8 +10,11 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kcheck import engine
 from kcheck.cli import cli
 from kcheck.config import Config
+from kcheck.files import Tree
+from kcheck.values import known
 
 from .conftest import names
 
@@ -133,3 +136,43 @@ def run_on(factory: pytest.TempPathFactory, name: str, data: bytes) -> None:
     arguments: list[Any] = ["check", str(path), "--fail-on", "never", "--info"]
     run = CliRunner().invoke(cli, arguments)
     assert run.exit_code == 0, run.output + repr(run.exception)
+
+
+CYCLES = {
+    "local.a": ("main.tf", "locals {\n  a = local.b\n  b = local.a\n}\n", "  name = local.a\n"),
+    "azurerm_kubernetes_cluster.main.name": ("main.tf", "", "  name = azurerm_kubernetes_cluster.main.name\n"),
+    "module.m.out": (
+        "m/main.tf",
+        'module "m" {\n  source = "./m"\n  in = module.m.out\n}\n',
+        "  name = module.m.out\n",
+    ),
+    "module.me": ("main.tf", 'module "me" {\n  source = "./"\n}\n', '  name = "x"\n'),
+}
+
+
+@pytest.mark.parametrize("name", CYCLES)
+def test_cycles_are_findings(name: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    path, more, line = CYCLES[name]
+    write(
+        {
+            "main.tf": f'{more}resource "azurerm_kubernetes_cluster" "main" {{\n{line}}}\n',
+            "m/main.tf": 'variable "in" {}\noutput "out" {\n  value = var.in\n}\n',
+        }
+    )
+    result = engine.run(Tree(["."]), Config())
+    found = [f for f in result.findings if f.rule == "unreadable-file"]
+    assert [(f.message, f.span.source.path) for f in found] == [(f"{name} refers to itself", path)]
+    assert not result.bugs
+
+
+def test_what_only_looks_like_a_cycle_is_none(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write(
+        {
+            "main.tf": 'module "m" {\n  source = "./m"\n  in = module.m.constant\n}\nlocals {\n  x = module.m.out\n}\n'
+            'resource "azurerm_kubernetes_cluster" "main" {\n  name = local.x\n}\n',
+            "m/main.tf": 'variable "in" {}\noutput "out" {\n  value = var.in\n}\noutput "constant" {\n  value = "c"\n}\n',
+        }
+    )
+    result = engine.run(Tree(["."]), Config())
+    assert [f for f in result.findings if f.rule == "unreadable-file"] == []
+    assert known(result.world.inventory.clusters[0].name) == "c"

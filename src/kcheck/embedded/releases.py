@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kcheck.embedded.trees import documents, given
+from kcheck.embedded.trees import documents
+from kcheck.embedded.trees import tree as tree_of
 from kcheck.syntax import yaml
 from kcheck.values import Known, Origin, Unknown, Unset, Value, concealed
 
@@ -38,7 +39,7 @@ class Release:
     chart: Value[str]
     version: Value[str]
     trees: tuple[yaml.Target, ...] = ()
-    sets: dict[Path, yaml.Scalar] = field(default_factory=dict)
+    sets: dict[Path, yaml.Target] = field(default_factory=dict)
     gap: str = ""
 
     def find(self, *path: str | int) -> yaml.Target | None:
@@ -81,7 +82,7 @@ def read(root: Module) -> Iterator[tuple[Release, Instance]]:
 
 def _release(instance: Instance, address: str) -> Release:
     trees: list[yaml.Target] = []
-    sets: dict[Path, yaml.Scalar] = {}
+    sets: dict[Path, yaml.Target] = {}
     gap = instance.doubt
     values = instance.entry("values")
     if isinstance(values, Unknown):
@@ -106,7 +107,7 @@ def _release(instance: Instance, address: str) -> Release:
     return Release(address, instance.span, _chart(instance), _entry(instance, "version"), tuple(trees), sets, gap)
 
 
-def _value(record: Record, *, secret: bool) -> yaml.Scalar:
+def _value(record: Record, *, secret: bool) -> yaml.Target:
     """What a `set` sets: Helm reads texts as YAML does, unless their type is string."""
     datum = record.entry("value")
     if datum is None:
@@ -119,7 +120,7 @@ def _value(record: Record, *, secret: bool) -> yaml.Scalar:
         if not isinstance(kind, Known) or kind.value != "string":
             plain = yaml.Scalar(*span, None, datum.value, "plain", None)
             datum = Known(yaml.value(plain), datum.origin)
-    return given(datum, span)
+    return tree_of(datum, span)
 
 
 def _path(name: str) -> Path:

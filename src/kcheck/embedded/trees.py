@@ -46,7 +46,16 @@ def given(datum: Datum, span: Span) -> yaml.Given:
         return yaml.Given(*span, None, str(value), "double", None, datum)
     if isinstance(value, Fraction):
         value = float(value)
-    return yaml.Given(*span, None, yaml.literal(value), "plain", None, datum)
+    if not isinstance(value, int | float | None):
+        return given(Unknown("a whole resource is no value of YAML", datum.origin), span)
+    return yaml.Given(*span, None, _plain(value), "plain", None, datum)
+
+
+def _plain(value: float | None) -> str:
+    try:
+        return yaml.literal(value)
+    except ValueError:
+        return str(value)
 
 
 def documents(datum: Datum, place: Span) -> Iterator[yaml.Target]:

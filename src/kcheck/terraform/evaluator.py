@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcheck.syntax.hcl import nodes
+from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert, functions
 from kcheck.terraform.access import attribute, index, kind_name
 from kcheck.terraform.convert import AbsentError, EvaluationError
@@ -52,6 +53,22 @@ class Scope:
     def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
         """A function that needs more than its arguments, such as the files of the module."""
         return None if self.outer is None else self.outer.special(name)
+
+    def report(self, problem: Problem) -> None:
+        """Take note of something that Terraform would refuse."""
+        if self.outer is not None:
+            self.outer.report(problem)
+
+    def checked(self, value: Datum, name: str, place: Span) -> Datum:
+        """The value of something; that it depends on itself is reported."""
+        if isinstance(value, Unknown) and value.reason == circular(name):
+            self.report(Problem(value.reason, place))
+        return value
+
+
+def circular(name: str) -> str:
+    """What is said of something that depends on itself."""
+    return f"{name} refers to itself"
 
 
 def evaluate(expression: nodes.Expression, scope: Scope) -> Datum:

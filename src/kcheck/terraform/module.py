@@ -7,9 +7,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 from kcheck.syntax.hcl import nodes
-from kcheck.syntax.problem import Problem
 from kcheck.terraform.convert import EvaluationError
-from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.evaluator import Scope, circular, evaluate
 from kcheck.terraform.filesystem import special
 from kcheck.terraform.resource import BlockRecord, Instance, expand
 from kcheck.terraform.types import absent, convert_to
@@ -18,6 +17,7 @@ from kcheck.values import Answer, Datum, Known, Missing, Origin, Symbol, Unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kcheck.syntax.problem import Problem
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.filesystem import Files
 
@@ -35,7 +35,7 @@ class _Names:
         found = self._cache.get(name)
         if found is None:
             if name in self._running:
-                return Unknown(f"{self._missing(name)} refers to itself")
+                return Unknown(circular(self._missing(name)))
             self._running.add(name)
             try:
                 found = self._find(name)
@@ -86,7 +86,7 @@ class Module:
         self.configuration = configuration
         self.inputs = inputs
         self.address = address
-        self.depth: int = caller.depth + 1 if caller else 0
+        self.caller = caller
         self.root: Module = caller.root if caller else self
         self.block = block
         self.environment = environment
@@ -134,12 +134,7 @@ class Module:
         entry = self.configuration.locals.get(name)
         if entry is None:
             return self._lost(f"local.{name}")
-        value = evaluate(entry.expression, self.scope)
-        if isinstance(value, Unknown) and value.reason == f"local.{name} refers to itself":
-            problem = Problem(value.reason, entry.span)
-            if problem not in self.problems:
-                self.problems.append(problem)
-        return value
+        return self.scope.checked(evaluate(entry.expression, self.scope), f"local.{name}", entry.span)
 
     def _lost(self, name: str) -> Datum | None:
         if self.configuration.skeleton and self.block is not None and name.startswith("output."):
@@ -241,6 +236,8 @@ class Module:
             return self._lost(f"output.{name}")
         entry = block.body.entries.get("value")
         value = evaluate(entry.expression, self.scope) if entry else None
+        if value is not None and entry is not None:
+            self.scope.checked(value, f"{self.address}.{name}", entry.span)
         if value is not None and _says(block, "sensitive", value=True):
             return concealed(value, f"{self.prefixed(f'output.{name}')} is sensitive")
         return value
@@ -384,6 +381,10 @@ class _ModuleScope(Scope):
 
     def _terraform(self, name: str) -> Datum | None:
         return Unknown("terraform.workspace is chosen when Terraform runs") if name == "workspace" else None
+
+    def report(self, problem: Problem) -> None:
+        if problem not in self.module.problems:
+            self.module.problems.append(problem)
 
     def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
         return self._special(name)

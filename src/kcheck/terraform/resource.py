@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kcheck.terraform import convert
 from kcheck.terraform.convert import EvaluationError
-from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.evaluator import Scope, circular, evaluate
 from kcheck.values import Datum, Known, Missing, Origin, SetData, Symbol, Unknown
 
 if TYPE_CHECKING:
@@ -68,7 +68,9 @@ class BlockRecord:
         if entry is None:
             return None
         if name not in self._values:
-            self._values[name] = evaluate(entry.expression, self.scope)
+            label = f"{self.address}.{name}" if self.address else name
+            self._values[name] = Unknown(circular(label))  # what is found if the value depends on itself
+            self._values[name] = self.scope.checked(evaluate(entry.expression, self.scope), label, entry.span)
         return self._values[name]
 
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:

@@ -10,8 +10,10 @@ from kcheck.config import Config, ConfigError, Environment
 from kcheck.files import holds
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse, parse_template
+from kcheck.syntax.problem import Problem
 from kcheck.terraform import registry
 from kcheck.terraform.configuration import Configuration
+from kcheck.terraform.evaluator import circular
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
 from kcheck.terraform.module import Module
 from kcheck.terraform.variables import Variables
@@ -20,12 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kcheck.files import Folder, Tree
-    from kcheck.syntax.problem import Problem
     from kcheck.terraform.filesystem import Files
     from kcheck.text import Source
-
-MAX_DEPTH = 10
-"""Calls of modules inside modules; a module that calls itself is stopped here."""
 
 
 class Loader:
@@ -50,7 +48,7 @@ class Loader:
         """
         configurations = [self.configuration(folder) for folder in self.tree.folders]
         self.variables.check(configurations)
-        called = {os.path.realpath(path) for c in configurations for path in self._called(c)}
+        called = {os.path.realpath(p) for c in configurations for p in self._called(c) if p != c.folder}
         by_root: dict[str, list[Environment]] = {}
         for environment in self.environments:
             if not os.path.isdir(environment.root):
@@ -110,12 +108,16 @@ class Loader:
         path = _local(module.configuration, block)
         if path is None:
             return self._published(module, block)
-        if module.depth >= MAX_DEPTH:
-            return "modules are nested too deeply"
         folder = self.tree.folder(path)
         if folder is None:
             return "there is no such folder"
         configuration = self.configuration(folder)
+        caller: Module | None = module
+        while caller is not None:
+            if caller.configuration is configuration:
+                module.scope.report(Problem(circular(module.prefixed(f"module.{block.labels[0]}")), block.header))
+                return "it calls itself"
+            caller = caller.caller
         return registry.copy_of(configuration) or configuration
 
     def files(self, root: Module) -> Files:
