@@ -33,6 +33,20 @@ def of_demands(thing: Subnet | PodRange, world: World, compute: Callable[[list[c
     return demands if isinstance(demands, Unknown) else computed(thing, compute(demands))
 
 
+def nodes(thing: Subnet | PodRange, world: World) -> Value[int]:
+    """Nodes in a subnet or a range of pods when their clusters reach their targets."""
+    pools = world.subnet_pools(thing) if isinstance(thing, Subnet) else world.range_pools(thing)
+    if isinstance(pools, Unknown):
+        return pools
+    total = 0
+    for pool in pools:
+        count = world.nodes(pool)
+        if not isinstance(count, Known):
+            return Unknown(reason_of(count), count.origin)
+        total += count.value
+    return computed(thing, total)
+
+
 def full_at(thing: Subnet | PodRange, world: World) -> Value[int]:
     """The number of nodes at which a subnet or a range is full; null where its pools fit."""
     addresses = usable(thing, world) if isinstance(thing, Subnet) else range_addresses(thing, world)
