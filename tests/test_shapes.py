@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kcheck import engine
 from kcheck.config import Config
 from kcheck.files import Tree
 from kcheck.report import model
@@ -93,6 +94,119 @@ def test_2_subnets_chosen_by_their_range(read: Callable[[Mapping[str, str]], dic
     data = read({"main.tf": EKS % chosen + VPC % (ranges, '  secondary_cidr_blocks = ["100.64.0.0/16"]')})
     assert links(data) == {"gpu": ["private[3]", "private[4]", "private[5]"]}
     assert field(data, "subnets", "cidr")[3:] == ["100.64.0.0/18", "100.64.64.0/18", "100.64.128.0/18"]
+
+
+NODE_CLASS = """apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: gpu
+spec:
+  subnetSelectorTerms:
+    - tags:
+        Name: "${CLUSTER_NAME}-private-secondary*"
+"""
+NODE_POOL = """apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: gpu
+spec:
+  limits:
+    nvidia.com/gpu: 512
+  template:
+    spec:
+      nodeClassRef:
+        name: gpu
+      requirements:
+        - key: node.kubernetes.io/instance-type
+          operator: In
+          values: [p5.48xlarge]
+        - key: karpenter.sh/capacity-type
+          operator: In
+          values: [spot]
+"""
+KARPENTER = """
+locals {
+  name = "train"
+  pools = {
+    for f in fileset("${path.module}/karpenter", "nodepool*.yaml") :
+    f => templatefile("${path.module}/karpenter/${f}", { CLUSTER_NAME = local.name })
+  }
+  classes = provider::kubernetes::manifest_decode_multi(
+    templatefile("${path.module}/karpenter/class.yaml", { CLUSTER_NAME = local.name })
+  )
+}
+resource "kubectl_manifest" "pools" {
+  for_each  = local.pools
+  yaml_body = each.value
+}
+resource "kubernetes_manifest" "classes" {
+  for_each = { for m in local.classes : m.metadata.name => m }
+  manifest = each.value
+}
+"""
+
+
+def test_3_karpenter_selects_subnets_by_name(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+    names = """  private_subnet_names = concat(
+    [for k, v in local.azs : "${local.name}-private-${v}"],
+    [for k, v in local.azs : "${local.name}-private-secondary-${v}"],
+  )"""
+    ranges = """concat(
+    [for k, v in local.azs : cidrsubnet("10.0.0.0/16", 8, k)],
+    [for k, v in local.azs : cidrsubnet("10.0.0.0/16", 8, k + 10)],
+  )"""
+    code = EKS % "[module.vpc.private_subnets[0]]" + VPC % (ranges, names) + KARPENTER
+    data = read({"main.tf": code, "karpenter/nodepool-gpu.yaml": NODE_POOL, "karpenter/class.yaml": NODE_CLASS})
+    assert [links(data)["gpu"], field(data, "pools", "name")] == [
+        ["private[3]", "private[4]", "private[5]"],
+        ["gpu", "gpu"],
+    ]
+    karpenter = data["pools"][1]["fields"]
+    assert karpenter["max_nodes"]["value"] == 512 // 8
+    assert karpenter["spot"]["value"] is True
+    assert data["clusters"][0]["fields"]["grown_by"]["value"] == "karpenter"
+
+
+@pytest.mark.parametrize(
+    ("terms", "expected"),
+    [
+        ("[{tags: {karpenter.sh/discovery: main}}]", ["private[0]"]),
+        ("[{tags: {karpenter.sh/discovery: other}}]", "no subnet in this code has the tags that NodePool gpu selects"),
+        ("[{tags: {Name: '*', karpenter.sh/discovery: main}}]", ["private[0]"]),
+        ("[{id: subnet-1}]", "NodePool gpu selects subnets by something else than tags"),
+        ("[]", "no subnet in this code has the tags that NodePool gpu selects"),
+    ],
+)
+def test_3_karpenter_selects_subnets_by_tags(
+    terms: str, expected: object, read: Callable[[Mapping[str, str]], dict[str, Any]]
+) -> None:
+    tags = '  private_subnet_tags = {\n    "karpenter.sh/discovery" = "main"\n  }'
+    node_class = f"{NODE_CLASS.partition('  subnetSelectorTerms')[0]}  subnetSelectorTerms: {terms}\n"
+    data = read(
+        {
+            "main.tf": (EKS % "[]").replace('"gpu"', '"own"') + VPC % ('["10.0.0.0/24"]', tags),
+            "karpenter.yaml": f"{NODE_POOL}---\n{node_class}",
+        }
+    )
+    assert links(data)["gpu"] == expected
+
+
+def test_3_nodes_that_karpenter_adds(write: Callable[[Mapping[str, str]], Path]) -> None:
+    tags = '  private_subnet_tags = {\n    "karpenter.sh/discovery" = "main"\n  }'
+    node_class = NODE_CLASS.replace('Name: "${CLUSTER_NAME}-private-secondary*"', "karpenter.sh/discovery: main")
+    unlimited = NODE_POOL.replace("nvidia.com/gpu: 512", "cpu: 1000")
+    write(
+        {
+            "main.tf": (EKS % "[]").replace('"gpu"', '"own"') + VPC % ('["10.0.0.0/24"]', tags),
+            "karpenter.yaml": f"{unlimited}---\n{node_class}",
+        }
+    )
+    result = engine.run(Tree(["."]), Config(nodes={"": 100}))
+    (found,) = [f for f in result.findings if f.rule == "subnet-too-small"]
+    assert "at 91 nodes: gpu 91 x 100" in found.message  # 100 nodes less the 9 of the managed group
+    assert (
+        "the limits of Karpenter's NodePool gpu are not in nodes" in engine.run(Tree(["."]), Config()).unknown_inputs()
+    )
 
 
 def test_4_pools_of_a_range_and_sizes_of_ranges(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,8 @@ class Reading:
     """Everything that was read of a tree.
 
     `problems` could not be read; `templates` maps a folder to the manifests in it that are templates; `sources`
-    are all files that were looked into; `variables` knows the tfvars files.
+    are all files that were looked into; `variables` knows the tfvars files. Of the manifests, Terraform has
+    `asked` for some, and `filled` some as templates.
     """
 
     inventory: Inventory
@@ -37,6 +38,8 @@ class Reading:
     templates: dict[str, list[Source]]
     sources: list[Source]
     variables: Variables | None = None
+    asked: set[Source] = field(default_factory=set)
+    filled: set[Source] = field(default_factory=set)
 
 
 def read(tree: Tree, config: Config) -> Reading:
@@ -47,6 +50,8 @@ def read(tree: Tree, config: Config) -> Reading:
     if tree.manifests:
         _manifests(tree, reading)
     _place(reading.inventory, config)
+    if any(addon.tree is not None for addon in reading.inventory.addons):
+        import_module("kcheck.clouds.karpenter").read(reading.inventory)
     reading.problems = list(dict.fromkeys(reading.problems))
     reading.sources = list(dict.fromkeys(reading.sources))
     return reading
@@ -72,6 +77,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
     reading.variables = loader.variables
+    reading.asked, reading.filled = loader.asked, loader.templates()
 
 
 def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
@@ -113,13 +119,24 @@ def _deployed(root: Module, kinds: set[str], inventory: Inventory) -> None:
 def _manifests(tree: Tree, reading: Reading) -> None:
     from kcheck.kubernetes import objects
 
-    manifests = objects.read(tree.manifests)
+    manifests = objects.read([source for source in tree.manifests if source not in reading.filled])
     # what Terraform deploys from a file of the tree is already there
-    known = {thing.place for thing in (*reading.inventory.workloads, *reading.inventory.addons)}
-    _objects([item for item in manifests.objects if item.span not in known], reading.inventory)
+    deployed = {_label(thing) for thing in (*reading.inventory.workloads, *reading.inventory.addons)}
+    rest = [
+        item
+        for item in manifests.objects
+        if item.span.source not in reading.asked
+        or not deployed.intersection(map(_label, _objects([item], Inventory())))
+    ]
+    _objects(rest, reading.inventory)
     reading.problems += manifests.problems
     reading.templates = manifests.template_folders()
     reading.sources += tree.manifests
+
+
+def _label(thing: Thing) -> str:
+    """What tells one object from others of a cluster: its id without the file."""
+    return thing.id.rpartition(":")[2]
 
 
 def _objects(objects: list[Object], inventory: Inventory) -> list[Thing]:
@@ -137,9 +154,14 @@ def _objects(objects: list[Object], inventory: Inventory) -> list[Thing]:
 
 def _shown(objects: list[Object]) -> Iterator[Addon]:
     """What is installed into a cluster, told by objects that only it understands."""
+    from kcheck.syntax import yaml
+
     for item in objects:
         if item.api_version.startswith("karpenter."):
-            yield Addon(f"{item.span.source.path}:{item.kind}", item.span, Known("karpenter", Origin((item.span,))))
+            name = Known("karpenter", Origin((item.span,)))
+            label = yaml.get(item.root, "metadata", "name")
+            own = label.text if isinstance(label, yaml.Scalar) else "?"
+            yield Addon(f"{item.span.source.path}:{item.kind}/{own}", item.span, name, item.root)
 
 
 def _place(inventory: Inventory, config: Config) -> None:

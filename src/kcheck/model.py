@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.values import Origin, Unset
 
 if TYPE_CHECKING:
+    from kcheck.syntax.yaml import Mapping
     from kcheck.text import Span
     from kcheck.values import Value
 
@@ -85,7 +86,8 @@ class Cluster(Thing):
 
     `gap` says why pools may exist that could not be read or counted; it is empty where none can. `zonal` says that
     its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools (Autopilot, EKS Auto
-    Mode, node auto-provisioning). `environment` is the name of its variables in the settings.
+    Mode, node auto-provisioning), `pods_take_addresses` that pods take addresses of their nodes' subnets (EKS).
+    `environment` is the name of its variables in the settings.
     """
 
     cloud: str
@@ -105,6 +107,7 @@ class Cluster(Thing):
     outbound_type: Value[str] = NOTHING
     outbound_ips: Value[int] = NOTHING
     cni: Cni | None = None
+    pods_take_addresses: Value[bool] = NOTHING
     environment: str = ""
 
 
@@ -142,6 +145,7 @@ class Subnet(Thing):
     name: Value[str]
     cidr: Value[str]
     network: Value[Network]
+    tags: Value[dict[str, str]] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -206,9 +210,13 @@ class Workload(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Addon(Thing):
-    """Something that is installed into a cluster, or whose objects show that it is: the name of its chart."""
+    """Something that is installed into a cluster, or one of its objects (`tree`), which shows that it is.
+
+    `name` is that of its chart.
+    """
 
     name: Value[str]
+    tree: Mapping | None = None
 
 
 @dataclass(eq=False)

@@ -265,6 +265,8 @@ class World:
         cluster = pool.cluster.value
         target = self.target(cluster)
         maximum = self.maximum(cluster)
+        if isinstance(target, Known) and isinstance(pool.max_nodes, Unknown):
+            return self._rest(pool, cluster, target.value)
         if not isinstance(target, Known) or not isinstance(maximum, Known) or target.value == maximum.value:
             return pool.max_nodes
         if cluster.id not in self._sizes:
@@ -274,6 +276,14 @@ class World:
             sizes = capacity.spread(maxima, growable, target.value)
             self._sizes[cluster.id] = {p.id: size for p, size in zip(pools, sizes, strict=True)}
         return Known(self._sizes[cluster.id][pool.id], pool.max_nodes.origin or Origin((pool.place,)))
+
+    def _rest(self, pool: NodePool, cluster: Cluster, target: int) -> Value[int]:
+        """What the other pools leave of the target to the only pool whose maximum is not known."""
+        pools = self.all_pools(cluster)
+        if isinstance(pools, Unknown) or sum(isinstance(other.max_nodes, Unknown) for other in pools) > 1:
+            return pool.max_nodes
+        others = sum(number(other.max_nodes, 0) for other in pools)
+        return Known(max(0, target - others), Origin((pool.place,)))
 
     def addresses_per_node(self, pool: NodePool) -> Value[int]:
         """Addresses one node takes of its subnet: its own, and those of its pods where they live in it."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from kcheck import profiles
 from kcheck.clouds import cni
-from kcheck.clouds.reader import Reader, either, linked, read_all, reason, same, text_of, unlinked
-from kcheck.model import NOTHING, Cluster, Network, NodePool, Subnet, Surge
+from kcheck.clouds.reader import PART, Reader, either, linked, read_all, reason, same, text_of, unlinked
+from kcheck.model import NOTHING, Cluster, Cni, Network, NodePool, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kcheck.model import Inventory
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance, Record
+    from kcheck.text import Span
     from kcheck.values import Datum
 
 CLOUD = "eks"
@@ -34,22 +35,19 @@ ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
 NAT = "aws_nat_gateway"
 
 _OWNER = re.compile(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$)(.+)")
-_PART = re.compile(r"\$\{[^}]*\}")
 _POD_SUBNET_TAG = "kubernetes.io/role/cni"
 
 
 def read(roots: Iterable[Module], inventory: Inventory) -> None:
     """Add the EKS clusters of root modules to the inventory."""
-    families: dict[str, Value[str]] = {}
-    read_all([_Eks(root, families) for root in roots], inventory)
+    read_all([_Eks(root) for root in roots], inventory)
 
 
 class _Eks(Reader):
-    """Reads one root module; `families` are the IP families of the clusters of all roots."""
+    """Reads one root module."""
 
-    def __init__(self, root: Module, families: dict[str, Value[str]]) -> None:
+    def __init__(self, root: Module) -> None:
         super().__init__(CLOUD, root, (POOL, GROUP))
-        self.families = families
         self.networks_by_address: dict[str, Network] = {}
         self.pod_subnets: list[Subnet] = []
         """Subnets whose tag says that the interfaces of pods may be in them."""
@@ -99,6 +97,7 @@ class _Eks(Reader):
                 fields["name"],
                 _text(fields["cidr"]),
                 found if found is not None else unlinked(fields["network"], "VPC"),
+                _texts(fields.raw("tags")),
             )
             self.found.subnets.append(subnet)
             tags = fields["tags"]
@@ -145,6 +144,7 @@ class _Eks(Reader):
         for instance in self.root.instances(CLUSTER):
             fields = self.fields(CLUSTER, instance)
             name = fields["name"]
+            settings = cni.read([addon for addon in addons if self._is_of(addon, name, instance)], instance.span)
             cluster = Cluster(
                 self.identity(instance.address),
                 instance.span,
@@ -160,10 +160,10 @@ class _Eks(Reader):
                 network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 service_cidr=fields["service_cidr"],
                 outbound_ips=self._nat_gateways(instance),
-                cni=cni.read([addon for addon in addons if self._is_of(addon, name, instance)], instance.span),
+                cni=settings,
+                pods_take_addresses=self._pods_take_addresses(fields["ip_family"], settings, instance.span),
             )
             self.found.clusters.append(cluster)
-            self.families[cluster.id] = fields["ip_family"]
 
     def _is_of(self, addon: Fields, name: Value[str], cluster: Instance) -> bool:
         """Whether an add-on is the VPC CNI of a cluster."""
@@ -229,7 +229,9 @@ class _Eks(Reader):
             max_nodes=either(maximum, lambda origin: Unknown("max_size is not written", origin)),
             surge=self._surge(fields, subnets) if managed else Known(Surge(), Origin((instance.span,))),
             subnets=subnets,
-            pods_take_addresses=self._pods_take_addresses(cluster),
+            pods_take_addresses=(
+                cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known")
+            ),
             root=self.folder,
             managed=managed,
             instance_types=types,
@@ -323,26 +325,31 @@ class _Eks(Reader):
         nodes = known(count) or int(self.defaults["pool.max_unavailable"].value)
         return Known(Surge(nodes, least=least, most=most), place)
 
-    def _pods_take_addresses(self, cluster: Cluster | None) -> Value[bool]:
+    def _pods_take_addresses(self, family: Value[str], settings: Cni, place: Span) -> Value[bool]:
         """Whether pods take IPv4 addresses of the subnets of their nodes."""
-        if cluster is None or cluster.cni is None:
-            return Unknown("the group's cluster is not known")
-        family = self.families[cluster.id]
         if not isinstance(family, Known):
             return family
         if family.value == "ipv6":
             return Known(value=False, origin=family.origin)
         if self.pod_subnets:
             return Unknown(f"{self.pod_subnets[0].address} is tagged for pods: their interfaces may be in it")
-        custom = cluster.cni.custom_networking
+        custom = settings.custom_networking
         if isinstance(custom, Unknown):
             return custom
-        return Known(not known(custom), custom.origin or Origin((cluster.place,)))
+        return Known(not known(custom), custom.origin or Origin((place,)))
+
+
+def _texts(tags: Datum | None) -> Value[dict[str, str]]:
+    """Tags as texts, with `${...}` for what is not known of them."""
+    if not isinstance(tags, Known) or not isinstance(tags.value, dict):
+        return NOTHING if tags is None or isinstance(tags, Known) else tags
+    found = {key: text_of(value) for key, value in tags.value.items()}
+    return Known({key: text for key, text in found.items() if text is not None}, tags.origin)
 
 
 def _fits(subnet: Subnet, patterns: list[str]) -> bool:
     name = text_of(subnet.name)
-    return name is not None and any(fnmatchcase(_PART.sub("?", name), pattern) for pattern in patterns)
+    return name is not None and any(fnmatchcase(PART.sub("?", name), pattern) for pattern in patterns)
 
 
 def _name_patterns(record: Record) -> list[str]:
@@ -361,7 +368,7 @@ def _name_patterns(record: Record) -> list[str]:
         if set(tags.value) != {"Name"}:
             return []
         patterns += [text for text in [text_of(tags.value["Name"])] if text]
-    return [_PART.sub("?", pattern) for pattern in patterns]
+    return [PART.sub("?", pattern) for pattern in patterns]
 
 
 def _module(address: str) -> str:

@@ -169,6 +169,10 @@ def linked(datum: Datum | None, things: Mapping[str, Any]) -> Known[Any] | None:
     return None if thing is None else Known(thing, datum.origin or Origin((thing.place,)))
 
 
+PART = re.compile(r"\$\{[^}]*\}")
+"""A part of such a text that is not known."""
+
+
 def text_of(value: Value[Any]) -> str | None:
     """A text, with `${...}` for the parts that are not known; None if even that is not known."""
     if isinstance(value, Known):

@@ -398,14 +398,14 @@ def _resolved(text: str) -> Plain:
 
 
 def is_template(data: bytes) -> bool:
-    """Whether there is Go or Jinja templating (`{{ }}`, `{%`) outside of comments.
+    """Whether there is templating of Go, Jinja or Terraform (`{{ }}`, `{%`, `%{`) outside of comments.
 
     To be asked only about documents with a problem. An unquoted `{{ x }}` always is one (a map as the key of
     a map), and a document that parses is YAML, whatever its quoted and block texts hold.
     """
     text = re.sub(rb"(?m)(?:^|(?<=[ \t]))#.*$", b"", data)
     at = text.find(b"{{")
-    return b"{%" in text or (at >= 0 and text.find(b"}}", at) >= 0)
+    return b"{%" in text or b"%{" in text or (at >= 0 and text.find(b"}}", at) >= 0)
 
 
 _SAFE = re.compile(r"""([^\s\-?:,\[\]{}#&*!|>'"%@`]|-(?=[\w./-]))([^,\[\]{}:#?]|:(?=\S)|(?<=\S)#)*(?<! )""")

@@ -35,6 +35,8 @@ class Loader:
         self.problems: list[Problem] = []
         self._configurations: dict[str, Configuration] = {}
         self._parsed: dict[int, nodes.File] = {}
+        self.asked: set[Source] = set()
+        """The files that functions have read."""
         self._templates: dict[int, tuple[Source, nodes.Template | Problem]] = {}
         self.variables = Variables(tree, config, self.parse)
 
@@ -96,6 +98,10 @@ class Loader:
         if id(source) not in self._templates:
             self._templates[id(source)] = (source, parse_template(source.span(0, len(source.data))))
         return self._templates[id(source)][1]
+
+    def templates(self) -> set[Source]:
+        """The files that are templates of Terraform."""
+        return {source for source, _ in self._templates.values()}
 
     def _called(self, configuration: Configuration) -> Iterable[str]:
         for block in configuration.calls.values():
@@ -166,7 +172,10 @@ class _Files:
 
     def source(self, path: str) -> Source | None:
         """The file at a path; None if there is none."""
-        return self.loader.tree.source(self._path(path))
+        found = self.loader.tree.source(self._path(path))
+        if found is not None:
+            self.loader.asked.add(found)
+        return found
 
     def template(self, source: Source) -> nodes.Template | Problem:
         """A file as a template, parsed once."""

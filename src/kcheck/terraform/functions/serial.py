@@ -152,6 +152,22 @@ def _yamldecode(value: str) -> Any:
         raise EvaluationError(f"yamldecode(): {' '.join(str(error).split())}") from error
 
 
+@TABLE.function(text)
+def _manifest_decode_multi(value: str) -> Any:
+    import yaml
+
+    try:
+        return [_Reader().read(node) for node in yaml.compose_all(value, _loader()) if node is not None]
+    except (yaml.YAMLError, RecursionError) as error:
+        raise EvaluationError(f"manifest_decode_multi(): {' '.join(str(error).split())}") from error
+
+
+# functions of the kubernetes provider, which only read and write YAML
+TABLE["provider::kubernetes::manifest_decode_multi"] = TABLE.pop("manifest_decode_multi")
+TABLE["provider::kubernetes::manifest_decode"] = TABLE["yamldecode"]
+TABLE["provider::kubernetes::manifest_encode"] = TABLE["yamlencode"]
+
+
 class _Reader:
     """Makes data of a YAML document."""
 

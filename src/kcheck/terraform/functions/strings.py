@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TABLE = Table()
+_MOST_BLANKS = 10_000
 
 
 def clusters(value: str) -> list[str]:
@@ -118,6 +119,8 @@ def _chomp(value: str) -> str:
 
 @TABLE.function(integer, text)
 def _indent(count: int, value: str) -> str:
+    if count > _MOST_BLANKS:
+        raise EvaluationError(f"indent() by {count} blanks")
     return value.replace("\n", "\n" + " " * count)
 
 

@@ -1,0 +1,127 @@
+"""Karpenter's NodePools and EC2NodeClasses to node pools of an EKS cluster."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from kcheck import profiles
+from kcheck.clouds.reader import PART, text_of
+from kcheck.model import NodePool, Surge
+from kcheck.syntax import yaml
+from kcheck.values import Known, Origin, Unknown, Value, known, mapped
+
+if TYPE_CHECKING:
+    from kcheck.model import Addon, Cluster, Inventory, Subnet
+
+_INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+_CAPACITY = "karpenter.sh/capacity-type"
+_GPU = "nvidia.com/gpu"
+
+
+def read(inventory: Inventory) -> None:
+    """Add the pools that Karpenter's objects describe, each on the cluster that they are deployed to."""
+    objects = [(addon, addon.tree) for addon in inventory.addons if addon.tree is not None]
+    classes: dict[tuple[str, str], yaml.Mapping] = {}
+    for addon, tree in objects:
+        cluster = inventory.cluster_of.get(addon)
+        if cluster is not None and _text(tree, "kind") == "EC2NodeClass":
+            classes[cluster.id, _text(tree, "metadata", "name")] = tree
+    for addon, tree in objects:
+        cluster = inventory.cluster_of.get(addon)
+        if cluster is not None and cluster.cloud == "eks" and _text(tree, "kind") == "NodePool":
+            name = _text(tree, "spec", "template", "spec", "nodeClassRef", "name")
+            inventory.pools.append(_pool(addon, tree, cluster, classes.get((cluster.id, name)), inventory))
+
+
+def _pool(
+    addon: Addon, tree: yaml.Mapping, cluster: Cluster, node_class: yaml.Mapping | None, inventory: Inventory
+) -> NodePool:
+    place = Origin((addon.place,))
+    name = _text(tree, "metadata", "name")
+    types = _required(tree, _INSTANCE_TYPE)
+    why = f"Karpenter chooses the instance types of NodePool {name}"
+    instance_types: Value[tuple[str, ...]] = Known(types, place) if types else Unknown(why, place)
+    gpus = mapped(instance_types, lambda names: min(profiles.gpus(n) or 0 for n in names))
+    return NodePool(
+        f"{addon.place.source.path}:NodePool/{name}",
+        addon.place,
+        f"NodePool/{name}",
+        Known(cluster, place),
+        Known(name, place) if name else Unknown("its name is not known", place),
+        Known(value=True, origin=place),
+        min_nodes=Known(0, place),
+        max_nodes=_most(tree, name, gpus, addon),
+        surge=Known(Surge(), place),
+        subnets=_subnets(node_class, name, cluster, inventory, place),
+        pods_take_addresses=cluster.pods_take_addresses,
+        root=cluster.root,
+        mode=Known("Karpenter", place),
+        managed=False,
+        instance_types=instance_types,
+        gpu=mapped(gpus, bool),
+        gpus=gpus,
+        spot=Known("on-demand" not in _required(tree, _CAPACITY) and "spot" in _required(tree, _CAPACITY), place),
+    )
+
+
+def _text(tree: yaml.Node, *path: str | int) -> str:
+    node = yaml.get(tree, *path)
+    return node.text if isinstance(node, yaml.Scalar) else ""
+
+
+def _required(tree: yaml.Mapping, key: str) -> tuple[str, ...]:
+    """What a requirement says a label must be."""
+    requirements = yaml.get(tree, "spec", "template", "spec", "requirements")
+    for item in requirements.items if isinstance(requirements, yaml.Sequence) else ():
+        values = yaml.get(item, "values")
+        if _text(item, "key") == key and _text(item, "operator") == "In" and isinstance(values, yaml.Sequence):
+            return tuple(_text(values, i) for i in range(len(values.items)))
+    return ()
+
+
+def _most(tree: yaml.Mapping, name: str, gpus: Value[int], addon: Addon) -> Value[int]:
+    """The most nodes that the limits allow; they count GPUs, processors and memory."""
+    limit = yaml.get(tree, "spec", "limits", _GPU)
+    own = known(gpus)
+    if isinstance(limit, yaml.Scalar) and limit.text.isdigit() and own:
+        return Known(int(limit.text) // own, Origin((limit.span,)))
+    return Unknown(f"the limits of Karpenter's NodePool {name} are not in nodes", Origin((addon.place,)))
+
+
+def _subnets(
+    node_class: yaml.Mapping | None, name: str, cluster: Cluster, inventory: Inventory, place: Origin
+) -> Value[tuple[Subnet, ...]]:
+    """The subnets that the selector terms of a node class fit: any of them, each with all of its tags."""
+    if node_class is None:
+        return Unknown(f"the EC2NodeClass of NodePool {name} is not in this code", place)
+    terms = yaml.get(node_class, "spec", "subnetSelectorTerms")
+    near = [subnet for subnet in inventory.subnets if subnet.root == cluster.root]
+    found: list[Subnet] = []
+    for term in terms.items if isinstance(terms, yaml.Sequence) else ():
+        tags = yaml.get(term, "tags")
+        if not isinstance(tags, yaml.Mapping):
+            return Unknown(f"NodePool {name} selects subnets by something else than tags", place)
+        wanted = {key: _tag(entry.value) for key, entry in yaml.entries(tags).items()}
+        found += [subnet for subnet in near if all(_has(subnet, key, wanted[key]) for key in wanted)]
+    if not found:
+        return Unknown(f"no subnet in this code has the tags that NodePool {name} selects", place)
+    return Known(tuple(dict.fromkeys(found)), place)
+
+
+def _tag(node: yaml.Node) -> str:
+    """The value of a tag as a pattern; a part that is not known fits itself only."""
+    target = yaml.resolve(node)
+    datum: Any = target.datum if isinstance(target, yaml.Given) else None
+    text = text_of(datum) if datum is not None else target.text if isinstance(target, yaml.Scalar) else None
+    return re.sub(PART, "?", text) if text else ""
+
+
+def _has(subnet: Subnet, key: str, pattern: str) -> bool:
+    if key == "Name":
+        value = text_of(subnet.name)
+    else:
+        tags = subnet.tags
+        value = tags.value.get(key) if isinstance(tags, Known) else None
+    return value is not None and bool(pattern) and fnmatchcase(re.sub(PART, "?", value), pattern)
