@@ -11,6 +11,7 @@ from kcheck import engine
 from kcheck.config import Config
 from kcheck.files import Tree
 from kcheck.report import model
+from kcheck.terraform.console import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -602,3 +603,29 @@ def test_15_filters_that_are_not_understood_select_nothing(
 def test_shapes_are_terraform(terraform: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"network.tf": NETWORK, "cluster.tf": CONTROL, "pool.tf": POOL, "select.tf": SELECT})
     assert subprocess.run([terraform, "fmt", "-check", "-diff"], capture_output=True, check=False).returncode == 0
+
+
+def test_3_node_classes_with_unknown_parts(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+    node_class = NODE_CLASS.replace("spec:\n", "spec:\n  role: ${ROLE}\n  note: ${ROLE}-x\n")
+    code = KARPENTER.replace(
+        'class.yaml", { CLUSTER_NAME', 'class.yaml", { ROLE = aws_iam_role.node.name, CLUSTER_NAME'
+    )
+    names = '  private_subnet_names = ["train-private-secondary-a"]\n'
+    data = read(
+        {
+            "main.tf": EKS % "[]" + VPC % ('["10.0.0.0/24"]', names) + code + 'resource "aws_iam_role" "node" {\n}\n',
+            "karpenter/nodepool-gpu.yaml": NODE_POOL,
+            "karpenter/class.yaml": node_class,
+        }
+    )
+    assert data["pools"][1]["fields"]["subnets"]["value"] == ["eks/module.vpc.aws_subnet.private[0]"]
+
+
+@pytest.mark.parametrize("function", ["yamldecode", "provider::kubernetes::manifest_decode"])
+def test_parts_of_decoded_texts(function: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    text = 'a: ${aws_vpc.x.id}\nb: 7\nc: [x, "${aws_vpc.x.id}"]\nd: id-${aws_vpc.x.id}\n'
+    write({"main.tf": f'resource "aws_vpc" "x" {{\n}}\nlocals {{\n  x = {function}(<<EOT\n{text}EOT\n  )\n}}\n'})
+    assert evaluate("local.x.b", ".", Config())["value"] == 7
+    assert evaluate("local.x.c[0]", ".", Config())["value"] == "x"
+    for path in ("a", "c[1]", "d"):
+        assert evaluate(f"local.x.{path}", ".", Config())["reason"] == "aws_vpc.x.id is only known after apply"

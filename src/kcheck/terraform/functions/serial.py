@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck.terraform import convert
 from kcheck.terraform.convert import EvaluationError
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, data, text
-from kcheck.values import Datum, Encoded, Known, Unencoded
+from kcheck.values import Datum, Encoded, Known, Unencoded, Unknown, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,8 +139,28 @@ def _loader() -> Any:
     return loader
 
 
-@TABLE.function(text)
-def _yamldecode(value: str) -> Any:
+def _partly(value: Datum) -> list[Datum]:
+    """The documents of a text of which some parts are not known.
+
+    Raises:
+        NotKnownError: nothing of it is known.
+    """
+    from kcheck.terraform import texts
+
+    found = [texts.data(root) for root in texts.documents(pieces_of(value))] if pieces_of(value) else []
+    if not found:
+        raise NotKnownError(value.reason if isinstance(value, Unknown) else "it is empty")
+    return found
+
+
+@TABLE.function(anything)
+def _yamldecode(datum: Datum) -> Any:
+    if isinstance(datum, Unknown):
+        return _partly(datum)[0]
+    return _yaml_data(text(datum))
+
+
+def _yaml_data(value: str) -> Any:
     import yaml
 
     try:
@@ -152,12 +172,14 @@ def _yamldecode(value: str) -> Any:
         raise EvaluationError(f"yamldecode(): {' '.join(str(error).split())}") from error
 
 
-@TABLE.function(text)
-def _manifest_decode_multi(value: str) -> Any:
+@TABLE.function(anything)
+def _manifest_decode_multi(datum: Datum) -> Any:
     import yaml
 
+    if isinstance(datum, Unknown):
+        return _partly(datum)
     try:
-        return [_Reader().read(node) for node in yaml.compose_all(value, _loader()) if node is not None]
+        return [_Reader().read(node) for node in yaml.compose_all(text(datum), _loader()) if node is not None]
     except (yaml.YAMLError, RecursionError) as error:
         raise EvaluationError(f"manifest_decode_multi(): {' '.join(str(error).split())}") from error
 
