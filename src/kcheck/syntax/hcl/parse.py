@@ -25,6 +25,7 @@ MAX_DEPTH = 60
 """Nesting of expressions beyond which kcheck gives up; people stay far below."""
 
 _LANGUAGE = Language(tree_sitter_hcl.language())
+_EXPONENT = re.compile(rb"(?<![\w.])\d+(?:\.\d+)?[eE][+-]?\d+\b")
 _PIECE = re.compile(
     rb"^(?=<{7}|\|{7}|={7}|>{7}|[A-Za-z_][\w-]*(?:[ \t]*=[^=]|[ \t]*\{|[ \t]+[\"A-Za-z_]))", re.MULTILINE
 )
@@ -37,7 +38,7 @@ def parse(source: Source) -> nodes.File:
     except UnicodeDecodeError as error:
         span = source.span(error.start, error.end)
         return nodes.File(nodes.Body(source.span(0, len(source.data))), (Problem("not UTF-8 text", span),))
-    root = Parser(_LANGUAGE).parse(source.data).root_node
+    root = _parsed(source.data)
     reader = _Reader(source, 0)
     body = nodes.Body(source.span(0, len(source.data)))
     if not root.has_error:
@@ -56,7 +57,7 @@ def parse_template(span: Span) -> nodes.Template | Problem:
         data.decode()
     except UnicodeDecodeError as error:
         return Problem("not UTF-8 text", source.span(span.start + error.start, span.start + error.end))
-    root = Parser(_LANGUAGE).parse(_OPENING + data + _CLOSING).root_node
+    root = _parsed(_OPENING + data + _CLOSING)
     if root.has_error:
         return Problem("the template cannot be read", span)
     node = root
@@ -79,6 +80,15 @@ def parse_expression(text: str, place: Span) -> nodes.Expression:
     return entry.expression if entry else nodes.Invalid(place, f"`{text}` is not an expression")
 
 
+def _parsed(data: bytes) -> Node:
+    """The tree of some bytes. The grammar knows no exponents: numbers with one are read as others of their length."""
+    root = Parser(_LANGUAGE).parse(data).root_node
+    if root.has_error and _EXPONENT.search(data):
+        other = Parser(_LANGUAGE).parse(_EXPONENT.sub(lambda match: b"1" * len(match[0]), data)).root_node
+        return root if other.has_error else other
+    return root
+
+
 def _body(root: Node) -> Node | None:
     """The body of a file; comments may stand before it."""
     return next((child for child in root.children if child.type == "body"), None)
@@ -95,7 +105,7 @@ def _pieces(source: Source, body: nodes.Body) -> list[Problem]:
     problems = []
     for begin, end in itertools.pairwise(cuts):
         piece = data[begin:end]
-        root = Parser(_LANGUAGE).parse(piece).root_node
+        root = _parsed(piece)
         if root.has_error:
             problems.append(explain(source, begin, piece, root))
         else:
