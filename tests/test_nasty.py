@@ -176,3 +176,14 @@ def test_what_only_looks_like_a_cycle_is_none(write: Callable[[Mapping[str, str]
     result = engine.run(Tree(["."]), Config())
     assert [f for f in result.findings if f.rule == "unreadable-file"] == []
     assert known(result.world.inventory.clusters[0].name) == "c"
+
+
+@pytest.mark.parametrize(
+    ("kind", "found"), [("Deployment", True), ("NodePool", True), ("DeploymentList", True), ("Gateway", False)]
+)
+def test_only_broken_objects_that_matter_are_told(
+    kind: str, found: bool, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"x.yaml": f"apiVersion: v1\nkind: {kind}\nspec:\n  -   name: a\n    b: 1\n"})
+    result = engine.run(Tree(["."]), Config())
+    assert [f.rule for f in result.findings] == (["unreadable-file"] if found else [])

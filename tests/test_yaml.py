@@ -591,6 +591,7 @@ def test_value_of_nan() -> None:
         (b"a: {b: {c: 1}}", False),
         (b"a: }} {{", False),
         (b"a: {{", False),
+        (b"%{ for x in y ~}\na: 1\n%{ endfor ~}\n", True),
         (b"", False),
     ],
 )

@@ -117,9 +117,11 @@ def _deployed(root: Module, kinds: set[str], inventory: Inventory) -> None:
 
 
 def _manifests(tree: Tree, reading: Reading) -> None:
+    from kcheck import workloads
     from kcheck.kubernetes import objects
 
-    manifests = objects.read([source for source in tree.manifests if source not in reading.filled])
+    own = [source for source in tree.manifests if source not in reading.filled]
+    manifests = objects.read(own, frozenset((*workloads.POD_SPECS, "NodePool", "EC2NodeClass")))
     # what Terraform deploys from a file of the tree is already there
     deployed = {_label(thing) for thing in (*reading.inventory.workloads, *reading.inventory.addons)}
     rest = [

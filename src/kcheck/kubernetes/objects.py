@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,21 +42,33 @@ class Manifests:
         return folders
 
 
-def read(sources: list[Source]) -> Manifests:
-    """Read all manifests. Never raises: what cannot be read becomes a problem, templates are set apart."""
+def read(sources: list[Source], kinds: frozenset[str]) -> Manifests:
+    """Read all manifests. Never raises: what cannot be read becomes a problem, templates are set apart.
+
+    A broken document is a problem if it may hold one of the `kinds`.
+    """
     result = Manifests([], [], [])
     for source in sources:
-        _read(source, result)
+        _read(source, kinds, result)
     return result
 
 
-def _read(source: Source, result: Manifests) -> None:
+_KIND = re.compile(rb"^[ \t-]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
+
+
+def _may_hold(data: bytes, kinds: frozenset[str]) -> bool:
+    """Whether a document that cannot be parsed may hold an object of some kinds, or a list."""
+    found = {match.decode() for match in _KIND.findall(data)}
+    return holds_objects(data) and (not found or bool(found & kinds) or any(k.endswith("List") for k in found))
+
+
+def _read(source: Source, kinds: frozenset[str], result: Manifests) -> None:
     for document in yaml.documents(source):
         if document.problem is not None:
             if yaml.is_template(source.data):
                 if source not in result.templates:
                     result.templates.append(source)
-            elif holds_objects(source.data[document.span.start : document.span.end]):
+            elif _may_hold(source.data[document.span.start : document.span.end], kinds):
                 result.problems.append(document.problem)
         elif document.root is not None:
             result.objects += objects_in(document.root)
