@@ -433,6 +433,33 @@ resource "google_container_cluster" "main" {
         }
     )
     assert links(data) == {"default-pool": expected}
+    if given is None:  # both branches are kept: the subnet may be used
+        reason = "whether default-pool is in google_compute_subnetwork.mine is not known: var.subnetwork has no default"
+        assert data["subnets"][0]["fields"]["pools"] == {"unknown": reason}
+    else:
+        assert len(field(data, "subnets", "pools")) == (given == '""')
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        "var.own ? [aws_subnet.a.id] : [aws_subnet.b.id]",
+        "[var.own ? aws_subnet.a.id : aws_subnet.b.id]",
+        "(var.own ? { s = aws_subnet.a } : { s = aws_subnet.b }).s[*].id",
+        "[(var.own ? aws_subnet.a : aws_subnet.b).id]",
+        "[var.own ? module.net.id : aws_subnet.b.id]",
+    ],
+)
+def test_9_both_branches_of_a_choice_are_kept(ids: str, read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+    subnets = "".join(
+        f'resource "aws_subnet" "{name}" {{\n  cidr_block = "10.0.{i}.0/24"\n}}\n' for i, name in enumerate("abc")
+    )
+    more = 'variable "own" {}\nmodule "net" {\n  source = "./net"\n  id = aws_subnet.a.id\n}\n'
+    net = 'variable "id" {}\noutput "id" {\n  value = var.id\n}\n'
+    data = read({"main.tf": EKS % ids + subnets + more, "net/main.tf": net})
+    assert links(data) == {"gpu": "var.own has no default"}
+    known = ["value" in subnet["fields"]["pools"] for subnet in data["subnets"]]
+    assert known == [False, False, True]
 
 
 def test_10_split_and_join(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:

@@ -153,9 +153,9 @@ class NodePool(Thing):
     """A set of equal nodes. `max_nodes` is the maximum of an autoscaled pool, else its size.
 
     `zone_count` is over how many zones the nodes are spread, where the cloud counts by zone, and `times` by how many of
-    them the written size is multiplied; `managed` says that the cloud
-    runs the group. `pods_take_addresses` says that pods take addresses of the nodes' subnets; else each node takes a
-    block of `pod_range`, as long as `pod_block` (the length of a prefix). `gpus` are those of one node.
+    them the written size is multiplied; `managed` says that the cloud runs the group. `pods_take_addresses` says that
+    pods take addresses of the nodes' subnets; else each node takes a block of `pod_range`, as long as `pod_block` (the
+    length of a prefix). `gpus` are those of one node. Where `subnets` is not known, `maybe` are some that it may be in.
     """
 
     address: str
@@ -167,6 +167,7 @@ class NodePool(Thing):
     surge: Value[Surge]
     subnets: Value[tuple[Subnet, ...]]
     pods_take_addresses: Value[bool]
+    maybe: tuple[Subnet, ...] = ()
     root: str = ""
     mode: Value[str] = NOTHING
     managed: bool = True

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kcheck.text import Span
 
@@ -165,6 +165,25 @@ def pieces_of(value: Value[Any]) -> tuple[Piece, ...]:
     if isinstance(value, Unrendered):
         return value.pieces
     return value.value.pieces if isinstance(value, Known) and isinstance(value.value, Rendered) else ()
+
+
+@dataclass(slots=True)
+class Either(Unknown):
+    """A value of which the condition is not known: it is one of the branches."""
+
+    branches: tuple[Datum, ...] = field(kw_only=True)
+
+
+def possible(datum: Datum | None) -> Iterator[Datum]:
+    """What a value, or an element of a list, may be."""
+    if isinstance(datum, Either):
+        for branch in datum.branches:
+            yield from possible(branch)
+    elif isinstance(datum, Known) and isinstance(datum.value, tuple):
+        for item in datum.value:
+            yield from possible(item)
+    elif datum is not None:
+        yield datum
 
 
 @dataclass(slots=True)

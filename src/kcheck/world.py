@@ -188,7 +188,15 @@ class World:
         """The pools whose nodes are in a subnet, Unknown where one may be missing."""
         if subnet.gap:
             return Unknown(f"pools in {subnet.address} may be missing: {subnet.gap}")
+        if subnet.id in self._maybe:
+            pool = self._maybe[subnet.id]
+            return Unknown(f"whether {self.label(pool)} is in {subnet.address} is not known: {reason_of(pool.subnets)}")
         return self._pools_by_subnet[subnet.id]
+
+    @cached_property
+    def _maybe(self) -> dict[str, NodePool]:
+        """By subnet, a pool that may be in it."""
+        return {subnet.id: pool for pool in self.inventory.pools for subnet in pool.maybe}
 
     def range_pools(self, pod_range: PodRange) -> list[NodePool] | Unknown:
         """The pools whose pods are in a range, Unknown where one may be missing."""

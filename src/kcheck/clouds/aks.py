@@ -229,6 +229,7 @@ class _Aks(Reader):
             max_nodes=self._size(fields, autoscaled, "max"),
             surge=self._surge(fields, cluster),
             subnets=mapped(subnet, lambda found: (found,)),
+            maybe=() if isinstance(subnet, Known) else self.maybe(fields.raw("subnet"), self.subnets_by_address),
             pods_take_addresses=_pods_take_addresses(cluster, pod_subnet),
             root=self.folder,
             mode=fields["mode"] if fields.resource == POOL else Known("System", origin),

@@ -229,6 +229,7 @@ class _Eks(Reader):
             max_nodes=either(maximum, lambda origin: Unknown("max_size is not written", origin)),
             surge=self._surge(fields, subnets) if managed else Known(Surge(), Origin((instance.span,))),
             subnets=subnets,
+            maybe=() if isinstance(subnets, Known) else self.maybe(fields.raw("subnets"), self.subnets_by_address),
             pods_take_addresses=(
                 cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known")
             ),

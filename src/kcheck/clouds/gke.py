@@ -258,6 +258,7 @@ class _Gke(Reader):
         )
         total = known(autoscaled) and not isinstance(fields["total_max"], Unset)
         instance_type: Value[str] = fields["instance_type"]
+        subnet = self._subnet(fields, cluster)
         spot = fields["spot"] if known(fields["spot"]) else fields["preemptible"]
         pool = NodePool(
             self.identity(address),
@@ -272,7 +273,8 @@ class _Gke(Reader):
             zone_count=zones,
             times=1 if total else known(zones) or 1,
             surge=Known(Surge(), Origin((place,))) if default else self._surge(fields),
-            subnets=mapped(self._subnet(fields, cluster), lambda subnet: (subnet,)),
+            subnets=mapped(subnet, lambda found: (found,)),
+            maybe=() if isinstance(subnet, Known) else self._may_be_in(fields, of_cluster),
             pods_take_addresses=Known(value=False, origin=Origin((place,))),
             instance_types=mapped(instance_type, lambda name: (name,)),
             gpu=self._gpu(fields),
@@ -317,6 +319,12 @@ class _Gke(Reader):
         if cluster is None:
             return Unknown("the pool's cluster is not in this code")
         return self.cluster_subnets[cluster.id]
+
+    def _may_be_in(self, fields: Fields, of_cluster: Fields | None) -> tuple[Subnet, ...]:
+        """The subnets that a pool's own reference, else its cluster's, may be to."""
+        own = fields.raw("subnet") if fields.resource != DEFAULT_POOL else None
+        datum = own if own is not None or of_cluster is None else of_cluster.raw("subnet")
+        return self.maybe(datum, self.addressed("subnets", SUBNET))
 
     def _max_pods(self, fields: Fields, of_cluster: Fields | None) -> Value[int]:
         own: Value[int] = fields["max_pods"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import profiles
 from kcheck.clouds.fields import Fields
 from kcheck.model import Inventory
-from kcheck.values import Known, Origin, Unknown, Unset, Value
+from kcheck.values import Known, Origin, Unknown, Unset, Value, possible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -148,6 +148,17 @@ class Reader:
                     found |= {address: thing.value} if isinstance(thing, Known) else {}
             self._addressed[kind] = found
         return self._addressed[kind]
+
+    def maybe(self, datum: Datum | None, things: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The things that a reference whose branch is not known may be to."""
+        found: list[Any] = []
+        for one in possible(datum):
+            link = linked(one, things)
+            if link is not None:
+                found.append(link.value)
+            elif isinstance(one, Known):
+                found += [thing for thing in things.values() if has_name(thing, one.value)]
+        return tuple(dict.fromkeys(found))
 
     def add_to(self, inventory: Inventory) -> None:
         """Hand over what was found."""

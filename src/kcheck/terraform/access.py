@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kcheck.terraform import convert
 from kcheck.terraform.convert import AbsentError, EvaluationError
-from kcheck.values import Answer, Datum, Known, SetData, Symbol, Unknown, key_of
+from kcheck.values import Answer, Datum, Either, Known, SetData, Symbol, Unknown, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Named(Protocol):
@@ -29,6 +32,8 @@ def attribute(target: Datum, name: str) -> Datum:
         EvaluationError: the target has no such attribute.
     """
     if isinstance(target, Unknown):
+        if isinstance(target, Either):
+            return each_branch(target, lambda branch: attribute(branch, name))
         asked = target.echo(name) if isinstance(target, Answer) else None
         if isinstance(asked, Known):
             return asked
@@ -53,6 +58,19 @@ def attribute(target: Datum, name: str) -> Datum:
     raise EvaluationError(f"there is no attribute `{name}` on {kind_name(value)}")
 
 
+def each_branch(target: Either, step: Callable[[Datum], Datum]) -> Datum:
+    """A step into a value that is one of several; a branch that has no such part is left out."""
+    branches = []
+    for branch in target.branches:
+        try:
+            branches.append(step(branch))
+        except EvaluationError:
+            continue
+    symbols = {branch.symbol for branch in branches if isinstance(branch, Unknown)}
+    only = symbols.pop() if len(branches) == len(symbols) == 1 else None
+    return Either(target.reason, target.origin, only if target.symbol else None, branches=tuple(branches))
+
+
 def index(target: Datum, key: Datum) -> Datum:
     """`target[key]`.
 
@@ -60,6 +78,8 @@ def index(target: Datum, key: Datum) -> Datum:
         EvaluationError: the target has no such element.
     """
     if isinstance(target, Unknown):
+        if isinstance(target, Either):
+            return each_branch(target, lambda branch: index(branch, key))
         symbol = target.symbol and target.symbol.element(key)
         return (
             replace(target, symbol=symbol)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert, functions
-from kcheck.terraform.access import attribute, index, kind_name
+from kcheck.terraform.access import attribute, each_branch, index, kind_name
 from kcheck.terraform.convert import AbsentError, EvaluationError
 from kcheck.terraform.operators import arithmetic, first_reason, logic
 from kcheck.values import (
     Datum,
+    Either,
     Known,
     Missing,
     Origin,
@@ -214,7 +215,12 @@ def _steps(node: nodes.Expression, scope: Scope) -> Datum:
 
 
 def _splat(node: nodes.Splat, scope: Scope) -> Datum:
-    target = _steps(node.target, scope)
+    return _splat_of(_steps(node.target, scope), node, scope)
+
+
+def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
+    if isinstance(target, Either):
+        return each_branch(target, lambda branch: _splat_of(branch, node, scope))
     if isinstance(target, Unknown):
         return Unknown(target.reason, target.origin, target.symbol and Symbol(target.symbol.address, "?"))
     value = target.value
@@ -301,7 +307,7 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
     yes, no = evaluate(node.yes, scope), evaluate(node.no, scope)
     if convert.equal(yes, no):
         return yes
-    return Unknown(condition.reason, _here(node), _common(yes, no))
+    return Either(condition.reason, _here(node), _common(yes, no), branches=(yes, no))
 
 
 def _common(yes: Datum, no: Datum) -> Symbol | None:
