@@ -187,3 +187,43 @@ def test_only_broken_objects_that_matter_are_told(
     write({"x.yaml": f"apiVersion: v1\nkind: {kind}\nspec:\n  -   name: a\n    b: 1\n"})
     result = engine.run(Tree(["."]), Config())
     assert [f.rule for f in result.findings] == (["unreadable-file"] if found else [])
+
+
+@pytest.mark.parametrize(
+    "cidr", ['""', '"10.0.0.0"', '"10.0.0.0/x"', '"${1}.0/24/"', '"fd00::/64"', "7", '"10.0.0.0/99"']
+)
+@pytest.mark.parametrize("size", ["1e90", "-1", "0.5", '"many"', "true"])
+def test_nonsense_in_numbers_and_ranges(cidr: str, size: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    write(
+        {
+            "main.tf": f"""
+resource "azurerm_subnet" "a" {{
+  name             = "a"
+  address_prefixes = [{cidr}]
+}}
+resource "azurerm_kubernetes_cluster" "main" {{
+  name = "main"
+  default_node_pool {{
+    name           = "d"
+    node_count     = {size}
+    vnet_subnet_id = azurerm_subnet.a.id
+  }}
+}}
+"""
+        }
+    )
+    assert not engine.run(Tree(["."]), Config()).bugs
+
+
+@pytest.mark.parametrize("number", ["18446744073709551615", "9223372036854775807", "1" + "0" * 80])
+def test_numbers_that_nothing_has(number: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    write(
+        {
+            "x.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: x\nspec:\n"
+            f"  replicas: {number}\n  template:\n    spec:\n      containers:\n        - name: a\n"
+            "          image: x/cluster-autoscaler:v1.30.0\n"
+            f"          args: [--max-empty-bulk-delete={number}, --scan-interval={number}h]\n",
+            "main.tf": f'resource "kubernetes_deployment" "x" {{\n  spec {{\n    replicas = {number}\n  }}\n}}\n',
+        }
+    )
+    assert not engine.run(Tree(["."]), Config()).bugs

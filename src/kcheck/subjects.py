@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from kcheck import capacity
 from kcheck.derive import basics, pools, pulls, ranges, scaling
 from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Subnet, Thing, Workload
-from kcheck.values import Origin, Unknown, Unset, Value, known, mapped, reason_of
+from kcheck.values import Origin, Unknown, Unset, Value, known, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -114,8 +114,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "subnet": (
         _simple("name", "string", "the subnet's name"),
         _simple("cidr", "string", "its IPv4 range", nullable=False),
-        _made("prefix", "int", "length of its prefix",
-              lambda s, _w: mapped(s.cidr, lambda cidr: int(cidr.rpartition("/")[2] or 32))),
+        _made("prefix", "int", "length of its prefix", ranges.prefix),
         _made("usable_addresses", "int", "addresses that are not reserved by the cloud", ranges.usable, "addresses"),
         _made("nodes", "int", "nodes in it when their clusters reach their targets", ranges.nodes, "nodes"),
         _made("addresses_needed", "int", "addresses its pools need at their sizes, surge included",
@@ -303,6 +302,8 @@ class View:
                 result[field.name] = None
             elif isinstance(value, Unset):
                 self.missing.setdefault(where, reason_of(value))
+            elif type(value.value) is int and abs(value.value) > _LARGEST:
+                self.missing.setdefault(where, f"{field.name} is larger than any number of it can be")
             elif field.kind == "record":
                 result[field.name] = self._record(field.type, value.value, where, inner, nested=True)
             else:
@@ -340,6 +341,7 @@ class View:
         return self.thing.place
 
 
+_LARGEST = 10**15
 _PYTHON: dict[str, type] = {"int": int, "string": str, "bool": bool}
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from kcheck.terraform.resource import Record
 
 
+_LARGEST = 10**9
+
+
 class _Path(NamedTuple):
     """Where a field is: nested blocks, an attribute, and whether its first element is meant."""
 
@@ -113,6 +116,8 @@ def _whole(value: Any) -> int:
     number = convert.to_number(value)
     if not isinstance(number, int):
         raise EvaluationError(f"{value} is not a whole number")
+    if abs(number) > _LARGEST:
+        raise EvaluationError("the number is too large to be one of nodes, pods or seconds")
     return number
 
 

@@ -27,6 +27,16 @@ def usable(subnet: Subnet, world: World) -> Value[int]:
     return Known(usable, subnet.cidr.origin)
 
 
+def prefix(subnet: Subnet, _world: World) -> Value[int]:
+    """The length of a subnet's prefix."""
+    if not isinstance(subnet.cidr, Known):
+        return subnet.cidr
+    network = capacity.parse_cidr(subnet.cidr.value)
+    if network is None:
+        return Unknown(f"`{subnet.cidr.value}` is not an IPv4 range", subnet.cidr.origin)
+    return Known(network.prefix, subnet.cidr.origin)
+
+
 def of_demands(thing: Subnet | PodRange, world: World, compute: Callable[[list[capacity.Demand]], Any]) -> Value[Any]:
     """Something computed from what the pools take of a subnet or a range of pods."""
     demands = world.demands(thing) if isinstance(thing, Subnet) else world.range_demands(thing)
