@@ -73,8 +73,8 @@ def plan(**changes: Any) -> dict[str, Any]:
     subnets = [
         resource(f"aws_subnet.private[{i}]", {"cidr_block": f"10.0.{i}.0/24", "tags": None}, index=i) for i in (0, 1)
     ]
-    release = {"chart": "cluster-autoscaler", "name": "ca", "set": [], "set_sensitive": [],
-               "values": ["extraArgs:\n  scale-down-unneeded-time: 20m\n"]}  # fmt: skip
+    text = f"extraArgs:\n  scale-down-unneeded-time: 20m\n{changes.get('more', '')}"
+    release = {"chart": "cluster-autoscaler", "name": "ca", "set": [], "set_sensitive": [], "values": [text]}
     root = [resource("aws_vpc.main", {"cidr_block": "10.0.0.0/16"}), *subnets, resource("helm_release.ca", release)]
     group = {
         "cluster_name": "train", "node_group_name": "gpu", "instance_types": ["m5.large"], "capacity_type": None,
@@ -158,14 +158,14 @@ def test_a_plan_gives_the_model_of_its_code(indent: int | None, write: Callable[
 
 
 def test_nothing_else_of_a_plan_is_printed(write: Callable[[Mapping[str, str]], Path]) -> None:
-    write({"plan.json": json.dumps(plan(group={"labels": {"password": "hunter2"}}))})
+    write({"plan.json": json.dumps(plan(group={"labels": {"password": "hunter2"}}, more="password: hunter2\n"))})
     for arguments in (["check"], ["check", "--format", "json"], ["check", "--show-undecided", "--info"]):
         output = CliRunner().invoke(cli, [*arguments, "plan.json"]).output
         assert "subnet-too-small" in output
         assert "hunter2" not in output
         assert "planned_values" not in output
     text = CliRunner().invoke(cli, ["check", "plan.json"]).output
-    assert '   | "10.0.0.0/24"' in text
+    assert '   | "10.0.0.0/24"\n   = aws_subnet.private[0]\n' in text
     assert "fix (" not in text  # a plan is not edited
 
 

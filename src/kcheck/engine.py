@@ -353,8 +353,8 @@ class _Judge:
             for record in self.records(prefix):
                 origin = self.view.origin(record, name)
                 if not origin.literal and not (origin.missing and origin.missing.path):
-                    nowhere = origin.written == self.view.place()
-                    given = "" if nowhere else f"`{_short(origin.written)}` gives the value; "
+                    silent = origin.written == self.view.place() or origin.written.source.private
+                    given = "" if silent else f"`{_short(origin.written)}` gives the value; "
                     return None, f"{given}{name} should be {value}"
                 if origin.literal and value == self.view.record(record).get(name):
                     continue  # it is written as it should be

@@ -38,6 +38,8 @@ def _finding(finding: Finding) -> str:
     path = f"{finding.span.source.path}:{place.line}:{place.column}"
     lines = [f"{path} {head}{waste} {click.style(finding.rule, bold=True)}: {finding.message}"]
     lines += excerpt(finding.span)
+    if finding.span.source.private:  # a plan has no lines to look at
+        lines.append(f"   = {finding.object.rpartition(f'{finding.span.source.path}:')[2]}")
     also = [related.message for related in finding.related if related.message.startswith("also ")]
     if also:
         more = f" and {len(also) - _MOST_OTHERS} more" if len(also) > _MOST_OTHERS else ""
@@ -48,7 +50,7 @@ def _finding(finding: Finding) -> str:
         at = related.span.begin
         name = "" if related.message == "used here" else f"{related.message}: "
         private = related.span.source.private
-        source = " ".join((related.span.text if private else related.span.source.line(at.line)).split())
+        source = _attribute(related.span) if private else " ".join(related.span.source.line(at.line).split())
         what = "used here: " if related.message == "used here" else name
         lines.append(f"   = {related.span.source.path}:{at.line} {what}{_short(source)}")
     if finding.fix is not None:
@@ -61,7 +63,8 @@ def _finding(finding: Finding) -> str:
 def excerpt(span: Span) -> list[str]:
     """The source line with carets below the span."""
     if span.source.private:
-        return [f"   | {_short(' '.join(span.text.split()))}"]
+        text = _attribute(span)
+        return [f"   | {text}"] if text else []
     place = span.begin
     line = span.source.line(place.line)
     if not line.strip():
@@ -76,6 +79,12 @@ def excerpt(span: Span) -> list[str]:
     number = str(place.line)
     pad = " " * len(number)
     return [f" {number} | {_short(text)}", f" {pad} | {' ' * start}{'^' * carets}"[:_WIDEST]]
+
+
+def _attribute(span: Span) -> str:
+    """What a plan says of one attribute; nothing of a text that holds many values."""
+    text = span.text
+    return "" if "\\n" in text or "\n" in text or text[:1] in "{[" else _short(text)
 
 
 def _short(text: str) -> str:
