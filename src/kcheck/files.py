@@ -170,7 +170,7 @@ class Tree:
             if source is not None:
                 source.private = True
                 self.plans.append(source)
-        elif zipfile(path):
+        elif is_archive(path):
             raise PathError(f"{path} is a binary plan; `terraform show -json {path} > plan.json` writes one to read")
         else:
             self._add_manifest(path)
@@ -228,7 +228,7 @@ def _folders(top: str, visited: set[str], excluded: Callable[[str], bool]) -> It
         stack.extend(reversed(folders))
 
 
-def zipfile(path: str) -> bool:
+def is_archive(path: str) -> bool:
     """Whether a file is an archive, as plans of Terraform are."""
     try:
         with open(path, "rb") as file:

@@ -41,5 +41,9 @@ output "name" {
 }
 
 output "subnets" {
-  value = { for k, s in azurerm_subnet.this : k => { name = s.name, resource_id = s.id } }
+  value = { for k, s in azurerm_subnet.this : k => { name = s.name, resource_id = s.id, resource = s } }
+}
+
+output "resource" {
+  value = azurerm_virtual_network.this
 }
