@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.findings import Change
+    from kcheck.syntax import yaml
     from kcheck.syntax.hcl import nodes
     from kcheck.syntax.hcl.write import Insertion
     from kcheck.text import Source, Span
@@ -92,8 +93,27 @@ def _append(container: Span, text: str) -> Edit:
     for document in yaml.documents(container.source):
         for node in yaml.walk(document.root):
             if isinstance(node, yaml.Sequence) and (node.start, node.end) == (container.start, container.end):
-                return yaml.append(node, text)
+                return _item(node, text)
     raise EditError(f"the list at {container.source.path}:{container.begin.line} cannot be found again")
+
+
+def _item(node: yaml.Sequence, text: str) -> Edit:
+    """A new last item of a list that has one, in the style of the last one."""
+    from kcheck.syntax import yaml
+
+    last = yaml.resolve(node.items[-1])
+    quote = last.span.text[:1]
+    style: yaml.Style = "double" if quote == '"' else "single" if quote == "'" else "plain"
+    item = yaml.literal(text, style)
+    data = node.source.data
+    if node.flow:
+        return Edit(node.source.span(last.end, last.end), f", {item}")
+    start = node.source.line_starts[node.source.line_number(node.items[-1].start) - 1]
+    line = data[start : node.items[-1].start].decode("utf-8", "replace")
+    end = data.find(b"\n", max(last.end - 1, node.items[-1].start))
+    end = len(data) if end < 0 else end
+    end -= data[end - 1 : end] == b"\r"
+    return Edit(node.source.span(end, end), f"{node.source.newline}{line}{item}")
 
 
 def _block(container: Span) -> nodes.Block:

@@ -53,22 +53,26 @@ def read(sources: list[Source], kinds: frozenset[str]) -> Manifests:
     return result
 
 
-_KIND = re.compile(rb"^[ \t-]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
+_KIND = re.compile(rb"^([ \t-]*)[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
 
 
 def _may_hold(data: bytes, kinds: frozenset[str]) -> bool:
-    """Whether a document that cannot be parsed may hold an object of some kinds, or a list."""
-    found = {match.decode() for match in _KIND.findall(data)}
-    return holds_objects(data) and (not found or bool(found & kinds) or any(k.endswith("List") for k in found))
+    """Whether a document may hold an object of some kinds, or a list: told without parsing."""
+    if not holds_objects(data):
+        return False
+    found = {(bool(indent), kind.decode()) for indent, kind in _KIND.findall(data)}
+    if not found or (False, "") in found:  # flow style, or a kind that a template fills in
+        return True
+    return any(kind in kinds or kind.endswith("List") for _, kind in found)
 
 
 def _read(source: Source, kinds: frozenset[str], result: Manifests) -> None:
-    for document in yaml.documents(source):
+    for document in yaml.documents(source, lambda data: _may_hold(data, kinds)):
         if document.problem is not None:
             if yaml.is_template(source.data):
                 if source not in result.templates:
                     result.templates.append(source)
-            elif _may_hold(source.data[document.span.start : document.span.end], kinds):
+            else:
                 result.problems.append(document.problem)
         elif document.root is not None:
             result.objects += objects_in(document.root)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import yaml
 
 from kcheck.syntax.problem import Problem
-from kcheck.text import BOM, Edit, Source, Span
+from kcheck.text import BOM, Source, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -60,7 +60,7 @@ class Scalar(_Node):
 
 @dataclass(slots=True, eq=False)
 class Given(Scalar):
-    """A text that was worked out elsewhere, such as by a template; `datum` is its value and says where from."""
+    """A text that was worked out elsewhere, such as by a template: `datum` says its value, and where from."""
 
     datum: Known[Any] | Unknown = field(repr=False)
 
@@ -123,8 +123,8 @@ class _RefusedError(Exception):
 _SEPARATOR = re.compile(rb"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
 
 
-def documents(source: Source) -> Iterator[Document]:
-    """Read all documents of a file; each span begins with `---`, or the directives and comments before it."""
+def documents(source: Source, wanted: Callable[[bytes], bool] = bool) -> Iterator[Document]:
+    """Read the `wanted` documents of a file; each span begins with `---`, or what stands before it."""
     data = source.data
     try:
         if not data.isascii():
@@ -138,16 +138,18 @@ def documents(source: Source) -> Iterator[Document]:
     for match in _SEPARATOR.finditer(data, start):
         begin, end = match.span()
         if data[begin] == 0x2E:  # `...` belongs to no document
-            yield from _read(source, start, begin)
+            yield from _read(source, start, begin, wanted)
             start = end
         elif any(line.lstrip()[:1] not in (b"", b"#", b"%") for line in data[start:begin].splitlines()):
-            yield from _read(source, start, begin)
+            yield from _read(source, start, begin, wanted)
             start = begin
-    yield from _read(source, start, len(data))
+    yield from _read(source, start, len(data), wanted)
 
 
-def _read(source: Source, start: int, end: int) -> Iterator[Document]:
+def _read(source: Source, start: int, end: int, wanted: Callable[[bytes], bool]) -> Iterator[Document]:
     data, span = source.data[start:end], source.span(start, end)
+    if not wanted(data):
+        return
     offset = _offsets(data, start)
     try:
         roots = _build(source, data, offset)
@@ -351,23 +353,6 @@ def walk(node: Node | None) -> Iterator[Target]:
         children = [entry.value for entry in node.entries]
     for child in children:
         yield from walk(child)
-
-
-def append(node: Sequence, text: str) -> Edit:
-    """A new last item of a list that has one, in the style of the last one."""
-    last = resolve(node.items[-1])
-    quote = last.span.text[:1]
-    style: Style = "double" if quote == '"' else "single" if quote == "'" else "plain"
-    item = literal(text, style)
-    data = node.source.data
-    if node.flow:
-        return Edit(node.source.span(last.end, last.end), f", {item}")
-    start = node.source.line_starts[node.source.line_number(node.items[-1].start) - 1]
-    line = data[start : node.items[-1].start].decode("utf-8", "replace")
-    end = data.find(b"\n", max(last.end - 1, node.items[-1].start))
-    end = len(data) if end < 0 else end
-    end -= data[end - 1 : end] == b"\r"
-    return Edit(node.source.span(end, end), f"{node.source.newline}{line}{item}")
 
 
 def value(node: Scalar) -> Plain:
