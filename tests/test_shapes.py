@@ -586,6 +586,80 @@ resource "azurerm_kubernetes_cluster_node_pool" "arm" {
     assert links(data) == {"d": ["subnet[0]"], "arm": ["subnet[0]"]}
 
 
+ARM = """
+resource "azurerm_virtual_network" "v" {
+  name          = "v"
+  address_space = ["10.0.0.0/16"]
+}
+resource "azurerm_subnet" "a" {
+  name                 = "a"
+  virtual_network_name = azurerm_virtual_network.v.name
+  address_prefixes     = ["10.0.1.0/24"]
+}
+resource "azapi_resource" "cluster" {
+  type      = "Microsoft.ContainerService/managedClusters@2025-05-01"
+  name      = "main"
+  parent_id = "/subscriptions/0/resourceGroups/r"
+  body      = %s
+}
+resource "azapi_resource" "gpu" {
+  type      = "Microsoft.ContainerService/managedClusters/agentPools@2025-05-01"
+  name      = "gpu"
+  parent_id = azapi_resource.cluster.id
+  body = {
+    properties = {
+      count             = 3
+      enableAutoScaling = true
+      minCount          = 0
+      maxCount          = 900
+      vmSize            = "Standard_ND96isr_H100_v5"
+      vnetSubnetID      = azurerm_subnet.a.id
+      scaleSetPriority  = "Spot"
+    }
+  }
+}
+resource "azapi_resource" "other" {
+  type = "Microsoft.Network/routeTables@2024-01-01"
+  name = "r"
+}
+"""
+BODY = """{
+    sku = { name = "Base", tier = "Premium" }
+    properties = {
+      kubernetesVersion = "1.33"
+      networkProfile    = { networkPlugin = "azure", networkPluginMode = "overlay", podCidr = "10.64.0.0/12" }
+      agentPoolProfiles = [
+        { name = "system", mode = "System", count = 4, vmSize = "Standard_D4s_v5", vnetSubnetID = azurerm_subnet.a.id },
+      ]
+      autoScalerProfile = { "ok-total-unready-count" = "1000", "max-total-unready-percentage" = "100" }
+    }
+  }"""
+
+
+@pytest.mark.parametrize("body", [BODY, f"jsonencode({BODY})"], ids=["object", "jsonencode"])
+def test_13_clusters_of_arm(body: str, read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+    data = read({"main.tf": ARM % body})
+    assert links(data) == {"system": ["a"], "gpu": ["a"]}
+    assert field(data, "pools", "max_nodes") == [4, 900]
+    assert field(data, "pools", "spot") == [False, True]
+    assert field(data, "autoscalers", "max_unready_percentage") == [100]
+    assert field(data, "pod_ranges", "cidr") == ["10.64.0.0/12"]
+    (cluster,) = data["clusters"]
+    assert [cluster["fields"][n]["value"] for n in ("tier", "network_mode", "target")] == ["Premium", "overlay", 904]
+    found = {f.rule: f for f in engine.run(Tree(["."]), Config()).findings}
+    assert "904 nodes" in found["subnet-too-small"].message
+    waste = found["idle-nodes-kept-long"]
+    assert (waste.fix, waste.help) == (None, "unneeded_time should be 300")  # a body is not written in parts
+
+
+def test_13_aks_automatic_of_arm(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+    body = '{ sku = { name = "Automatic" }, properties = { hostedSystemProfile = { nodeSubnetID = "x" } } }'
+    code = (ARM % body).partition('resource "azapi_resource" "gpu"')[0]
+    (cluster,) = read({"main.tf": code})["clusters"]
+    assert [cluster["fields"][n].get("value") for n in ("tier", "provisioned")] == ["Standard", True]
+    assert engine.run(Tree(["."]), Config()).findings == []
+
+
 SELECT = """
 data "aws_vpc" "main" {
   filter {

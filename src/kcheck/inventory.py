@@ -65,9 +65,9 @@ def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
     roots = loader.roots() if tree.folders else []
     roots += _plans(tree, reading)
     kinds = {root: root.kinds() for root in roots}
-    for cloud, prefix in profiles.CLOUDS.items():
-        if any(kind.startswith(prefix) for own in kinds.values() for kind in own):
-            begins = (prefix, *profiles.BESIDE[cloud])
+    for cloud, prefixes in profiles.CLOUDS.items():
+        if any(kind.startswith(prefixes) for own in kinds.values() for kind in own):
+            begins = (*prefixes, *profiles.BESIDE[cloud])
             own = [root for root in roots if any(kind.startswith(begins) for kind in kinds[root])]
             import_module(f"kcheck.clouds.{cloud}").read(own, inventory)
     for root in roots:

@@ -10,7 +10,7 @@ import yaml
 
 from kcheck.bundled import PROFILES
 
-CLOUDS = {"aks": "azurerm_kubernetes_", "eks": "aws_eks_", "gke": "google_container_"}
+CLOUDS = {"aks": ("azurerm_kubernetes_", "azapi_resource"), "eks": ("aws_eks_",), "gke": ("google_container_",)}
 """The clouds that kcheck reads, and how their clusters' resources begin."""
 
 BESIDE = {

@@ -18,16 +18,16 @@ from kcheck.clouds.reader import (
     text_of,
     unlinked,
 )
-from kcheck.model import Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
+from kcheck.model import NOTHING, Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from kcheck.clouds.fields import Fields
     from kcheck.model import Inventory
     from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance
+    from kcheck.terraform.resource import Instance, Record
     from kcheck.text import Span
 
 CLOUD = "aks"
@@ -37,6 +37,9 @@ DEFAULT_POOL = "azurerm_kubernetes_cluster.default_node_pool"
 SUBNET = "azurerm_subnet"
 NETWORK = "azurerm_virtual_network"
 INLINE_SUBNET = "azurerm_virtual_network.subnet"
+ARM = "azapi_resource"
+ARM_CLUSTER = "azapi_resource.managedClusters"
+ARM_POOL = "azapi_resource.agentPools"
 AUTOSCALER_FIELDS = (
     "max_unready_nodes", "max_unready_percentage", "bulk_delete", "unneeded_time", "unready_time", "delay_after_add",
     "delay_after_failure", "scan_interval", "new_pod_delay", "provision_time", "expander",
@@ -57,7 +60,7 @@ class _Aks(Reader):
     """Reads one root module."""
 
     def __init__(self, root: Module) -> None:
-        super().__init__(CLOUD, root, (POOL,))
+        super().__init__(CLOUD, root, (POOL, ARM))
 
     # --- networks and subnets
 
@@ -119,24 +122,40 @@ class _Aks(Reader):
 
     def clusters(self) -> None:
         for instance in self.root.instances(CLUSTER):
-            fields = self.fields(CLUSTER, instance)
-            cluster = self._cluster(instance, fields)
-            self.found.clusters.append(cluster)
-            values: dict[str, Any] = {name: fields[f"autoscaler.{name}"] for name in AUTOSCALER_FIELDS}
-            place = first_span(instance, "auto_scaler_profile")
-            kind = "cluster-autoscaler"
-            owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
-            self.found.autoscalers.append(Autoscaler(f"{cluster.id}/autoscaler", place, owner, kind, **values))
-            self._range(instance, fields, cluster)
-            nested = instance.blocks("default_node_pool")
-            for record in () if isinstance(nested, Unknown) else nested:
-                pool = self.fields(DEFAULT_POOL, record)
-                self._pool(pool, f"{instance.address}.default_node_pool", record.span, owner, cluster)
+            pools = instance.blocks("default_node_pool")
+            self._with_pools(instance, self.fields(CLUSTER, instance), pools, "default_node_pool")
+        for instance in self._arm("managedClusters"):
+            self._with_pools(instance, self.fields(ARM_CLUSTER, instance), _profiles(instance), "agentPoolProfiles")
+
+    def _arm(self, kind: str) -> Iterator[Instance]:
+        """The resources that the azapi provider makes of a type of ARM."""
+        for instance in self.pool_instances[ARM]:
+            written = instance.entry("type")
+            if isinstance(written, Known) and str(written.value).partition("@")[0].lower().endswith(f"/{kind}".lower()):
+                yield instance
+
+    def _with_pools(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> None:
+        """A cluster and the pools that are written inside of it."""
+        cluster = self._cluster(instance, fields, nested, what)
+        self.found.clusters.append(cluster)
+        values: dict[str, Any] = {name: fields[f"autoscaler.{name}"] for name in AUTOSCALER_FIELDS}
+        place = first_span(instance, "auto_scaler_profile")
+        kind = "cluster-autoscaler"
+        owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
+        self.found.autoscalers.append(Autoscaler(f"{cluster.id}/autoscaler", place, owner, kind, **values))
+        self._range(instance, fields, cluster)
+        many = fields.resource == ARM_CLUSTER
+        for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
+            pool = self.fields(ARM_POOL if many else DEFAULT_POOL, record)
+            address = f"{instance.address}.{what}[{i}]" if many else f"{instance.address}.{what}"
+            self._pool(pool, address, record.span, owner, cluster)
 
     def pools(self) -> None:
         addresses = self.addressed("clusters", CLUSTER)
-        for instance in self.pool_instances[POOL]:
-            fields = self.fields(POOL, instance)
+        kinds = [(POOL, instance) for instance in self.pool_instances[POOL]]
+        kinds += [(ARM_POOL, instance) for instance in self._arm("agentPools")]
+        for kind, instance in kinds:
+            fields = self.fields(kind, instance)
             owner = linked(fields.raw("cluster"), addresses) or self._cluster_with_id(fields["cluster"])
             self._pool(fields, instance.address, instance.span, owner, known(owner))
 
@@ -176,9 +195,9 @@ class _Aks(Reader):
         self.ranges[cluster.id] = pod_range
         self.found.ranges.append(pod_range)
 
-    def _cluster(self, instance: Instance, fields: Fields) -> Cluster:
-        nested = instance.blocks("default_node_pool")
-        gap = nested.reason if isinstance(nested, Unknown) else "" if nested else "default_node_pool is not written"
+    def _cluster(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> Cluster:
+        automatic = fields.resource == ARM_CLUSTER and equals(fields["sku"], "Automatic")
+        gap = nested.reason if isinstance(nested, Unknown) else "" if nested or automatic else f"{what} is not written"
         mode = fields["network_mode"]
         if isinstance(mode, Unset):
             plugin = fields["network_plugin"]
@@ -189,6 +208,8 @@ class _Aks(Reader):
         tier = fields["tier"]
         if isinstance(tier, Known) and tier.value == "Paid":  # azurerm up to 3.50
             tier = Known("Standard", tier.origin)
+        if automatic:  # its tier cannot be chosen
+            tier = Known("Standard", fields["sku"].origin or Origin((instance.span,)))
         plugin = fields["network_plugin"]
         if isinstance(plugin, Unset):
             why = "network_profile is absent: azurerm sends nothing and AKS chooses; write network_plugin explicitly"
@@ -204,6 +225,7 @@ class _Aks(Reader):
             self.folder,
             self.gap or gap,
             environment=self.root.environment,
+            provisioned=Known(automatic, Origin((instance.span,))) if automatic else NOTHING,
             network_plugin=plugin,
             network_mode=mode,
             tier=tier,
@@ -232,7 +254,7 @@ class _Aks(Reader):
             maybe=() if isinstance(subnet, Known) else self.maybe(fields.raw("subnet"), self.subnets_by_address),
             pods_take_addresses=_pods_take_addresses(cluster, pod_subnet),
             root=self.folder,
-            mode=fields["mode"] if fields.resource == POOL else Known("System", origin),
+            mode=fields["mode"] if fields.resource != DEFAULT_POOL else Known("System", origin),
             instance_types=mapped(instance_type, lambda name: (name,)),
             gpu=mapped(instance_type, self.has_gpu),
             max_pods=self._max_pods(fields, cluster, pod_subnet),
@@ -295,6 +317,17 @@ class _Aks(Reader):
         match = _SUBNET_ID.search(text_of(value) or "")
         subnet = self._subnet_named(Known(match[2], value.origin or Origin(())), match[1]) if match else None
         return Known(subnet, value.origin or Origin(())) if subnet else unlinked(value, "subnet")
+
+
+def _profiles(instance: Instance) -> tuple[Record, ...] | Unknown:
+    """The pools in the body of an ARM cluster."""
+    record: Record = instance
+    for step in ("body", "properties"):
+        nested = record.blocks(step)
+        if isinstance(nested, Unknown) or not nested:
+            return nested
+        record = nested[0]
+    return record.blocks("agentPoolProfiles")
 
 
 def _surge(written: Known[str]) -> Value[Surge]:

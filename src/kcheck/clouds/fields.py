@@ -10,7 +10,7 @@ from kcheck import profiles
 from kcheck.terraform import convert
 from kcheck.terraform.convert import EvaluationError
 from kcheck.units import seconds
-from kcheck.values import Datum, Known, Unknown, Unset, Value, plain
+from kcheck.values import Datum, Known, Origin, Unknown, Unset, Value, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,8 @@ class Fields:
         origin = value.origin
         if origin is not None and origin.spans and origin.spans[0].source.bundled:
             value = replace(value, origin=origin.outside(self.record.span))
+        elif origin is not None and origin.missing and self.resource.startswith("azapi_"):
+            value = replace(value, origin=Origin((self.record.span,)))  # a body is not written in parts
         return value
 
     def _value(self, name: str) -> Value[Any]:

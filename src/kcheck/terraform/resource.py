@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from kcheck.terraform import convert
 from kcheck.terraform.convert import EvaluationError
 from kcheck.terraform.evaluator import Scope, circular, evaluate
-from kcheck.values import Datum, Known, Missing, Origin, SetData, Symbol, Unknown
+from kcheck.values import Datum, Known, Missing, Origin, SetData, Symbol, Unknown, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,6 +88,7 @@ class BlockRecord:
                     return generated
                 found += generated
         listed = self.entry(kind)
+        listed = encoded(listed) or listed if listed is not None else None
         if isinstance(listed, Unknown):
             return listed
         if listed is not None and listed.value is not None:
