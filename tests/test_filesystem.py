@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILES: dict[str, str] = {
-    "main.tf": "locals {\n  names = toset([\"b\", \"a\"])\n}\n",
+    "main.tf": "locals {\n  greeting = \"Hello $${name}\"\n}\n",
     "a.txt": "plain\n",
     "deep/b.yaml": "a: [1, 2]\nb: true\n",
     "deep/er/c.yaml": "x\n",
@@ -41,7 +41,7 @@ EXPRESSIONS = [
     'templatefile("t/flush.tpl", {})', 'try(templatefile("t/nested.tpl", {}), "refused")',
     'try(templatefile("t/hello.tftpl", {}), "refused")', 'path.module', 'path.root', 'abspath("/a/../b")',
     'pathexpand("a/b")', '{ for n in fileset("deep", "**") : n => length(file("deep/${n}")) }',
-    'nonsensitive(sensitive("x"))', 'issensitive(sensitive(1))', 'issensitive(1)',
+    'nonsensitive(sensitive("x"))', 'issensitive(sensitive(1))', 'issensitive(1)', 'templatestring(local.greeting, {name = "you"})',
 ]  # fmt: skip
 
 

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.syntax.hcl.parse import parse
+from kcheck.terraform import functions
 from kcheck.terraform.evaluator import Scope, evaluate
 from kcheck.text import Source
 from kcheck.values import Known, Origin, Symbol, Unknown
+
+from .test_filesystem import EXPRESSIONS as FILE_EXPRESSIONS
 
 if TYPE_CHECKING:
     from kcheck.values import Datum
@@ -181,3 +184,17 @@ def test_identity_survives(text: str) -> None:
     datum = value(text)
     assert isinstance(datum, Unknown)
     assert datum.symbol == Symbol("azurerm_subnet.a", "id")
+
+
+def test_every_function_is_compared(terraform: str, tmp_path: Path) -> None:
+    """What Terraform has is in the comparison, or kcheck says why it cannot know it."""
+    run = subprocess.run([terraform, "metadata", "functions", "-json"], capture_output=True, text=True, check=True, cwd=tmp_path)  # fmt: skip
+    names = {name for name in json.loads(run.stdout)["function_signatures"] if "::" not in name}
+    compared = "\n".join(EXPRESSIONS + FILE_EXPRESSIONS)
+    known = {name for name in names if re.search(rf"\b{name}\(", compared)}
+    assert known | UNKNOWABLE | {"can", "try"} == names
+    for name in UNKNOWABLE:
+        assert functions.reason_for(name) != functions.reason_for("no-such-function")
+
+
+UNKNOWABLE = {"base64gzip", "bcrypt", "plantimestamp", "rsadecrypt", "timestamp", "uuid"}
