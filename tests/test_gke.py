@@ -184,3 +184,39 @@ def test_public_nodes_pull_with_their_own_addresses(check: Callable[..., Any]) -
     assert "docker-hub-image" not in {finding.rule for finding in public.findings}
     private = text.replace(KEPT, KEPT + "\n  private_cluster_config {\n    enable_private_nodes = true\n  }")
     assert "docker-hub-image" in {finding.rule for finding in check({"main.tf": private}).findings}
+
+
+PROVIDED = """
+provider "google" {{
+  region = "us-central1"
+{zone}}}
+provider "google" {{
+  alias = "other"
+  zone  = "europe-west4-b"
+}}
+resource "google_container_cluster" "main" {{
+  name               = "main"
+  initial_node_count = 3
+{more}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("zone", "more", "location"),
+    [
+        ('  zone   = "us-central1-f"\n', "", "us-central1-f"),
+        ("  zone   = var.zone\n", "", "us-central1-c"),
+        ("", "  provider = google.other\n", "europe-west4-b"),
+        ("", "", "location is not written, and the provider has no zone here"),
+    ],
+)
+def test_a_cluster_without_location_is_in_its_providers_zone(
+    zone: str, more: str, location: str, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    variable = 'variable "zone" {\n  default = "us-central1-c"\n}\n'
+    write({"main.tf": PROVIDED.format(zone=zone, more=more) + variable})
+    data = model.collect(Tree(["."]), Config())
+    fields = data["clusters"][0]["fields"]
+    assert fields["location"].get("value", fields["location"].get("unknown")) == location
+    assert fields["zonal"]["value"] is True  # never regional
+    assert data["pools"][0]["fields"]["max_nodes"]["value"] == 3

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.clouds.reader import Reader, linked, read_all, reason, same, text_of, unlinked
 from kcheck.model import Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
+from kcheck.terraform import providers
 from kcheck.units import seconds
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
@@ -106,8 +107,9 @@ class _Gke(Reader):
         for instance in self.root.instances(CLUSTER):
             fields = self.fields(CLUSTER, instance)
             location = fields["location"]
-            if isinstance(location, Unset):
-                location = Unknown("location is not written; the provider's region or zone holds", location.origin)
+            written = not isinstance(location, Unset)
+            if not written:
+                location = self._provider_zone(instance)
             nested = instance.blocks("node_pool")
             autopilot, provisioning = fields["autopilot"], fields["provisioning"]
             private = fields["private_nodes"]
@@ -122,7 +124,9 @@ class _Gke(Reader):
                 environment=self.root.environment,
                 version=fields["version"],
                 location=location,
-                zonal=_zonal(location, fields["regional"]),
+                zonal=_zonal(location, fields["regional"])
+                if written
+                else Known(value=True, origin=Origin((instance.span,))),
                 provisioned=autopilot if known(autopilot) or isinstance(autopilot, Unknown) else provisioning,
                 network_mode=fields["network_mode"],
                 service_cidr=self._services(fields),
@@ -147,6 +151,18 @@ class _Gke(Reader):
                 )
             )
             self._own_pools(instance, fields, owner, cluster)
+
+    def _provider_zone(self, instance: Instance) -> Value[str]:
+        """Where a cluster without a location is: in the zone of its provider, never in its region.
+
+        https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgresource/regional_utils.go
+        """
+        provider = providers.of(instance, self.root)
+        zone = provider.entry("zone") if provider is not None else None
+        if isinstance(zone, Known) and isinstance(zone.value, str):
+            return Known(zone.value, zone.origin)
+        why = zone.reason if isinstance(zone, Unknown) else "location is not written, and the provider has no zone here"
+        return Unknown(why, Origin((instance.span,)))
 
     def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
         """The pools that are written inside of a cluster: inline ones, else the default pool if it is kept."""
