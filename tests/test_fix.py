@@ -219,3 +219,53 @@ def test_write_keeps_the_mode_and_leaves_no_temporary_file(tmp_path: Path) -> No
     assert path.read_bytes() == b"b"
     assert path.stat().st_mode & 0o777 == 0o640
     assert [p.name for p in tmp_path.iterdir()] == ["main.tf"]
+
+
+def test_a_fix_that_brings_another_finding_is_explained(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    write(
+        {
+            "main.tf": b"""
+module "eks" {
+  source     = "terraform-aws-modules/eks/aws"
+  version    = "~> 21.0"
+  name       = "main"
+  subnet_ids = ["subnet-1"]
+  eks_managed_node_groups = {
+    default = {}
+    own     = { max_size = 30 }
+  }
+}
+"""
+        }
+    )
+    outcome = fix.fix(["."], Config(nodes={"": 1000}))
+    (refused,) = outcome.refused
+    assert refused.finding.rule == "pool-capped-by-default"
+    assert refused.reason.startswith("then pool-over-quota would be found: default grows to")
+    assert not refused.bug
+
+
+def test_what_is_broken_below_does_not_keep_a_fix_from_being_written(
+    write: Callable[[Mapping[str, str | bytes]], Path],
+) -> None:
+    write(
+        {
+            "main.tf": b"""
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "main"
+
+  default_node_pool {
+    name       = "d"
+    node_count = 300
+  }
+}
+
+variable "x" {
+  default = 1 type = number
+}
+"""
+        }
+    )
+    outcome = fix.fix(["."], Config(), rules=("free-control-plane",))
+    assert [finding.rule for finding in outcome.fixed] == ["free-control-plane"]
+    assert outcome.refused == []

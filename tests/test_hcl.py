@@ -201,3 +201,18 @@ def test_inserted_is_formatted(
 
     if formatted(before):
         assert formatted(after)
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("a = 1 b = 2\n", "b = 2"),
+        ("x {\n  a = 1 b = {\n  }\n  c = 3\n}\n", "b = {\n  }"),
+        ("x {\n  a = 1 y {\n  }\n}\n", "y {\n  }"),
+        ("x {\n} y {\n}\n", "y {\n}"),
+        ("x { a = 1 }\n/* c */ a = 1 # d\nb = {\n} # e\n/* f\n*/ c = 2\n", None),
+    ],
+)
+def test_every_argument_has_its_line(text: str, missing: str | None) -> None:
+    found = [problem.span.text for problem in parse(Source("x.tf", text.encode())).problems]
+    assert found == ([] if missing is None else [missing])

@@ -88,17 +88,16 @@ class _Fixer:
         if not chosen:
             return tree, result
         attempt = self.attempt(tree, result, chosen, edits)
-        if attempt is not None:
+        if not isinstance(attempt, Refused):
             self.outcome.fixed += chosen
             return attempt
-        finding = chosen[0]
-        chosen, edits = self.choose([finding])
-        attempt = self.attempt(tree, result, chosen, edits) if chosen else None
-        if attempt is None:
-            reason = "the file would not be mended by it, or something else would break"
-            self.outcome.refused.append(Refused(finding, reason, bug=True))
+        alone, edits = self.choose(chosen[:1])
+        if len(chosen) > 1 and alone:
+            attempt = self.attempt(tree, result, alone, edits)
+        if isinstance(attempt, Refused):
+            self.outcome.refused.append(attempt)
             return tree, result
-        self.outcome.fixed.append(finding)
+        self.outcome.fixed += alone
         return attempt
 
     def choose(self, wanted: list[Finding]) -> tuple[list[Finding], list[Edit]]:
@@ -123,7 +122,7 @@ class _Fixer:
 
     def attempt(
         self, tree: Tree, result: Result, chosen: list[Finding], edits: list[Edit]
-    ) -> tuple[Tree, Result] | None:
+    ) -> tuple[Tree, Result] | Refused:
         """The tree after the edits, if it can be read, lost these findings and got no new ones."""
         overlay = dict(self.overlay)
         for source, own in _by_source(edits):
@@ -131,10 +130,14 @@ class _Fixer:
             self.originals.setdefault(real, (source.path, source.data))
             overlay[real] = apply(source.data, own)
         after_tree, after = self.run(overlay)
-        before_keys = {(f.rule, f.object) for f in result.findings}
-        after_keys = {(f.rule, f.object) for f in after.findings}
-        if after_keys - before_keys or after.bugs or after_keys & {(f.rule, f.object) for f in chosen}:
-            return None
+        before, found = set(map(_key, result.findings)), {_key(finding): finding for finding in after.findings}
+        if after.bugs or found.keys() & set(map(_key, chosen)):
+            return Refused(chosen[0], "the finding would still be there", bug=True)
+        new = [finding for key, finding in found.items() if key not in before]
+        if new:
+            worst = max(new, key=lambda finding: finding.severity)
+            reason = f"then {worst.rule} would be found: {worst.message}"
+            return Refused(chosen[0], reason, bug=worst.rule == _UNREADABLE)
         self.overlay = overlay
         return after_tree, after
 
@@ -144,6 +147,15 @@ def fix(
 ) -> Outcome:
     """Work out all fixes of the allowed classes; nothing is written yet."""
     return _Fixer(paths, config, safeties, rules).all()
+
+
+_UNREADABLE = "unreadable-file"
+
+
+def _key(finding: Finding) -> tuple[str, str]:
+    """What tells a finding from others also after an edit, which moves what is broken below it."""
+    place = f"{finding.span.source.path}: {finding.message}" if finding.rule == _UNREADABLE else finding.object
+    return finding.rule, place
 
 
 def _by_source(edits: list[Edit]) -> Iterator[tuple[Source, list[Edit]]]:

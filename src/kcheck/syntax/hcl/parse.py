@@ -12,13 +12,11 @@ from tree_sitter import Language, Parser
 
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.broken import explain
-from kcheck.syntax.hcl.template import Gap, Kind, decoded, unescape
+from kcheck.syntax.hcl.template import Gap, Kind, decoded, markers, strips, unescape
 from kcheck.syntax.problem import Problem
 from kcheck.text import BOM, Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tree_sitter import Node
 
 MAX_DEPTH = 60
@@ -43,7 +41,7 @@ def parse(source: Source) -> nodes.File:
     body = nodes.Body(source.span(0, len(source.data)))
     if not root.has_error:
         reader.fill(body, _body(root))
-        return nodes.File(body, ())
+        return nodes.File(body, tuple(reader.problems))
     return nodes.File(body, tuple(_pieces(source, body)))
 
 
@@ -109,7 +107,9 @@ def _pieces(source: Source, body: nodes.Body) -> list[Problem]:
         if root.has_error:
             problems.append(explain(source, begin, piece, root))
         else:
-            _Reader(source, begin).fill(body, _body(root))
+            reader = _Reader(source, begin)
+            reader.fill(body, _body(root))
+            problems += reader.problems
     return problems
 
 
@@ -123,6 +123,7 @@ class _Reader:
     def __init__(self, source: Source, base: int) -> None:
         self.source = source
         self.base = base
+        self.problems: list[Problem] = []
 
     def span(self, node: Node) -> Span:
         return Span(self.source, self.base + node.start_byte, self.base + node.end_byte)
@@ -139,7 +140,14 @@ class _Reader:
         """Add the attributes and blocks of a `body` node."""
         if node is None:
             return
+        row = -1
         for child in node.children:
+            if child.type == "comment":
+                continue
+            if child.start_point.row == row:  # the grammar takes it, Terraform does not
+                self.problems.append(Problem("a line break is missing before this", self.span(child)))
+                continue
+            row = child.end_point.row
             if child.type == "attribute":
                 entry = self.entry(child)
                 body.entries.setdefault(entry.name, entry)
@@ -355,12 +363,12 @@ class _Reader:
     def texts(self, children: list[Node], start: int, end: int, kind: Kind) -> dict[int, nodes.Text]:
         """The text of every gap between markers, by the offset at which the gap begins."""
         gaps: list[Gap] = []
-        at, strips = start, False
-        for marker in _markers(children):
-            gaps.append(Gap(at, self.between(at, marker.start_byte), strips, _strips(marker, 1)))
-            at, strips = marker.end_byte, _strips(marker, -2)
-        gaps.append(Gap(at, self.between(at, end), strips, right=False))
-        ends = [marker.start_byte for marker in _markers(children)] + [end]
+        at, left = start, False
+        for marker in markers(children):
+            gaps.append(Gap(at, self.between(at, marker.start_byte), left, strips(marker, 1)))
+            at, left = marker.end_byte, strips(marker, -2)
+        gaps.append(Gap(at, self.between(at, end), left, right=False))
+        ends = [marker.start_byte for marker in markers(children)] + [end]
         result = {}
         for (begin, text), stop in zip(decoded(gaps, kind).items(), ends, strict=True):
             result[begin] = nodes.Text(text)
@@ -406,25 +414,6 @@ class _Reader:
         return nodes.TemplateFor(
             self.span(node), key, names[-1], self.build(inner, depth), body(intro, children[1:-1], close)
         )
-
-
-_DIRECTIVE_MARKERS = frozenset(
-    {"template_if_intro", "template_else_intro", "template_if_end", "template_for_start", "template_for_end"}
-)
-
-
-def _markers(children: list[Node]) -> Iterator[Node]:
-    """Everything in a template that is not text, in order; the bodies of directives are looked into."""
-    for child in children:
-        if child.type == "template_interpolation" or child.type in _DIRECTIVE_MARKERS:
-            yield child
-        elif child.type == "template_directive":
-            yield from _markers(child.children[0].children)
-
-
-def _strips(node: Node, at: int) -> bool:
-    """Whether the marker at one end of the node has a `~`."""
-    return len(node.children) > 2 and node.children[at].type == "strip_marker"
 
 
 def _trim(data: bytes, base: int, end: int) -> int:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
 
 _ESCAPE = re.compile(r"\\(?:([nrt\"\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))|(\$\$\{)|(%%\{)")
 _HEREDOC_ESCAPE = re.compile(r"\$\$\{|%%\{")
@@ -99,3 +104,22 @@ def _dedent(gaps: list[list[str]]) -> None:
 
 def _unescape_heredoc(text: str) -> str:
     return _normal(_HEREDOC_ESCAPE.sub(lambda match: match.group()[1:], text))
+
+
+_DIRECTIVE_MARKERS = frozenset(
+    {"template_if_intro", "template_else_intro", "template_if_end", "template_for_start", "template_for_end"}
+)
+
+
+def markers(children: list[Node]) -> Iterator[Node]:
+    """Everything in a template that is not text, in order; the bodies of directives are looked into."""
+    for child in children:
+        if child.type == "template_interpolation" or child.type in _DIRECTIVE_MARKERS:
+            yield child
+        elif child.type == "template_directive":
+            yield from markers(child.children[0].children)
+
+
+def strips(node: Node, at: int) -> bool:
+    """Whether the marker at one end of the node has a `~`."""
+    return len(node.children) > 2 and node.children[at].type == "strip_marker"
