@@ -269,3 +269,26 @@ variable "x" {
     outcome = fix.fix(["."], Config(), rules=("free-control-plane",))
     assert [finding.rule for finding in outcome.fixed] == ["free-control-plane"]
     assert outcome.refused == []
+
+
+def test_a_broken_line_where_a_fix_would_be_written(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    write(
+        {
+            "main.tf": b"""
+module "aks" {
+  source         = "Azure/aks/azurerm"
+  version        = "~> 10.0"
+  network_plugin = "azure"
+  agents_count   = 3ools = {
+    gpu = {
+      name         = "gpu"
+      vm_size      = "Standard_ND96asr_v4"
+      node_count   = 300
+    }
+  }
+}
+"""
+        }
+    )
+    outcome = fix.fix(["."], Config(nodes={"": 1200}), rules=("free-control-plane",))
+    assert [(r.reason, r.bug) for r in outcome.refused] == [("main.tf:6 cannot be read; mend that first", False)]

@@ -132,6 +132,10 @@ class _Fixer:
         after_tree, after = self.run(overlay)
         before, found = set(map(_key, result.findings)), {_key(finding): finding for finding in after.findings}
         if after.bugs or found.keys() & set(map(_key, chosen)):
+            broken = next((f.span for f in result.findings if f.rule == _UNREADABLE), None)
+            if broken is not None:
+                why = f"{broken.source.path}:{broken.begin.line} cannot be read; mend that first"
+                return Refused(chosen[0], why, bug=False)
             return Refused(chosen[0], "the finding would still be there", bug=True)
         new = [finding for key, finding in found.items() if key not in before]
         if new:
