@@ -29,18 +29,18 @@ class _Names:
         self._find = find
         self._missing = missing
         self._cache: dict[str, Datum] = {}
-        self._running: set[str] = set()
+        self._running: tuple[str, ...] = ()
 
     def attribute(self, name: str) -> Datum:
         found = self._cache.get(name)
         if found is None:
             if name in self._running:
                 return Unknown(circular(self._missing(name)))
-            self._running.add(name)
+            self._running += (name,)
             try:
                 found = self._find(name)
             finally:
-                self._running.discard(name)
+                self._running = self._running[:-1]
             if found is None:
                 raise EvaluationError(f"there is no {self._missing(name)}")
             self._cache[name] = found
