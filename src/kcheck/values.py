@@ -262,6 +262,12 @@ def reason_of(value: Value[Any]) -> str:
     return f"`{'.'.join(missing.path)}` is not written" if missing and missing.path else "it is null"
 
 
+def unknown_of(*values: Value[Any]) -> Unknown | None:
+    """Why the first of some values that is needed and not there is not; None if all are known."""
+    missing = next((value for value in values if not isinstance(value, Known)), None)
+    return None if missing is None else Unknown(reason_of(missing), missing.origin)
+
+
 def mapped(value: Value[Any], change: Callable[[Any], Any]) -> Value[Any]:
     """A known value changed by a function; what is not known stays as it is."""
     return Known(change(value.value), value.origin) if isinstance(value, Known) else value

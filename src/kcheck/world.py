@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcheck import capacity, profiles
 from kcheck.images import DOCKER_HUB
 from kcheck.model import Addon, Cluster, Cni, Image, Inventory, NodePool, PodRange, Subnet, Thing, Workload
-from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of
+from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of, unknown_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kcheck.config import Config
 
+
+T = TypeVar("T")
 
 _GROWS = re.compile(r"(?:^|/)(cluster-autoscaler|karpenter)(?:$|[/:@-])")
 NODE_ADDRESSES = "node"
@@ -41,6 +43,15 @@ def _held(cni: Cni, interfaces: int, addresses: int) -> int:
     return capacity.warm_addresses(interfaces, addresses, 1, warm_ips or 0, minimum or 0)
 
 
+def _grouped(pairs: Iterable[tuple[Thing | None, T]]) -> dict[str, list[T]]:
+    """Things by the id of what they belong to; those that belong to nothing are left out."""
+    result: dict[str, list[T]] = defaultdict(list)
+    for owner, thing in pairs:
+        if owner is not None:
+            result[owner.id].append(thing)
+    return result
+
+
 @dataclass(frozen=True, eq=False)
 class Input(Thing):
     """Something about the files themselves: unreadable, templated, or a suppression that is off.
@@ -61,6 +72,7 @@ class World:
         self.inputs = list(inputs)
         self.allotments: dict[str, dict[str, str]] = {}
         self.limit_views: dict[str, dict[str, Any]] = {}
+        self._demand: dict[str, list[capacity.Demand] | Unknown] = {}
         self._near: dict[str, dict[str, list[Any]]] = {}
         self._limits: dict[str, dict[str, profiles.Entry]] = {}
         self._targets: dict[str, Value[int]] = {}
@@ -71,36 +83,20 @@ class World:
 
     @cached_property
     def _pools_by_cluster(self) -> dict[str, list[NodePool]]:
-        result = defaultdict(list)
-        for pool in self.inventory.pools:
-            if isinstance(pool.cluster, Known):
-                result[pool.cluster.value.id].append(pool)
-        return result
+        return _grouped((known(pool.cluster), pool) for pool in self.inventory.pools)
 
     @cached_property
     def _pools_by_subnet(self) -> dict[str, list[NodePool]]:
-        result = defaultdict(list)
-        for pool in self.inventory.pools:
-            for subnet in known(pool.subnets) or ():
-                result[subnet.id].append(pool)
-        return result
+        return _grouped((subnet, pool) for pool in self.inventory.pools for subnet in known(pool.subnets) or ())
 
     @cached_property
     def _pools_by_range(self) -> dict[str, list[NodePool]]:
-        result = defaultdict(list)
-        for pool in self.inventory.pools:
-            if isinstance(pool.pod_range, Known):
-                result[pool.pod_range.value.id].append(pool)
-        return result
+        return _grouped((known(pool.pod_range), pool) for pool in self.inventory.pools)
 
     @cached_property
     def _workloads_by_cluster(self) -> dict[str, list[Workload]]:
-        result = defaultdict(list)
-        for workload in self.inventory.workloads:
-            cluster = self.inventory.cluster_of.get(workload)
-            if cluster is not None:
-                result[cluster.id].append(workload)
-        return result
+        cluster_of = self.inventory.cluster_of
+        return _grouped((cluster_of.get(workload), workload) for workload in self.inventory.workloads)
 
     def near(self, kind: str, root: str) -> list[Any]:
         """The things of a kind that a root module makes."""
@@ -136,12 +132,7 @@ class World:
 
     @cached_property
     def _addons_by_cluster(self) -> dict[str, list[Addon]]:
-        result = defaultdict(list)
-        for addon in self.inventory.addons:
-            cluster = self.inventory.cluster_of.get(addon)
-            if cluster is not None:
-                result[cluster.id].append(addon)
-        return result
+        return _grouped((self.inventory.cluster_of.get(addon), addon) for addon in self.inventory.addons)
 
     def addons(self, cluster: Cluster) -> list[Addon]:
         """What is installed into a cluster, as far as it is known."""
@@ -310,9 +301,9 @@ class World:
 
         A pool of several instance types is counted by the one that takes least.
         """
-        for value in (pool.instance_types, cni.prefix_delegation, cni.warm_interfaces, cni.warm_prefixes):
-            if not isinstance(value, Known):
-                return Unknown(reason_of(value), value.origin)
+        unknown = unknown_of(pool.instance_types, cni.prefix_delegation, cni.warm_interfaces, cni.warm_prefixes)
+        if unknown is not None:
+            return unknown
         for value in (cni.warm_ips, cni.minimum_ips):
             if isinstance(value, Unknown):
                 return value
@@ -329,13 +320,18 @@ class World:
 
     def demands(self, subnet: Subnet) -> list[capacity.Demand] | Unknown:
         """What each pool takes from a subnet."""
-        pools = self.subnet_pools(subnet)
-        return self._demands(pools, self.addresses_per_node, lambda pool: len(known(pool.subnets)))
+        if subnet.id not in self._demand:
+            pools = self.subnet_pools(subnet)
+            found = self._demands(pools, self.addresses_per_node, lambda pool: len(known(pool.subnets)))
+            self._demand[subnet.id] = found
+        return self._demand[subnet.id]
 
     def range_demands(self, pod_range: PodRange) -> list[capacity.Demand] | Unknown:
         """What each pool takes from a range of pod addresses: a block for every node."""
-        pools = self.range_pools(pod_range)
-        return self._demands(pools, lambda p: mapped(self.pod_block(p), lambda prefix: 1 << (32 - prefix)), lambda _: 1)
+        if pod_range.id not in self._demand:
+            pools = self.range_pools(pod_range)
+            self._demand[pod_range.id] = self._demands(pools, self._block_size, lambda _: 1)
+        return self._demand[pod_range.id]
 
     def _demands(
         self,
@@ -346,18 +342,22 @@ class World:
         if isinstance(pools, Unknown):
             return pools
         labels = [self.label(pool) for pool in pools]
+        shared = Counter(labels)
         result = []
         for pool, label in zip(pools, labels, strict=True):
             nodes, addresses = self.nodes(pool), per_node(pool)
-            for value in (nodes, addresses, pool.surge):
-                if not isinstance(value, Known):
-                    return Unknown(reason_of(value), value.origin)
-            name = self._full_label(pool) if labels.count(label) > 1 else label
+            unknown = unknown_of(nodes, addresses, pool.surge)
+            if unknown is not None:
+                return unknown
+            name = self._full_label(pool) if shared[label] > 1 else label
             default = _is_default(pool.max_nodes)
             result.append(
                 capacity.Demand(name, known(nodes), known(pool.surge), known(addresses), subnets(pool), default)
             )
         return result
+
+    def _block_size(self, pool: NodePool) -> Value[int]:
+        return mapped(self.pod_block(pool), lambda prefix: 1 << (32 - prefix))
 
     def pod_block(self, pool: NodePool) -> Value[int]:
         """The length of the prefix of the block that a node takes for its pods."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import capacity, profiles
 from kcheck.derive.basics import computed
 from kcheck.derive.pools import autoscaled
-from kcheck.values import Known, Unknown, Value, known, number, reason_of
+from kcheck.values import Known, Unknown, Value, known, number, reason_of, unknown_of
 
 if TYPE_CHECKING:
     from kcheck.model import Autoscaler, Flag
@@ -44,9 +44,9 @@ def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
 def unready_stop(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Unready nodes at which the autoscaler stops, all its nodes registered."""
     nodes = growable_nodes(autoscaler, world)
-    for value in (nodes, autoscaler.max_unready_nodes, autoscaler.max_unready_percentage):
-        if not isinstance(value, Known):
-            return Unknown(reason_of(value), value.origin)
+    unknown = unknown_of(nodes, autoscaler.max_unready_nodes, autoscaler.max_unready_percentage)
+    if unknown is not None:
+        return unknown
     share = known(nodes) * known(autoscaler.max_unready_percentage) // 100
     return computed(autoscaler, max(known(autoscaler.max_unready_nodes), share) + 1)
 
@@ -54,9 +54,9 @@ def unready_stop(autoscaler: Autoscaler, world: World) -> Value[int]:
 def deletion_time(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Seconds the autoscaler needs at least to delete its nodes."""
     nodes = growable_nodes(autoscaler, world)
-    for value in (nodes, autoscaler.bulk_delete, autoscaler.scan_interval):
-        if not isinstance(value, Known):
-            return Unknown(reason_of(value), value.origin)
+    unknown = unknown_of(nodes, autoscaler.bulk_delete, autoscaler.scan_interval)
+    if unknown is not None:
+        return unknown
     qps = int(world.limits("any")["autoscaler.client_qps"].value)
     batch = max(1, known(autoscaler.bulk_delete))
     seconds = capacity.deletion_time(known(nodes), batch, known(autoscaler.scan_interval), qps)
@@ -75,9 +75,9 @@ def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 def waste(autoscaler: Autoscaler, world: World, nodes: Value[int], seconds: Value[int], share: int) -> Value[str]:
     """Node-hours, and money when a price is given, that `nodes` idle nodes cost in `seconds` / `share`."""
-    for value in (nodes, seconds):
-        if not isinstance(value, Known):
-            return Unknown(reason_of(value), value.origin)
+    unknown = unknown_of(nodes, seconds)
+    if unknown is not None:
+        return unknown
     paid = known(nodes) * known(seconds) // share
     text = f"{round(paid / 3600):,} node-hours"
     price = world.price(known(autoscaler.cluster))
