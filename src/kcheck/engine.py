@@ -218,11 +218,12 @@ _BROKEN = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError)
 
 def limits_view(cloud: str, world: World) -> dict[str, Any]:
     """The limits of a cloud as rules see them: limits.group.name."""
-    result: dict[str, Any] = {}
-    for key, entry in world.limits(cloud).items():
-        group, name = key.split(".")
-        result.setdefault(group, {})[name] = entry.value
-    return result
+    if cloud not in world.limit_views:
+        result = world.limit_views.setdefault(cloud, {})
+        for key, entry in world.limits(cloud).items():
+            group, name = key.split(".")
+            result.setdefault(group, {})[name] = entry.value
+    return world.limit_views[cloud]
 
 
 @cache
@@ -242,9 +243,7 @@ class _Judge:
     def __init__(self, view: View) -> None:
         self.view = view
         self.variables = (view.subject, "limits")
-        cloud = cloud_of(view.thing, view.world)
-        limits = view.world.limit_views.setdefault(cloud, {}) or limits_view(cloud, view.world)
-        view.world.limit_views[cloud] = limits
+        limits = limits_view(cloud_of(view.thing, view.world), view.world)
         data: dict[str, object] = {view.subject: view.data, "limits": limits}
         self.activation = cel.activation(data, self.variables)
 

@@ -67,23 +67,14 @@ class _Aks(Reader):
     def networks(self) -> None:
         for instance in self.root.instances(NETWORK):
             fields = self.fields(NETWORK, instance)
-            network = Network(
-                self.identity(instance.address),
-                instance.span,
-                instance.address,
-                self.folder,
-                fields["name"],
-                fields["cidrs"],
-            )
-            self.found.networks.append(network)
+            self.network(instance, fields["name"], fields["cidrs"])
 
     def subnets(self) -> None:
         for instance, network in zip(self.root.instances(NETWORK), self.found.networks, strict=True):
             self._inline_subnets(instance, network)
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
-            network_of = self._network(fields)
-            self._subnet(fields, instance.address, instance.span, network_of)
+            self.subnet(instance.address, instance.span, fields["name"], fields["cidr"], self._network(fields))
 
     def _inline_subnets(self, instance: Instance, network: Network) -> None:
         nested = instance.blocks("subnet")
@@ -92,18 +83,12 @@ class _Aks(Reader):
         origin = Origin((instance.span,))
         for i, record in enumerate(nested):
             fields = self.fields(INLINE_SUBNET, record)
-            self._subnet(fields, f"{instance.address}.subnet[{i}]", record.span, Known(network, origin))
-
-    def _subnet(self, fields: Fields, address: str, place: Span, network: Value[Network]) -> None:
-        root = self.folder
-        subnet = Subnet(
-            self.identity(address), place, CLOUD, address, root, self.gap, fields["name"], fields["cidr"], network
-        )
-        self.found.subnets.append(subnet)
+            address = f"{instance.address}.subnet[{i}]"
+            self.subnet(address, record.span, fields["name"], fields["cidr"], Known(network, origin))
 
     def _network(self, fields: Fields) -> Value[Network]:
         """The network of a subnet: named by reference, or by a name that one network of the root has."""
-        found = linked(fields.raw("network"), {network.address: network for network in self.found.networks})
+        found = linked(fields.raw("network"), self.addressed("networks", NETWORK))
         return found if found is not None else self.named(fields["network"], "networks", "virtual network")
 
     @cached_property

@@ -67,16 +67,7 @@ class _Eks(Reader):
         for instance in self.root.instances(NETWORK):
             fields = self.fields(NETWORK, instance)
             cidrs = [fields["cidr"], *more.get(instance.address, ())]
-            network = Network(
-                self.identity(instance.address),
-                instance.span,
-                instance.address,
-                self.folder,
-                fields["name"],
-                _together(cidrs),
-            )
-            self.found.networks.append(network)
-            self.networks_by_address[instance.address] = network
+            self.networks_by_address[instance.address] = self.network(instance, fields["name"], _together(cidrs))
         for address, owner in owners.items():
             if owner in self.networks_by_address:
                 self.networks_by_address[address] = self.networks_by_address[owner]
@@ -87,21 +78,11 @@ class _Eks(Reader):
             fields = self.fields(SUBNET, instance)
             datum = fields.raw("network")
             found = linked(datum, networks) or self._of_association(datum, networks)
-            subnet = Subnet(
-                self.identity(instance.address),
-                instance.span,
-                CLOUD,
-                instance.address,
-                self.folder,
-                self.gap,
-                fields["name"],
-                _text(fields["cidr"]),
-                found if found is not None else unlinked(fields["network"], "VPC"),
-                _texts(fields.raw("tags")),
-            )
-            self.found.subnets.append(subnet)
-            tags = fields["tags"]
-            if isinstance(tags, Known) and _POD_SUBNET_TAG in tags.value:
+            network = found if found is not None else unlinked(fields["network"], "VPC")
+            cidr, tags = _text(fields["cidr"]), _texts(fields.raw("tags"))
+            subnet = self.subnet(instance.address, instance.span, fields["name"], cidr, network, tags)
+            written = fields["tags"]
+            if isinstance(written, Known) and _POD_SUBNET_TAG in written.value:
                 self.pod_subnets.append(subnet)
 
     def _of_association(self, datum: Datum | None, networks: dict[str, Network]) -> Known[Network] | None:

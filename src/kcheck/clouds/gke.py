@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.clouds.reader import Reader, linked, read_all, reason, same, text_of, unlinked
-from kcheck.model import Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
+from kcheck.model import Autoscaler, Cluster, NodePool, PodRange, Subnet, Surge
 from kcheck.terraform import providers
 from kcheck.units import seconds
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
@@ -73,26 +73,13 @@ class _Gke(Reader):
     def networks(self) -> None:
         for instance in self.root.instances(NETWORK):
             name = self.fields(NETWORK, instance)["name"]
-            nothing = Unset(Origin((instance.span,)))
-            address = instance.address
-            network = Network(self.identity(address), instance.span, address, self.folder, name, nothing)
-            self.found.networks.append(network)
+            self.network(instance, name, Unset(Origin((instance.span,))))
 
     def subnets(self) -> None:
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
-            subnet = Subnet(
-                self.identity(instance.address),
-                instance.span,
-                CLOUD,
-                instance.address,
-                self.folder,
-                self.gap,
-                fields["name"],
-                fields["cidr"],
-                self._find(fields, "network", "networks"),
-            )
-            self.found.subnets.append(subnet)
+            network = self._find(fields, "network", "networks")
+            subnet = self.subnet(instance.address, instance.span, fields["name"], fields["cidr"], network)
             nested = instance.blocks("secondary_ip_range")
             ranges = () if isinstance(nested, Unknown) else nested
             read = [self.fields(RANGE, record) for record in ranges]

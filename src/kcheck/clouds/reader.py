@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
 from kcheck.clouds.fields import Fields
-from kcheck.model import Inventory
+from kcheck.model import NOTHING, Inventory, Network, Subnet
 from kcheck.values import Known, Origin, Unknown, Unset, Value, possible
 
 if TYPE_CHECKING:
@@ -107,6 +107,27 @@ class Reader:
     def fields(self, resource: str, record: Record) -> Fields:
         """The fields of a record by the cloud's table."""
         return Fields(self.cloud, resource, record)
+
+    def network(self, instance: Instance, name: Value[str], cidrs: Value[tuple[str, ...]]) -> Network:
+        """Enter a virtual network."""
+        found = Network(self.identity(instance.address), instance.span, instance.address, self.folder, name, cidrs)
+        self.found.networks.append(found)
+        return found
+
+    def subnet(
+        self,
+        address: str,
+        place: Span,
+        name: Value[str],
+        cidr: Value[str],
+        network: Value[Network],
+        tags: Value[dict[str, str]] = NOTHING,
+    ) -> Subnet:
+        """Enter a subnet."""
+        identity = self.identity(address)
+        found = Subnet(identity, place, self.cloud, address, self.folder, self.gap, name, cidr, network, tags)
+        self.found.subnets.append(found)
+        return found
 
     def default(self, key: str, origin: Origin) -> Known[Any]:
         """What the cloud uses where nothing is written."""

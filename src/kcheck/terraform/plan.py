@@ -139,7 +139,6 @@ class _Planned(Instance):
     ) -> None:
         self.address = address
         self.doubt = ""
-        self.certain = True
         self.symbol = Symbol(address, "")
         self.node = node
         self._values = {}

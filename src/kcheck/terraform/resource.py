@@ -145,8 +145,12 @@ class Instance(BlockRecord):
     def __init__(self, block: nodes.Block, scope: Scope, address: str, doubt: str = "") -> None:
         super().__init__(block, scope, address)
         self.doubt = doubt
-        self.certain = not doubt
         self.symbol = Symbol(address, "")
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is one of a known number of instances."""
+        return not self.doubt
 
 
 class ObjectRecord:
