@@ -168,28 +168,36 @@ def _shown(objects: list[Object]) -> Iterator[Addon]:
 
 def _place(inventory: Inventory, config: Config) -> None:
     """Say on which cluster each workload, add-on and autoscaler runs."""
+    roots = [(cluster, [] if cluster.root == "." else cluster.root.split("/")) for cluster in inventory.clusters]
+    by_path: dict[str, Cluster | None] = {}
+
+    def cluster_of(thing: Thing) -> Cluster | None:
+        path = thing.place.source.path
+        if path not in by_path:
+            by_path[path] = _cluster_of(path, roots, config)
+        return inventory.cluster_of.get(thing) or by_path[path]
+
     for thing in (*inventory.workloads, *inventory.addons):
-        cluster = inventory.cluster_of.get(thing) or _cluster_of(thing.place.source.path, inventory.clusters, config)
+        cluster = cluster_of(thing)
         if cluster is not None:
             inventory.cluster_of[thing] = cluster
     for i, autoscaler in enumerate(inventory.autoscalers):
-        if isinstance(autoscaler.cluster, Unknown):
-            cluster = inventory.cluster_of.get(autoscaler) or _cluster_of(
-                autoscaler.place.source.path, inventory.clusters, config
-            )
-            if cluster is not None:
-                inventory.autoscalers[i] = replace(autoscaler, cluster=Known(cluster, Origin((autoscaler.place,))))
+        cluster = cluster_of(autoscaler) if isinstance(autoscaler.cluster, Unknown) else None
+        if cluster is not None:
+            inventory.autoscalers[i] = replace(autoscaler, cluster=Known(cluster, Origin((autoscaler.place,))))
 
 
-def _cluster_of(path: str, clusters: list[Cluster], config: Config) -> Cluster | None:
+def _cluster_of(path: str, roots: list[tuple[Cluster, list[str]]], config: Config) -> Cluster | None:
     """The cluster that the settings name, else the only one, or the one whose root shares most folders with a file."""
     for environment in config.environments:
         if any(matches(path, pattern) for pattern in environment.manifests):
-            own = [c for c in clusters if (c.root, c.environment) == (environment.root, environment.name)]
+            wanted = (environment.root, environment.name)
+            own = [cluster for cluster, _ in roots if (cluster.root, cluster.environment) == wanted]
             return own[0] if len(own) == 1 else None
     folders = path.split("/")[:-1]
-    shared = [_common(folders, [] if cluster.root == "." else cluster.root.split("/")) for cluster in clusters]
-    best = [cluster for cluster, depth in zip(clusters, shared, strict=True) if depth == max(shared)]
+    shared = [_common(folders, steps) for _, steps in roots]
+    most = max(shared, default=0)
+    best = [cluster for (cluster, _), depth in zip(roots, shared, strict=True) if depth == most]
     return best[0] if len(best) == 1 else None
 
 
