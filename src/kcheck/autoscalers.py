@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import profiles
 from kcheck.model import Autoscaler, Flag
 from kcheck.syntax import yaml
-from kcheck.units import seconds
+from kcheck.units import minor_version, seconds
 from kcheck.values import Known, Missing, Origin, Unknown, Value, equals, known, mapped
 from kcheck.workloads import containers, pod_spec, scalar
 
@@ -93,7 +93,8 @@ def _autoscaler(
 ) -> Autoscaler:  # fmt: skip
     """An autoscaler with its flags. A new one goes to the end of `arguments`; `gap` says why one may be missing."""
     written = {flag.name.value: flag for flag in flags if isinstance(flag.name, Known)}
-    minor = _minor(known(version) or "")
+    minor = minor_version(known(version) or "")
+    minor = _NEWEST if minor is None else minor
     fields = {name: _field(name, written, arguments, place, minor, gap) for name in _FLAGS}
     owner: Unknown = Unknown("the manifest's cluster is not known")
     settings: dict[str, Any] = {**fields, "version": version, "flags": tuple(flags)}
@@ -164,12 +165,6 @@ def _field(
 def known_name(flag: Flag) -> str:
     """The flag's name for messages."""
     return flag.name.value if isinstance(flag.name, Known) else "?"
-
-
-def _minor(tag: str) -> int:
-    """The minor version in a tag such as v1.30.2; the newest if there is none."""
-    parts = tag.removeprefix("v").split(".")
-    return int(parts[1]) if len(parts) > 1 and parts[0] == "1" and parts[1].isdigit() else _NEWEST
 
 
 def _whole(text: str) -> int:

@@ -10,6 +10,15 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _SECONDS: dict[str, int | Fraction] = {"h": 3600, "m": 60, "s": 1, "ms": Fraction(1, 1000)}
 
 
+_MINOR = re.compile(r"v?1\.(\d+)(?:\D|$)")
+
+
+def minor_version(text: str) -> int | None:
+    """The minor version in `1.33`, `v1.33.2` or `1.33.5-gke.1`, as Kubernetes and its parts write them; else None."""
+    match = _MINOR.match(text)
+    return int(match[1]) if match else None
+
+
 def shown(value: Any, unit: str = "") -> str:
     """A value in a message: thousands separated, seconds as minutes, lists joined."""
     if isinstance(value, bool):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcheck import images
+from kcheck.kubernetes.objects import value_of
 from kcheck.model import Image, Workload
 from kcheck.syntax import yaml
 from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value
@@ -128,14 +129,8 @@ def _gpus(spec: yaml.Node | None, item: Object) -> Value[int]:
 def scalar(node: yaml.Node, *path: str) -> Value[Any]:
     """The scalar at a path below a node, with its place; Unset with the place where it would be written."""
     found = yaml.get(node, *path)
-    if isinstance(found, yaml.Given):
-        datum = found.datum
-        null = isinstance(datum, Known) and datum.value is None
-        return Unset(datum.origin or Origin((found.span,))) if null else datum
     if isinstance(found, yaml.Scalar):
-        value = yaml.value(found)
-        origin = Origin((found.span,), literal=True)
-        return Unset(origin) if value is None else Known(value, origin)
+        return value_of(found)
     if found is None:
         container, rest = node, path
         while rest:

@@ -12,13 +12,13 @@ from kcheck.clouds.reader import (
     first_span,
     has_name,
     linked,
-    minor,
     read_all,
     reason,
     text_of,
     unlinked,
 )
 from kcheck.model import NOTHING, Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
+from kcheck.units import minor_version
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
@@ -291,7 +291,8 @@ class _Aks(Reader):
         version = cluster.version if cluster else written
         if isinstance(version, Unknown):
             return Unknown(version.reason, version.origin)
-        old = isinstance(version, Known) and minor(version.value) < (1, 32)
+        minor = minor_version(version.value) if isinstance(version, Known) else None
+        old = minor is not None and minor < 32
         return _surge(self.default("surge.before_1_32" if old else "surge.from_1_32", written.origin))
 
     def _subnet_of(self, fields: Fields, name: str) -> Value[Subnet]:

@@ -241,13 +241,6 @@ def same(first: Value[Any], second: Value[Any]) -> bool:
     return bool(first.origin and second.origin and first.origin.spans[:1] == second.origin.spans[:1])
 
 
-def minor(version: str) -> tuple[int, int]:
-    """The first two numbers of a version; a version without them counts as newest."""
-    parts = version.removeprefix("v").split(".")
-    digits = [int(part) for part in parts[:2] if part.isdigit()]
-    return (digits[0], digits[1]) if len(digits) == 2 else (1, 99)
-
-
 def first_span(instance: Instance, kind: str) -> Span:
     """The first nested block of a type, else the instance."""
     nested: tuple[Record, ...] | Unknown = instance.blocks(kind)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from kcheck import capacity, profiles
 from kcheck.derive.basics import computed
 from kcheck.derive.pools import autoscaled
+from kcheck.units import minor_version
 from kcheck.values import Known, Unknown, Value, known, number, reason_of, unknown_of
 
 if TYPE_CHECKING:
@@ -90,10 +90,10 @@ def autoscaler_minor(flag: Flag, _world: World) -> Value[int]:
     """The minor version of the autoscaler that has a flag."""
     if not isinstance(flag.version, Known):
         return Unknown(reason_of(flag.version), flag.version.origin)
-    match = _VERSION.match(flag.version.value)
-    if match is None:
+    minor = minor_version(flag.version.value)
+    if minor is None:
         return Unknown(f"`{flag.version.value}` is not a version of the cluster autoscaler", flag.version.origin)
-    return Known(int(match[1]), flag.version.origin)
+    return Known(minor, flag.version.origin)
 
 
 def _flag(flag: Flag) -> dict[str, Any]:
@@ -126,6 +126,3 @@ def successor(flag: Flag, world: World) -> Value[str]:
     name = _flag(flag).get("successor")
     siblings = next(a.flags for a in world.inventory.autoscalers if flag in a.flags)
     return computed(flag, None if any(known(other.name) == name for other in siblings) else name)
-
-
-_VERSION = re.compile(r"v?1\.(\d+)(?:\D|$)")

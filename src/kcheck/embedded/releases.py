@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.embedded.trees import documents
 from kcheck.embedded.trees import tree as tree_of
+from kcheck.kubernetes.objects import value_of
 from kcheck.syntax import yaml
 from kcheck.values import Known, Origin, Unknown, Unset, Value, concealed
 
@@ -52,10 +53,8 @@ class Release:
     def scalar(self, *path: str | int) -> Value[Any]:
         """The single value at a path: Unset where nobody says it, Unknown where somebody may."""
         node = self.find(*path)
-        if isinstance(node, yaml.Given):
-            return node.datum
         if isinstance(node, yaml.Scalar):
-            return Known(yaml.value(node), Origin((node.span,), literal=True))
+            return value_of(node)
         place = Origin((self.place,))
         return Unknown(self.gap, place) if self.gap else Unset(place)
 

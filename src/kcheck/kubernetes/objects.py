@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.files import holds_objects
 from kcheck.syntax import yaml
+from kcheck.values import Known, Origin, Unset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.syntax.problem import Problem
     from kcheck.text import Source, Span
+    from kcheck.values import Value
 
 
 class Object(NamedTuple):
@@ -92,6 +94,17 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
             yield from objects_in(item, depth + 1)
     else:
         yield Object(kind, version, root, _header(root))
+
+
+def value_of(node: yaml.Scalar) -> Value[Any]:
+    """What a scalar says, with its place; Unset where it is null."""
+    if isinstance(node, yaml.Given):
+        datum = node.datum
+        null = isinstance(datum, Known) and datum.value is None
+        return Unset(datum.origin or Origin((node.span,))) if null else datum
+    value = yaml.value(node)
+    origin = Origin((node.span,), literal=True)
+    return Unset(origin) if value is None else Known(value, origin)
 
 
 def _text(root: yaml.Mapping, key: str) -> str:
