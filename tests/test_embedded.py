@@ -112,8 +112,9 @@ def test_unknown_values_are_no_defaults(lines: str, reason: str, read: Callable[
     assert autoscaler["fields"]["unneeded_time"]["unknown"] == reason
 
 
-def test_defaults_hold_where_nothing_is_said(read: Callable[..., dict[str, Any]]) -> None:
-    (autoscaler,) = read(RELEASE % "")["autoscalers"]
+@pytest.mark.parametrize("lines", ["", f"  values = [yamlencode({{ extraArgs = {{ {SKIP} = null }} }})]"])
+def test_defaults_hold_where_nothing_is_said(lines: str, read: Callable[..., dict[str, Any]]) -> None:
+    (autoscaler,) = read(RELEASE % lines)["autoscalers"]
     assert autoscaler["fields"]["unneeded_time"]["value"] == 600
 
 

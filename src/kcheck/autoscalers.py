@@ -9,7 +9,7 @@ from kcheck import profiles
 from kcheck.model import Autoscaler, Flag
 from kcheck.syntax import yaml
 from kcheck.units import minor_version, seconds
-from kcheck.values import Known, Missing, Origin, Unknown, Value, equals, known, mapped
+from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped
 from kcheck.workloads import containers, pod_spec, scalar
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def of_release(release: Release) -> Iterator[Autoscaler]:
     flags = []
     for name, place in release.names("extraArgs").items():
         value = mapped(release.scalar("extraArgs", name), _text)
-        value = value if isinstance(value, Known | Unknown) else Known("", value.origin)
+        if isinstance(value, Unset):  # null takes a flag away
+            continue
         verbatim = place.text.strip("\"'") == name
         written = Known(name, Origin((place,), literal=verbatim))
         flags.append(Flag(f"{identity}/{name}", place, written, value, version))
