@@ -381,6 +381,7 @@ def test_config_prints_what_holds_and_from_where(write: Callable[[Mapping[str, s
         ("c.tf", "**/c.tf", True), ("a/b/c.tf", "*.tf", False), ("c.tf", "*.tf", True), ("a/testdata/x/y.tf", "**/testdata", True),
         ("a/testdata/x/y.tf", "**/testdata/**", True), ("a/b.yaml", "a/?.yaml", True), ("a/b.yaml", "a/[ab].yaml", True),
         ("a/b.yaml", "./a/", True), ("a+b/c.tf", "a+b", True), ("a/b/c/d.tf", "a/**/d.tf", True), ("anything", ".", True),
+        ("a", "[z-a]", False), ("[z-a]", "[z-a]", True), ("a/b", "[]", False), ("{a,b}/c.tf", "{a,b}/*", True),
     ],
 )  # fmt: skip
 def test_matches(path: str, pattern: str, expected: bool) -> None:

@@ -47,11 +47,32 @@ def matches(path: str, pattern: str) -> bool:
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """A pattern of paths as a regular expression."""
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]*\])", text)
-    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    found = "".join(known.get(part) or (part if part.startswith("[") else re.escape(part)) for part in parts)
-    return re.compile(found + "(?:/.*)?")
+    """A pattern of the settings as a regular expression; it also fits what is below a folder that fits."""
+    try:
+        return re.compile(glob(text) + "(?:/.*)?")
+    except re.error:  # a class such as [z-a]: only the text itself fits
+        return re.compile(re.escape(text))
+
+
+_GLOB = re.compile(r"\*\*/|\*\*|\[\^?[^\]]+\]|\\.|.", re.DOTALL)
+_WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def glob(pattern: str, *, braces: bool = False) -> str:
+    """A pattern of paths as the text of a regular expression: `*`, `?`, `**`, `[a-z]`, and `{a,b}` with `braces`."""
+    result = []
+    depth = 0
+    for part in _GLOB.findall(pattern):
+        if part in _WILD:
+            result.append(_WILD[part])
+        elif part[0] == "[" and len(part) > 1:
+            result.append(part)
+        elif braces and (part == "{" or (depth and part in ",}")):
+            depth += {"{": 1, ",": 0, "}": -1}[part]
+            result.append({"{": "(?:", ",": "|", "}": ")"}[part])
+        else:
+            result.append(re.escape(part[-1]))
+    return "".join(result)
 
 
 class PathError(Exception):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kcheck.files import glob
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert, functions
 from kcheck.terraform.convert import EvaluationError
@@ -117,32 +117,13 @@ def _fileset(files: Files, path: str, rest: list[Datum], origin: Origin, _scope:
         raise EvaluationError("fileset() takes a folder and a pattern")
     if isinstance(rest[0], Unknown):
         return Unknown(rest[0].reason, origin)
-    pattern = glob(os.path.normpath(convert.to_string(rest[0].value)).replace(os.sep, "/"))
+    text = os.path.normpath(convert.to_string(rest[0].value)).replace(os.sep, "/")
+    try:
+        pattern = re.compile(glob(text, braces=True), re.DOTALL)
+    except re.error as error:
+        raise EvaluationError(f"`{text}` is not a pattern of files") from error
     found = sorted(name for name in files.names(path) if pattern.fullmatch(name))
     return Known(SetData(Known(name, origin) for name in found), origin)
-
-
-@cache
-def glob(pattern: str) -> re.Pattern[str]:
-    """A pattern of `fileset`: `*`, `?`, `**`, `[a-z]`, `{a,b}`."""
-    result = []
-    depth = 0
-    for part in re.findall(r"\*\*/|\*\*|\[\^?[^\]]+\]|\\.|.", pattern):
-        known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]", "{": "(?:"}
-        if part in known:
-            depth += part == "{"
-            result.append(known[part])
-        elif part[0] == "[" and len(part) > 1:
-            result.append(part)
-        elif depth and part in ",}":
-            depth -= part == "}"
-            result.append("|" if part == "," else ")")
-        else:
-            result.append(re.escape(part[-1]))
-    try:
-        return re.compile("".join(result), re.DOTALL)
-    except re.error as error:
-        raise EvaluationError(f"`{pattern}` is not a pattern of files") from error
 
 
 def _templatefile(files: Files, path: str, rest: list[Datum], _origin: Origin, scope: Scope) -> Datum:
