@@ -153,9 +153,8 @@ class _Aks(Reader):
 
     def _subnet_named(self, name: Value[str], network: str) -> Subnet | None:
         """The subnet of a name in a network of a name, here or in another root."""
-        own = [subnet for subnet in self.found.subnets if _is_in(subnet, network)]
-        found: Subnet | None = known(self.named(name, "subnets", "subnet", own))
-        return found if found is not None and _is_in(found, network) else None
+        found: Subnet | None = known(self.named(name, "subnets", "subnet", lambda subnet: _is_in(subnet, network)))
+        return found
 
     def _range(self, instance: Instance, fields: Fields, cluster: Cluster) -> None:
         """The range of the pods, where they may have one of their own."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck import profiles
 from kcheck.clouds import cni
-from kcheck.clouds.reader import PART, Reader, either, linked, read_all, reason, same, text_of, unlinked
+from kcheck.clouds.reader import Reader, either, fits, linked, read_all, reason, same, text_of, unlinked
 from kcheck.model import NOTHING, Cluster, Cni, Network, NodePool, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
@@ -115,8 +114,9 @@ class _Eks(Reader):
 
     def subnets_named(self, patterns: list[str]) -> list[Subnet]:
         """The subnets whose `Name` fits a pattern, in this root or, if none is here, in others."""
-        found = [subnet for subnet in self.found.subnets if _fits(subnet, patterns)]
-        return found or [subnet for subnet in self.names.all(self.area, "subnets") if _fits(subnet, patterns)]
+        near = self.names.all(self.area, "subnets")
+        found = [subnet for subnet in near if any(fits(text_of(subnet.name), pattern) for pattern in patterns)]
+        return [subnet for subnet in found if subnet.root == self.folder] or found
 
     # --- clusters
 
@@ -329,11 +329,6 @@ def _texts(tags: Datum | None) -> Value[dict[str, str]]:
     return Known({key: text for key, text in found.items() if text is not None}, tags.origin)
 
 
-def _fits(subnet: Subnet, patterns: list[str]) -> bool:
-    name = text_of(subnet.name)
-    return name is not None and any(fnmatchcase(PART.sub("?", name), pattern) for pattern in patterns)
-
-
 def _name_patterns(record: Record) -> list[str]:
     """What a data source asks of the `Name` of subnets; nothing if it asks for more than that and their network."""
     patterns: list[str] = []
@@ -350,7 +345,7 @@ def _name_patterns(record: Record) -> list[str]:
         if set(tags.value) != {"Name"}:
             return []
         patterns += [text for text in [text_of(tags.value["Name"])] if text]
-    return [PART.sub("?", pattern) for pattern in patterns]
+    return patterns
 
 
 def _module(address: str) -> str:

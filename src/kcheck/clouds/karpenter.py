@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
-from kcheck.clouds.reader import PART, text_of
+from kcheck.clouds.reader import fits, text_of
 from kcheck.model import NodePool, Surge
 from kcheck.syntax import yaml
 from kcheck.values import Known, Origin, Unknown, Value, known, mapped
@@ -115,7 +113,7 @@ def _tag(node: yaml.Node) -> str:
     target = yaml.resolve(node)
     datum: Any = target.datum if isinstance(target, yaml.Given) else None
     text = text_of(datum) if datum is not None else target.text if isinstance(target, yaml.Scalar) else None
-    return re.sub(PART, "?", text) if text else ""
+    return text or ""
 
 
 def _has(subnet: Subnet, key: str, pattern: str) -> bool:
@@ -124,4 +122,4 @@ def _has(subnet: Subnet, key: str, pattern: str) -> bool:
     else:
         tags = subnet.tags
         value = tags.value.get(key) if isinstance(tags, Known) else None
-    return value is not None and bool(pattern) and fnmatchcase(re.sub(PART, "?", value), pattern)
+    return fits(value, pattern)

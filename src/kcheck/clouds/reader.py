@@ -1,8 +1,9 @@
-"""What the readers of all clouds share: identities, links inside a root module, defaults."""
+"""What the readers of all clouds share: identities, links inside of root modules and between them, defaults."""
 
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
@@ -147,13 +148,18 @@ class Reader:
             return f"{self.cloud}/{address}"
         return f"{self.cloud}/{self.folder}{environment}:{address}"
 
-    def named(self, value: Value[str], kind: str, what: str, things: Iterable[Any] | None = None) -> Value[Any]:
-        """The one thing of a kind that has this name: of `things`, by default all of this root, or of another root."""
+    def named(
+        self, value: Value[str], kind: str, what: str, fits: Callable[[Any], bool] = lambda _thing: True
+    ) -> Value[Any]:
+        """The one thing of a kind that has this name and fits: of this root, else of another one.
+
+        It is of a kind that `read_all` has read in all roots.
+        """
         if not isinstance(value, Known):
             return value
-        own = getattr(self.found, kind) if things is None else things
-        found = [thing for thing in own if has_name(thing, value.value)]
-        found = found or self.names.find(self.area, kind, value.value)
+        everywhere = [thing for thing in self.names.find(self.area, kind, value.value) if fits(thing)]
+        own = [thing for thing in everywhere if thing.root == self.folder]
+        found = own or everywhere
         if len(found) == 1:
             return Known(found[0], value.origin)
         return Unknown(f"no single {what} named {value.value} in this code", value.origin)
@@ -201,8 +207,15 @@ def linked(datum: Datum | None, things: Mapping[str, Any]) -> Known[Any] | None:
     return None if thing is None else Known(thing, datum.origin or Origin((thing.place,)))
 
 
-PART = re.compile(r"\$\{[^}]*\}")
+_PART = re.compile(r"\$\{[^}]*\}")
 """A part of such a text that is not known."""
+
+
+def fits(text: str | None, pattern: str | None) -> bool:
+    """Whether a text fits a pattern with `*` and `?`; a part of either that is not known stands for one character."""
+    if text is None or not pattern:
+        return False
+    return fnmatchcase(_PART.sub("?", text), _PART.sub("?", pattern))
 
 
 def text_of(value: Value[Any]) -> str | None:
