@@ -201,6 +201,113 @@ def test_a_choice_that_the_plan_does_not_tell_is_unknown(write: Callable[[Mappin
     assert "unknown" in model.collect(Tree(["plan.json"]), Config())["pools"][0]["fields"]["subnets"]
 
 
+GKE = """
+variable "zones" {
+  default = null
+}
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = "us-central1"
+  initial_node_count       = 1
+  remove_default_node_pool = true
+  node_locations           = var.zones
+}
+resource "google_container_node_pool" "gpu" {
+  for_each   = { gpu = 3 }
+  name       = each.key
+  cluster    = google_container_cluster.train.name
+  location   = "us-central1"
+  node_count = each.value
+  node_config {
+    machine_type = "a3-highgpu-8g"
+  }
+}
+"""
+
+
+def gke(module: str = "") -> dict[str, Any]:
+    """What Terraform plans for it: the provider chooses what is not written, so the plan does not know it."""
+    cluster = {"name": "train", "location": "us-central1", "initial_node_count": 1, "remove_default_node_pool": True}
+    pool = {"name": "gpu", "cluster": "train", "location": "us-central1", "node_count": 3, "autoscaling": []}
+    pool["node_config"] = [{"machine_type": "a3-highgpu-8g", "spot": False}]
+    chosen = ("node_pool", "cluster_autoscaling", "cluster_ipv4_cidr", "default_max_pods_per_node", "subnetwork")
+    machine = {"disk_size_gb": True, "guest_accelerator": True, "taint": True}
+    changes: dict[str, dict[str, Any]] = {
+        "google_container_cluster.train": dict.fromkeys((*chosen, "node_locations", "id"), True),
+        'google_container_node_pool.gpu["gpu"]': {
+            "node_locations": True, "max_pods_per_node": True, "upgrade_settings": True, "node_config": [machine],
+        },
+    }  # fmt: skip
+    written: dict[str, dict[str, Any]] = {
+        "cluster": {"node_locations": {"references": ["var.zones"]}},
+        "node_pool": {
+            "cluster": {"references": ["google_container_cluster.train.name", "google_container_cluster.train"]},
+            "node_count": {"references": ["each.value"]},
+            "node_config": [{"machine_type": {"constant_value": "a3-highgpu-8g"}}],
+        },
+    }
+    resources = [resource(a, v) for a, v in zip(changes, (cluster, pool), strict=True)]
+    code = [
+        {
+            **{key: r[key] for key in ("mode", "type", "name")},
+            "expressions": written[r["type"].removeprefix("google_container_")],
+        }
+        for r in resources
+    ]
+    code[1]["for_each_expression"] = {}
+    return {
+        "format_version": "1.2",
+        "planned_values": {"root_module": {"resources": resources}},
+        "resource_changes": [{"address": a, "change": {"after_unknown": unknown}} for a, unknown in changes.items()],
+        "configuration": {"root_module": {"resources": code}},
+    }
+
+
+def values(path: str) -> dict[str, Any]:
+    """The fields of the model that a path gives, without where they stand."""
+    data = model.collect(Tree([path]), Config())
+    return {
+        f"{subject} {name}": json.dumps(field.get("value", "unknown")).replace("plan.json:", "").replace("code:", "")
+        for subject in ("clusters", "pools", "pod_ranges")
+        for thing in data[subject]
+        for name, field in thing["fields"].items()
+    }
+
+
+def test_what_the_provider_will_choose_has_its_default(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"code/main.tf": GKE, "plan.json": json.dumps(gke())})
+    found = values("plan.json")
+    assert found == values("code")
+    assert found["pools max_nodes"] == "9"
+    assert found["pools max_pods"] == "110"
+    assert "unknown" not in found.values()
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["data.google_compute_zones.all.names", "local.zones", "module.zones.names", "each.value", "google_x.y.zones"],
+)
+def test_what_the_code_will_choose_is_unknown(reference: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    data = gke()
+    pool = data["configuration"]["root_module"]["resources"][1]
+    pool["expressions"]["max_pods_per_node"] = {"references": [reference]}
+    pool["for_each_expression"] = {"references": ["data.x.y"]}
+    write({"plan.json": json.dumps(data)})
+    assert values("plan.json")["pools max_pods"] == '"unknown"'
+
+
+def test_a_null_of_the_caller_is_left_to_the_provider(write: Callable[[Mapping[str, str]], Path]) -> None:
+    data = gke()
+    root = data["configuration"]["root_module"]
+    root["resources"][1]["expressions"]["max_pods_per_node"] = {"references": ["module.sizes.pods"]}
+    sizes: dict[str, Any] = {"module": {"outputs": {"pods": {"expression": {"references": ["var.pods"]}}}}}
+    root["module_calls"] = {"sizes": sizes}
+    for given, expected in (({}, "110"), ({"pods": {"references": ["google_x.y.pods"]}}, '"unknown"')):
+        sizes["expressions"] = given
+        write({"plan.json": json.dumps(data)})
+        assert values("plan.json")["pools max_pods"] == expected
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -44,6 +44,8 @@ _LISTS = frozenset({"subnet_ids", "vpc_zone_identifier"})
 _IDS = ("id", "self_link", "arn")
 _CALL = re.compile(r"module\.([\w-]+)(\[[^\]]*\])?")
 _INDEX = re.compile(r"\[[^\]]*\]")
+_NULL = {"constant_value": None}
+"""The expression of an argument that nobody wrote."""
 
 
 def read(source: Source) -> Module | Problem:
@@ -143,6 +145,9 @@ class _Planned(Instance):
         self.node = node
         self._values = {}
         self._own = f"{resource['type']}.{resource['name']}"
+        path = _INDEX.sub("", module)
+        self._code = links.code(path, self._own)
+        self._settled: Callable[[Any], bool] = lambda code: links.settled(code, path, self._own)
         self._known = node.value["values"].value if "values" in node.value else node
         self._unknown = change.get("after_unknown") or {}
         self._secret = [change.get("after_sensitive") or {}, resource.get("sensitive_values") or {}]
@@ -162,18 +167,21 @@ class _Planned(Instance):
             member = self._known.value.get(name) if isinstance(self._known.value, dict) else None
             secret = [part.get(name) if isinstance(part, dict) else part for part in self._secret]
             unknown = self._unknown.get(name) if isinstance(self._unknown, dict) else self._unknown
-            value = self._merged(name, member.value if member else None, unknown, secret)
+            value = self._merged(name, member.value if member else None, unknown, secret, _argument(self._code, name))
             self._values[name] = value  # type: ignore[assignment]
         return self._values[name]
 
-    def _merged(self, name: str, node: json.Node | None, unknown: Any, secret: list[Any]) -> Datum | None:
-        """A planned value with what is not known yet and what must not be looked at."""
+    def _merged(self, name: str, node: json.Node | None, unknown: Any, secret: list[Any], code: Any) -> Datum | None:
+        """A planned value with what is not known yet and what must not be looked at.
+
+        What the provider will choose is not there, as in code: the plan does not know it though its code is settled.
+        """
         if any(part is True for part in secret):
             known = Known(None, Origin((node.span if node else self.span,)))
             return concealed(known, f"{self.address}.{name} is sensitive")
         if unknown is True:
             nowhere = Unknown(f"{self.address}.{name} is only known after apply", Origin((self.span,)))
-            return self._link(name, None) or nowhere
+            return self._link(name, None) or (None if self._settled(code) else nowhere)
         if node is None:
             return None
         origin = Origin((node.span,), literal=False)
@@ -185,18 +193,21 @@ class _Planned(Instance):
                     node.value[key].value if key in node.value else None,
                     inner.get(key),
                     [part.get(key) if isinstance(part, dict) else None for part in secret],
+                    _argument(code, key),
                 )
                 for key in dict.fromkeys((*node.value, *inner))
             }
             return Known({key: part for key, part in parts.items() if part is not None}, origin)
         if isinstance(node.value, list):
             flags = unknown if isinstance(unknown, list) else []
+            written = code if isinstance(code, list) and len(code) == len(node.value) else [None] * len(node.value)
             items = [
                 self._merged(
                     name,
                     item,
                     flags[i] if i < len(flags) else None,
                     [part[i] if isinstance(part, list) and i < len(part) else None for part in secret],
+                    written[i],
                 )
                 for i, item in enumerate(node.value)
             ]
@@ -294,15 +305,9 @@ class _Links:
         steps = _INDEX.sub("", reference).split(".")
         if len(steps) < 2:
             return []
-        if steps[0] == "var":
-            outer, _, call = module.rpartition(".module.") if ".module." in module else ("", "", module[7:])
-            expressions = (self._module(outer).get("module_calls") or {}).get(call, {}).get("expressions") or {}
-            return self._resolved(_references(expressions.get(steps[1])), outer, None, wanted, seen) if module else []
-        if steps[0] == "module":
-            inner = f"{module}.module.{steps[1]}".removeprefix(".")
-            outputs = self._module(inner).get("outputs") or {}
-            output = outputs.get(steps[2], {}) if len(steps) > 2 else {}
-            return self._resolved(_references(output.get("expression")), inner, None, wanted, seen)
+        if steps[0] in ("var", "module"):
+            expression, place = self._behind(steps, module)
+            return self._resolved(_references(expression), place, None, wanted, seen)
         instances = self.addresses.get((module, ".".join(steps[:2])), ())
         if steps[0] not in wanted:
             return []
@@ -311,6 +316,44 @@ class _Links:
             return [address for address, _ in instances if address.endswith(own[0])]
         same = [address for address, key in instances if key == index] if index is not None else []
         return same if same and len(instances) > 1 and len(seen) == 1 else [address for address, _ in instances]
+
+    def _behind(self, steps: list[str], module: str) -> tuple[Any, str]:
+        """The expression that a variable or an output of a module gets, and the module where it stands."""
+        if steps[0] == "var":
+            outer, _, call = module.rpartition(".module.") if ".module." in module else ("", "", module[7:])
+            given = (self._module(outer).get("module_calls") or {}).get(call, {}).get("expressions") or {}
+            return given.get(steps[1], _NULL) if module else _NULL, outer
+        inner = f"{module}.module.{steps[1]}".removeprefix(".")
+        output = (self._module(inner).get("outputs") or {}).get(steps[2], {}) if len(steps) > 2 else {}
+        return output.get("expression"), inner
+
+    def code(self, module: str, own: str) -> dict[str, Any] | None:
+        """The arguments of a resource as written; None if the plan does not say."""
+        return self._resource(module, own).get("expressions")
+
+    def settled(self, code: Any, module: str, own: str, seen: frozenset[tuple[str, str]] = frozenset()) -> bool:
+        """Whether the value of an expression is known before apply, so that a planned unknown stands for a null.
+
+        Locals are not in a plan: what refers to one is not settled.
+        """
+        if not isinstance(code, dict):
+            return False
+        references = _references(code)
+        return all(self._known(r, module, own, seen) for r in references) if references else "constant_value" in code
+
+    def _known(self, reference: str, module: str, own: str, seen: frozenset[tuple[str, str]]) -> bool:
+        steps = _INDEX.sub("", reference).split(".")
+        if (module, reference) in seen:
+            return False
+        seen |= {(module, reference)}
+        if steps[0] in ("each", "count"):
+            resource = self._resource(module, own)
+            loop = resource.get("for_each_expression" if steps[0] == "each" else "count_expression")
+            return self.settled(loop, module, "", seen)
+        if steps[0] in ("var", "module") and len(steps) > 1:
+            expression, place = self._behind(steps, module)
+            return self.settled(expression, place, "", seen)
+        return steps[0] in ("path", "terraform")
 
     def _module(self, path: str) -> dict[str, Any]:
         """The configuration of a module by its path without indexes."""
@@ -325,6 +368,11 @@ class _Links:
             if (resource.get("type"), resource.get("name")) == (kind, name) and resource.get("mode") == "managed":
                 return dict(resource)
         return {}
+
+
+def _argument(code: Any, name: str) -> Any:
+    """The expression of an argument or the list of its blocks; None if the plan does not say what is written."""
+    return code.get(name, _NULL) if isinstance(code, dict) else None
 
 
 def _is_a(address: str, wanted: tuple[str, ...]) -> bool:
