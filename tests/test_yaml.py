@@ -637,6 +637,8 @@ STYLES: list[Style] = ["plain", "single", "double", "literal", "folded"]
 @example("<<", "plain")
 @example("=", "plain")
 @example("0?", "plain")
+@example(".0_", "plain")
+@example("1_0.5e+3", "plain")
 @example("---", "plain")
 @example("a\x85b", "single")
 @example("\ufeff", "plain")

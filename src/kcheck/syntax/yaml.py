@@ -394,8 +394,11 @@ def is_template(data: bytes) -> bool:
 
 
 _SAFE = re.compile(r"""([^\s\-?:,\[\]{}#&*!|>'"%@`]|-(?=[\w./-]))([^,\[\]{}:#?]|:(?=\S)|(?<=\S)#)*(?<! )""")
-# Separators, dates, and what other readers of YAML 1.1 take for numbers (in base 60), merges and values.
-_ELSEWHERE = re.compile(r"[-+]?0[bBxX]_*|[-+]?\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?|\d{4}-\d\d?-\d\d?.*|=|<<|(---|\.\.\.).*")
+# Separators, dates, and what other readers of YAML 1.1 take for numbers (base 60, underscores), merges and values.
+_ELSEWHERE = re.compile(
+    r"[-+]?0[bBxX]_*|[-+]?\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?|[-+]?\.?\d[\d_.]*_[\d_.]*([eE][-+]\d+)?"
+    r"|\d{4}-\d\d?-\d\d?.*|=|<<|(---|\.\.\.).*"
+)
 
 
 def literal(value: Plain, style: Style = "plain") -> str:
