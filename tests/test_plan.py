@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kcheck import engine
 from kcheck.cli import cli
@@ -16,7 +20,6 @@ from kcheck.report import model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 CODE = """
 variable "vpc" {
@@ -302,8 +305,8 @@ def test_a_null_of_the_caller_is_left_to_the_provider(write: Callable[[Mapping[s
     root["resources"][1]["expressions"]["max_pods_per_node"] = {"references": ["module.sizes.pods"]}
     sizes: dict[str, Any] = {"module": {"outputs": {"pods": {"expression": {"references": ["var.pods"]}}}}}
     root["module_calls"] = {"sizes": sizes}
-    for given, expected in (({}, "110"), ({"pods": {"references": ["google_x.y.pods"]}}, '"unknown"')):
-        sizes["expressions"] = given
+    for call, expected in (({}, "110"), ({"pods": {"references": ["google_x.y.pods"]}}, '"unknown"')):
+        sizes["expressions"] = call
         write({"plan.json": json.dumps(data)})
         assert values("plan.json")["pools max_pods"] == expected
 
@@ -324,6 +327,29 @@ def test_what_is_no_plan(text: str, message: str, write: Callable[[Mapping[str, 
     (finding,) = check("plan.json").findings
     assert finding.rule == "unreadable-file"
     assert "plan" in finding.message
+
+
+WRONG: list[Any] = [[], ["x"], [None], "x", 1, True, {"references": "x"}, {"references": ["var.x", "module.a", 1]}]
+
+
+@settings(max_examples=200, deadline=None)
+@given(found=st.sampled_from(["eks", "gke"]).map(lambda cloud: plan() if cloud == "eks" else gke()), data=st.data())
+def test_a_plan_of_another_shape_is_read_or_refused(found: dict[str, Any], data: st.DataObject) -> None:
+    places: list[tuple[Any, Any]] = []
+
+    def walk(part: Any) -> None:
+        for key in part if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ():
+            places.append((part, key))
+            walk(part[key])
+
+    walk(found)
+    part, key = data.draw(st.sampled_from(places))
+    part[key] = data.draw(st.sampled_from([None, *WRONG]))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.json"
+        path.write_text(json.dumps(found))
+        assert not check(str(path)).bugs
+        model.collect(Tree([str(path)]), Config())
 
 
 def test_a_binary_plan_is_explained(write: Callable[[Mapping[str, str]], Path]) -> None:

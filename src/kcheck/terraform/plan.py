@@ -79,9 +79,12 @@ class _Plan(Module):
         super().__init__(Configuration(source.path), {}, _Nowhere())
         self.source = source
         self.text = text
-        self.links = _Links(_plain(text, tops.get("configuration")))
+        root = _part(_plain(text, tops.get("configuration")), "root_module", dict)
+        _check(root)
+        self.links = _Links(root)
         self.changes = {
-            change["address"]: change.get("change", {}) for change in _plain(text, tops.get("resource_changes")) or ()
+            _part(change, "address", str): _part(change, "change", dict)
+            for change in _plain(text, tops.get("resource_changes")) or ()
         }
         self.by_kind: dict[str, list[tuple[str, str, dict[str, Any], int]]] = {}
         for key, at in json.members(text, tops["planned_values"]):
@@ -94,12 +97,15 @@ class _Plan(Module):
             if key == "resources":
                 for resource, begin in json.items(self.text, at):
                     if resource.get("mode") == "managed":
+                        if not all(_part(resource, name, str) for name in ("address", "type", "name")):
+                            raise ValueError("a resource has no address, type or name")
+                        _part(resource, "values", dict)
                         found = (resource["address"], module, resource, begin)
                         self.by_kind.setdefault(resource["type"], []).append(found)
                         self.links.add(resource, module)
             elif key == "child_modules":
                 for child, begin in json.items(self.text, at):
-                    self._collect(child.get("address", ""), begin)
+                    self._collect(_part(child, "address", str), begin)
 
     def kinds(self) -> set[str]:
         """The types of all resources."""
@@ -125,6 +131,28 @@ class _Plan(Module):
 
 def _plain(text: str, start: int | None) -> Any:
     return {} if start is None else library.JSONDecoder().raw_decode(text, start)[0]
+
+
+def _part(whole: Any, name: str, kind: type[Any]) -> Any:
+    """A member of an object, empty if it is not there; a ValueError if it is of another kind."""
+    found = whole.get(name)
+    if found is None:
+        return kind()
+    if not isinstance(found, kind):
+        raise ValueError(f"`{name}` is of a kind that Terraform does not write")
+    return found
+
+
+def _check(module: dict[str, Any]) -> None:
+    """Raise an error unless a module of the configuration, and those that it calls, have the shape of a plan's."""
+    for resource in _part(module, "resources", list):
+        for name, kind in (("mode", str), ("type", str), ("name", str), ("expressions", dict)):
+            _part(resource, name, kind)
+    for output in _part(module, "outputs", dict).values():
+        _part(output, "expression", dict)
+    for call in _part(module, "module_calls", dict).values():
+        _part(call, "expressions", dict)
+        _check(_part(call, "module", dict))
 
 
 class _Planned(Instance):
@@ -222,7 +250,7 @@ class _Planned(Instance):
         if isinstance(found, Unknown):
             return found
         items = found.value if found is not None and isinstance(found.value, tuple) else (found,)
-        return tuple(_Part(item) for item in items if isinstance(item, Known) and isinstance(item.value, dict))
+        return tuple(_Nested(item) for item in items if isinstance(item, Known) and isinstance(item.value, dict))
 
     def names(self) -> Iterable[str]:
         """The names of its attributes."""
@@ -233,14 +261,16 @@ class _Planned(Instance):
         return Origin((self.span,))
 
 
-class _Part(ObjectRecord):
+class _Nested(ObjectRecord):
     """A nested block of a planned resource."""
 
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
         """The nested blocks of one type."""
         found = super().blocks(kind)
         return (
-            found if isinstance(found, Unknown) else tuple(_Part(r.value) for r in found if isinstance(r, ObjectRecord))
+            found
+            if isinstance(found, Unknown)
+            else tuple(_Nested(r.value) for r in found if isinstance(r, ObjectRecord))
         )
 
     def absent(self, _path: tuple[str, ...]) -> Origin:
@@ -251,8 +281,8 @@ class _Part(ObjectRecord):
 class _Links:
     """What the code of a plan refers to, for values that are only known after apply."""
 
-    def __init__(self, configuration: dict[str, Any]) -> None:
-        self.root = configuration.get("root_module") or {}
+    def __init__(self, root: dict[str, Any]) -> None:
+        self.root = root
         self.addresses: dict[tuple[str, str], list[tuple[str, Any]]] = {}
         """(module without indexes, type and name) -> addresses of the instances, with their index."""
         self.ids: dict[str, str] = {}
@@ -387,5 +417,6 @@ def _references(expression: Any) -> list[str]:
     """The longest references of an expression: `a.b.id` stands for `a.b`, too."""
     if not isinstance(expression, dict):
         return []
-    references = [r for r in expression.get("references") or () if isinstance(r, str)]
+    written = expression.get("references")
+    references = [r for r in written if isinstance(r, str)] if isinstance(written, list) else []
     return [r for r in references if not any(o != r and o.startswith((f"{r}.", f"{r}[")) for o in references)]
