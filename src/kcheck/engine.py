@@ -218,12 +218,15 @@ _BROKEN = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError)
 
 def limits_view(cloud: str, world: World) -> dict[str, Any]:
     """The limits of a cloud as rules see them: limits.group.name."""
-    if cloud not in world.limit_views:
-        result = world.limit_views.setdefault(cloud, {})
-        for key, entry in world.limits(cloud).items():
-            group, name = key.split(".")
-            result.setdefault(group, {})[name] = entry.value
-    return world.limit_views[cloud]
+    return world.remember("limits view", cloud, lambda: _limits_view(cloud, world))
+
+
+def _limits_view(cloud: str, world: World) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, entry in world.limits(cloud).items():
+        group, name = key.split(".")
+        result.setdefault(group, {})[name] = entry.value
+    return result
 
 
 @cache

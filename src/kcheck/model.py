@@ -155,7 +155,9 @@ class NodePool(Thing):
     `zone_count` is over how many zones the nodes are spread, where the cloud counts by zone, and `times` by how many of
     them the written size is multiplied; `managed` says that the cloud runs the group. `pods_take_addresses` says that
     pods take addresses of the nodes' subnets; else each node takes a block of `pod_range`, as long as `pod_block` (the
-    length of a prefix). `gpus` are those of one node. Where `subnets` is not known, `maybe` are some that it may be in.
+    length of a prefix), or some addresses of `pod_subnets` (`pod_addresses`: with one pod). `efa_addresses` are those
+    that the EFA interfaces of a node take beside the others. `gpus` are those of one node. Where `subnets` is not
+    known, `maybe` are some that it may be in.
     """
 
     address: str
@@ -177,7 +179,9 @@ class NodePool(Thing):
     gpu: Value[bool] = NOTHING
     gpus: Value[int] = NOTHING
     max_pods: Value[int] = NOTHING
-    pod_subnet: Value[Subnet] = NOTHING
+    efa_addresses: Value[int] = NOTHING
+    pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
+    pod_addresses: Value[int] = NOTHING
     pod_range: Value[PodRange] = NOTHING
     pod_block: Value[int] = NOTHING
     spot: Value[bool] = NOTHING

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from kcheck import capacity
-from kcheck.derive import basics, pools, pulls, ranges, scaling
+from kcheck import demands
+from kcheck.derive import basics, pools, pulls, ranges, scaling, wider
 from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Subnet, Thing, Workload
 from kcheck.values import Origin, Unknown, Unset, Value, known, reason_of
 
@@ -106,7 +106,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _simple("max_pods", "int", "pods a node may run", "pods"),
         _made("surge_nodes", "int", "nodes that an upgrade adds", pools.surge, "nodes"),
         _made("addresses_per_node", "int", "addresses one node takes of its subnet",
-              lambda p, w: w.addresses_per_node(p), "addresses"),
+              demands.addresses_per_node, "addresses"),
         _simple("spot", "bool", "whether its nodes are spot"),
         Field("subnets", "records", "subnet", "", False, "the subnets of its nodes", pools.subnets_of),
         Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
@@ -115,37 +115,41 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _simple("name", "string", "the subnet's name"),
         _simple("cidr", "string", "its IPv4 range", nullable=False),
         _made("prefix", "int", "length of its prefix", ranges.prefix),
-        _made("usable_addresses", "int", "addresses that are not reserved by the cloud", ranges.usable, "addresses"),
+        _made("usable_addresses", "int", "addresses that are not reserved by the cloud", demands.room, "addresses"),
         _made("nodes", "int", "nodes in it when their clusters reach their targets", ranges.nodes, "nodes"),
-        _made("addresses_needed", "int", "addresses its pools need at their sizes, surge included",
-              lambda s, w: ranges.of_demands(s, w, capacity.addresses_needed), "addresses"),
+        _made("addresses_needed", "int", "addresses its pools need at least at their sizes, surge included",
+              ranges.needed, "addresses"),
+        _made("needs", "string", "addresses_needed, or at least so many where not all of it is known", ranges.needs),
+        _made("overflows", "bool", "whether it is full before its clusters reach their targets", demands.overflows),
         _made("sum", "string", "the arithmetic of addresses_needed",
-              lambda s, w: ranges.of_demands(s, w, ranges.arithmetic), nullable=True),
+              ranges.arithmetic, nullable=True),
         _made("by_default", "bool", "whether it is too small only because of sizes that nobody wrote", ranges.by_default),
-        _made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full_at, "nodes", nullable=True),
+        _made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full, "nodes", nullable=True),
         _made("addresses_per_node", "int", "addresses of the hungriest node in it", ranges.widest, "addresses"),
         _made("room", "int", "how many of these nodes fit, no surge", ranges.room, "nodes"),
         _made("holds_pods", "bool", "whether pods take addresses of it", ranges.holds_pods),
         _made("sufficient_cidr", "string", "next free block of the network that is big enough; null if there is none",
-              ranges.sufficient_cidr, nullable=True),
+              wider.sufficient_cidr, nullable=True),
         _made("pools_count", "int", "number of pools in it", lambda s, w: basics.count(s, w.subnet_pools(s)), "pools"),
         Field("pools", "records", "pool", "", False, "pools whose nodes are in it", lambda s, w: w.subnet_pools(s)),
     ),
     "pod_range": (
         _simple("name", "string", "name of the range, or of its cluster"),
         _simple("cidr", "string", "its IPv4 range", nullable=False),
-        _made("addresses", "int", "its addresses, and those of the ranges that continue it", ranges.range_addresses, "addresses"),
+        _made("addresses", "int", "its addresses, and those of the ranges that continue it", demands.room, "addresses"),
         _made("block", "int", "length of the prefix of the block that a node takes; null if its pools differ",
               ranges.range_block, nullable=True),
         _made("nodes", "int", "nodes in it when their clusters reach their targets", ranges.nodes, "nodes"),
         _made("addresses_needed", "int", "addresses that the blocks of all nodes take, surge included",
-              lambda r, w: ranges.of_demands(r, w, capacity.addresses_needed), "addresses"),
+              ranges.needed, "addresses"),
+        _made("needs", "string", "addresses_needed, or at least so many where not all of it is known", ranges.needs),
+        _made("overflows", "bool", "whether it is full before its clusters reach their targets", demands.overflows),
         _made("sum", "string", "the arithmetic of addresses_needed",
-              lambda r, w: ranges.of_demands(r, w, ranges.arithmetic), nullable=True),
+              ranges.arithmetic, nullable=True),
         _made("by_default", "bool", "whether it is too small only because of sizes that nobody wrote", ranges.by_default),
-        _made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full_at, "nodes", nullable=True),
+        _made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full, "nodes", nullable=True),
         _made("sufficient_cidr", "string", "the range widened until it has room; null if that overlaps",
-              ranges.sufficient_range, nullable=True),
+              wider.sufficient_range, nullable=True),
         _made("pools_count", "int", "number of pools in it", lambda r, w: basics.count(r, w.range_pools(r)), "pools"),
         Field("pools", "records", "pool", "", False, "pools whose pods are in it", lambda r, w: w.range_pools(r)),
     ),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kcheck import capacity, profiles
+from kcheck import profiles
+from kcheck.capacity.pools import Growth, Interval
 from kcheck.images import DOCKER_HUB
-from kcheck.model import Addon, Cluster, Cni, Image, Inventory, NodePool, PodRange, Subnet, Thing, Workload
-from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of, unknown_of
+from kcheck.model import Addon, Cluster, Image, Inventory, NodePool, PodRange, Subnet, Thing, Workload
+from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,23 +25,6 @@ T = TypeVar("T")
 _GROWS = re.compile(r"(?:^|/)(cluster-autoscaler|karpenter)(?:$|[/:@-])")
 NODE_ADDRESSES = "node"
 """The outbound type of a cluster whose nodes have public addresses of their own."""
-
-
-def _is_default(value: Value[int]) -> bool:
-    return isinstance(value, Known) and value.origin.missing is not None
-
-
-def _held(cni: Cni, interfaces: int, addresses: int) -> int:
-    """Addresses that a node of one instance type holds."""
-    minimum, warm_ips = known(cni.minimum_ips), known(cni.warm_ips)
-    if known(cni.prefix_delegation):
-        size = int(profiles.limits("eks")["cni.prefix_size"].value)
-        if warm_ips is None and minimum is None:
-            return capacity.prefix_addresses(1, known(cni.warm_prefixes), size)
-        return capacity.prefix_addresses(max(minimum or 0, 1 + (warm_ips or 0)), 0, size)
-    if warm_ips is None and minimum is None:
-        return capacity.interface_addresses(interfaces, addresses, 1, known(cni.warm_interfaces))
-    return capacity.warm_addresses(interfaces, addresses, 1, warm_ips or 0, minimum or 0)
 
 
 def _grouped(pairs: Iterable[tuple[Thing | None, T]]) -> dict[str, list[T]]:
@@ -70,14 +54,9 @@ class World:
         self.inventory = inventory
         self.config = config
         self.inputs = list(inputs)
-        self.allotments: dict[str, dict[str, str]] = {}
-        self.limit_views: dict[str, dict[str, Any]] = {}
-        self._demand: dict[str, list[capacity.Demand] | Unknown] = {}
+        self.cache: dict[tuple[str, str], Any] = {}
+        """What other rooms have worked out, by what it is and the id of what it is of."""
         self._near: dict[str, dict[str, list[Any]]] = {}
-        self._limits: dict[str, dict[str, profiles.Entry]] = {}
-        self._targets: dict[str, Value[int]] = {}
-        self._maxima: dict[str, Value[int]] = {}
-        self._sizes: dict[str, dict[str, int]] = {}
 
     # --- who belongs to whom
 
@@ -88,6 +67,10 @@ class World:
     @cached_property
     def _pools_by_subnet(self) -> dict[str, list[NodePool]]:
         return _grouped((subnet, pool) for pool in self.inventory.pools for subnet in known(pool.subnets) or ())
+
+    @cached_property
+    def _pools_by_pod_subnet(self) -> dict[str, list[NodePool]]:
+        return _grouped((subnet, pool) for pool in self.inventory.pools for subnet in known(pool.pod_subnets) or ())
 
     @cached_property
     def _pools_by_range(self) -> dict[str, list[NodePool]]:
@@ -176,13 +159,17 @@ class World:
         return self.pools(cluster)
 
     def subnet_pools(self, subnet: Subnet) -> list[NodePool] | Unknown:
-        """The pools whose nodes are in a subnet, Unknown where one may be missing."""
+        """The pools whose nodes are in a subnet, then those whose pods are; Unknown where one may be missing."""
         if subnet.gap:
             return Unknown(f"pools in {subnet.address} may be missing: {subnet.gap}")
         if subnet.id in self._maybe:
             pool = self._maybe[subnet.id]
             return Unknown(f"whether {self.label(pool)} is in {subnet.address} is not known: {reason_of(pool.subnets)}")
-        return self._pools_by_subnet[subnet.id]
+        return self._pools_by_subnet[subnet.id] + self._pools_by_pod_subnet[subnet.id]
+
+    def for_pods(self, subnet: Subnet) -> bool:
+        """Whether a subnet holds pods, and no nodes."""
+        return bool(self._pools_by_pod_subnet[subnet.id]) and not self._pools_by_subnet[subnet.id]
 
     @cached_property
     def _maybe(self) -> dict[str, NodePool]:
@@ -199,9 +186,7 @@ class World:
 
     def target(self, cluster: Cluster) -> Value[int]:
         """The number of nodes the cluster is meant to reach: as asked for, else the sum of its pools' maxima."""
-        if cluster.id not in self._targets:
-            self._targets[cluster.id] = self._target(cluster)
-        return self._targets[cluster.id]
+        return self.remember("target", cluster.id, lambda: self._target(cluster))
 
     def _target(self, cluster: Cluster) -> Value[int]:
         asked = self.asked(cluster)
@@ -231,20 +216,19 @@ class World:
 
     def limits(self, cloud: str) -> dict[str, profiles.Entry]:
         """The limits of a cloud, with those that the settings raise."""
-        if cloud not in self._limits:
-            entries = dict(profiles.limits(cloud))
-            for name, value in self.config.limits.items():
-                owner, _, key = name.partition(".")
-                if owner in (cloud, "any") and key in entries:
-                    entries[key] = entries[key]._replace(value=value)
-            self._limits[cloud] = entries
-        return self._limits[cloud]
+        return self.remember("limits", cloud, lambda: self._limits(cloud))
+
+    def _limits(self, cloud: str) -> dict[str, profiles.Entry]:
+        entries = dict(profiles.limits(cloud))
+        for name, value in self.config.limits.items():
+            owner, _, key = name.partition(".")
+            if owner in (cloud, "any") and key in entries:
+                entries[key] = entries[key]._replace(value=value)
+        return entries
 
     def maximum(self, cluster: Cluster) -> Value[int]:
         """The sum of the maxima of the cluster's pools."""
-        if cluster.id not in self._maxima:
-            self._maxima[cluster.id] = self._maximum(cluster)
-        return self._maxima[cluster.id]
+        return self.remember("maximum", cluster.id, lambda: self._maximum(cluster))
 
     def _maximum(self, cluster: Cluster) -> Value[int]:
         pools = self.all_pools(cluster)
@@ -257,117 +241,53 @@ class World:
             total += pool.max_nodes.value
         return Known(total, Origin((cluster.place,)))
 
+    def aim(self, cluster: Cluster) -> Interval:
+        """The target as bounds: where it is not known, at least the maxima that are."""
+        target = self.target(cluster)
+        if isinstance(target, Known):
+            return Interval(target.value, target.value)
+        return Interval(sum(number(pool.max_nodes, 0) for pool in self.pools(cluster)), None)
+
+    def growth(self, cluster: Cluster) -> Growth:
+        """How the pools of a cluster share its nodes, in the order of `pools`."""
+        pools = self.pools(cluster)
+        maxima = [known(pool.max_nodes) for pool in pools]
+        return Growth(tuple(maxima), tuple(bool(known(pool.autoscaled)) for pool in pools))
+
     def nodes(self, pool: NodePool) -> Value[int]:
         """Nodes of a pool when its cluster reaches its target."""
         if not isinstance(pool.cluster, Known):
             return pool.max_nodes
         cluster = pool.cluster.value
         target = self.target(cluster)
-        maximum = self.maximum(cluster)
-        if isinstance(target, Known) and isinstance(pool.max_nodes, Unknown):
-            return self._rest(pool, cluster, target.value)
-        if not isinstance(target, Known) or not isinstance(maximum, Known) or target.value == maximum.value:
+        if not isinstance(target, Known) or isinstance(self.all_pools(cluster), Unknown):
             return pool.max_nodes
-        if cluster.id not in self._sizes:
-            pools = self.pools(cluster)
-            maxima = [number(p.max_nodes, 0) for p in pools]
-            growable = [isinstance(p.autoscaled, Known) and p.autoscaled.value for p in pools]
-            sizes = capacity.spread(maxima, growable, target.value)
-            self._sizes[cluster.id] = {p.id: size for p, size in zip(pools, sizes, strict=True)}
-        return Known(self._sizes[cluster.id][pool.id], pool.max_nodes.origin or Origin((pool.place,)))
-
-    def _rest(self, pool: NodePool, cluster: Cluster, target: int) -> Value[int]:
-        """What the other pools leave of the target to the only pool whose maximum is not known."""
-        pools = self.all_pools(cluster)
-        if isinstance(pools, Unknown) or sum(isinstance(other.max_nodes, Unknown) for other in pools) > 1:
+        sizes = self.remember("sizes", cluster.id, lambda: self._sizes(cluster, target.value))
+        if isinstance(sizes, Unknown):
             return pool.max_nodes
-        others = sum(number(other.max_nodes, 0) for other in pools)
-        return Known(max(0, target - others), Origin((pool.place,)))
+        return Known(sizes[pool.id], pool.max_nodes.origin or Origin((pool.place,)))
 
-    def addresses_per_node(self, pool: NodePool) -> Value[int]:
-        """Addresses one node takes of its subnet: its own, and those of its pods where they live in it."""
-        inside = pool.pods_take_addresses
-        if not isinstance(inside, Known):
-            return Unknown(reason_of(inside), inside.origin)
-        if not inside.value:
-            return Known(1, inside.origin)
-        cni = pool.cluster.value.cni if isinstance(pool.cluster, Known) else None
-        if cni is not None:
-            return self._interface_addresses(pool, cni)
-        return mapped(pool.max_pods, lambda pods: 1 + pods)
+    def _sizes(self, cluster: Cluster, target: int) -> dict[str, int] | Unknown:
+        """The size of each pool at the target; the only pool of unknown size takes what the others leave."""
+        growth = self.growth(cluster)
+        ways = growth.ways()
+        if len(ways) > 1:
+            return Unknown("the sizes of several pools are not known")
+        sizes = growth.sizes(target, ways[0])
+        return {pool.id: size for pool, size in zip(self.pools(cluster), sizes, strict=True)}
 
-    def _interface_addresses(self, pool: NodePool, cni: Cni) -> Value[int]:
-        """Addresses of a node of Amazon's VPC CNI with one pod of its own: the least that any job takes.
-
-        A pool of several instance types is counted by the one that takes least.
-        """
-        unknown = unknown_of(pool.instance_types, cni.prefix_delegation, cni.warm_interfaces, cni.warm_prefixes)
-        if unknown is not None:
-            return unknown
-        for value in (cni.warm_ips, cni.minimum_ips):
-            if isinstance(value, Unknown):
-                return value
-        least: int | None = None
-        for name in known(pool.instance_types):
-            found = profiles.interfaces(name)
-            if found is None:
-                return Unknown(f"kcheck does not know the instance type {name}", pool.instance_types.origin)
-            addresses = _held(cni, *found)
-            least = addresses if least is None else min(least, addresses)
-        if least is None:
-            return Unknown("no instance type is written", pool.instance_types.origin)
-        return Known(least, pool.instance_types.origin or Origin((pool.place,)))
-
-    def demands(self, subnet: Subnet) -> list[capacity.Demand] | Unknown:
-        """What each pool takes from a subnet."""
-        if subnet.id not in self._demand:
-            pools = self.subnet_pools(subnet)
-            found = self._demands(pools, self.addresses_per_node, lambda pool: len(known(pool.subnets)))
-            self._demand[subnet.id] = found
-        return self._demand[subnet.id]
-
-    def range_demands(self, pod_range: PodRange) -> list[capacity.Demand] | Unknown:
-        """What each pool takes from a range of pod addresses: a block for every node."""
-        if pod_range.id not in self._demand:
-            pools = self.range_pools(pod_range)
-            self._demand[pod_range.id] = self._demands(pools, self._block_size, lambda _: 1)
-        return self._demand[pod_range.id]
-
-    def _demands(
-        self,
-        pools: list[NodePool] | Unknown,
-        per_node: Callable[[NodePool], Value[int]],
-        subnets: Callable[[NodePool], int],
-    ) -> list[capacity.Demand] | Unknown:
-        if isinstance(pools, Unknown):
-            return pools
-        labels = [self.label(pool) for pool in pools]
-        shared = Counter(labels)
-        result = []
-        for pool, label in zip(pools, labels, strict=True):
-            nodes, addresses = self.nodes(pool), per_node(pool)
-            unknown = unknown_of(nodes, addresses, pool.surge)
-            if unknown is not None:
-                return unknown
-            name = self._full_label(pool) if shared[label] > 1 else label
-            default = _is_default(pool.max_nodes)
-            result.append(
-                capacity.Demand(name, known(nodes), known(pool.surge), known(addresses), subnets(pool), default)
-            )
-        return result
-
-    def _block_size(self, pool: NodePool) -> Value[int]:
-        return mapped(self.pod_block(pool), lambda prefix: 1 << (32 - prefix))
-
-    def pod_block(self, pool: NodePool) -> Value[int]:
-        """The length of the prefix of the block that a node takes for its pods."""
-        return mapped(pool.max_pods, capacity.pod_block) if isinstance(pool.pod_block, Unset) else pool.pod_block
+    def remember(self, what: str, key: str, compute: Callable[[], T]) -> T:
+        """What `compute` gives for the thing of an id, worked out once."""
+        if (what, key) not in self.cache:
+            self.cache[what, key] = compute()
+        found: T = self.cache[what, key]
+        return found
 
     def label(self, pool: NodePool) -> str:
         """What people call the pool."""
         return pool.name.value if isinstance(pool.name, Known) else pool.address.rsplit(".", 1)[-1]
 
-    def _full_label(self, pool: NodePool) -> str:
+    def full_label(self, pool: NodePool) -> str:
         """The label with the cluster's, where several clusters have a pool of that name."""
         cluster = known(pool.cluster)
         return f"{known(cluster.name) or cluster.address}/{self.label(pool)}" if cluster else pool.address

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcheck import capacity
+from kcheck.capacity.pools import surge_nodes
 from kcheck.derive.basics import cluster_of, computed
 from kcheck.model import Autoscaler, Cluster, NodePool
 from kcheck.values import Known, Unknown, Value, known, mapped, number, reason_of
@@ -87,7 +87,7 @@ def surge(pool: NodePool, world: World) -> Value[int]:
     nodes = world.nodes(pool)
     if not isinstance(nodes, Known) or not isinstance(pool.surge, Known):
         return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.surge))
-    return Known(capacity.surge_nodes(pool.surge.value, nodes.value), pool.surge.origin)
+    return Known(surge_nodes(pool.surge.value, nodes.value), pool.surge.origin)
 
 
 def subnets_of(pool: NodePool, _world: World) -> Value[Any] | list[Any]:

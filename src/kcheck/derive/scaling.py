@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcheck import capacity, profiles
+from kcheck import profiles
+from kcheck.capacity import deletion
 from kcheck.derive.basics import computed
 from kcheck.derive.pools import autoscaled
 from kcheck.units import minor_version
@@ -59,7 +60,7 @@ def deletion_time(autoscaler: Autoscaler, world: World) -> Value[int]:
         return unknown
     qps = int(world.limits("any")["autoscaler.client_qps"].value)
     batch = max(1, known(autoscaler.bulk_delete))
-    seconds = capacity.deletion_time(known(nodes), batch, known(autoscaler.scan_interval), qps)
+    seconds = deletion.deletion_time(known(nodes), batch, known(autoscaler.scan_interval), qps)
     return computed(autoscaler, seconds)
 
 
@@ -70,7 +71,7 @@ def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
         return computed(autoscaler, None)
     limits = world.limits("any")
     seconds, qps = int(limits["autoscaler.deletion_time"].value), int(limits["autoscaler.client_qps"].value)
-    return computed(autoscaler, capacity.batch_for(nodes.value, seconds, autoscaler.scan_interval.value, qps))
+    return computed(autoscaler, deletion.batch_for(nodes.value, seconds, autoscaler.scan_interval.value, qps))
 
 
 def waste(autoscaler: Autoscaler, world: World, nodes: Value[int], seconds: Value[int], share: int) -> Value[str]:

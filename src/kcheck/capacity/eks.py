@@ -1,0 +1,33 @@
+"""Addresses that EKS nodes hold with the VPC CNI, and pods that they may run."""
+
+from __future__ import annotations
+
+from math import ceil
+
+
+def interface_addresses(interfaces: int, addresses: int, pods: int, warm: int) -> int:
+    """Addresses of its subnet that an EKS node holds: whole interfaces, `warm` of them in reserve.
+
+    `interfaces` is how many the instance can have, `addresses` how many each has, its own included:
+    (ceil(pods / (addresses - 1)) + warm) x addresses, at most all.
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
+    """
+    return min(ceil(pods / (addresses - 1)) + warm, interfaces) * addresses
+
+
+def warm_addresses(interfaces: int, addresses: int, pods: int, warm: int, minimum: int) -> int:
+    """Addresses that an EKS node holds with WARM_IP_TARGET or MINIMUM_IP_TARGET.
+
+    max(minimum, pods + warm) for pods, and one for each interface they need.
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
+    """
+    secondary = min(max(minimum, pods + warm), interfaces * (addresses - 1))
+    return secondary + max(1, ceil(secondary / (addresses - 1)))
+
+
+def prefix_addresses(pods: int, warm: int, size: int) -> int:
+    """Addresses that an EKS node holds with prefix delegation: its own, and blocks of `size`, `warm` in reserve.
+
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md
+    """
+    return 1 + size * (ceil(pods / size) + warm)
