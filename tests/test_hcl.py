@@ -216,3 +216,8 @@ def test_inserted_is_formatted(
 def test_every_argument_has_its_line(text: str, missing: str | None) -> None:
     found = [problem.span.text for problem in parse(Source("x.tf", text.encode())).problems]
     assert found == ([] if missing is None else [missing])
+
+
+@pytest.mark.parametrize("text", ["%{", "%%{", "%%%{ x", "${", "$${a}", "$$${", "%${", "$%{"])
+def test_literal_of_what_looks_like_a_template(text: str) -> None:
+    assert value(literal(text)) == text

@@ -13,6 +13,7 @@ from kcheck import __version__
 COMMANDS = {
     "check": "Say what breaks first, and what is wasted.",
     "fix": "Mend what can be mended.",
+    "capacity": "Say at how many nodes each limit is hit, the lowest first.",
     "show": "Print what kcheck read: the model, each value with its origin.",
     "eval": "Evaluate a Terraform expression in a root module.",
     "explain": "Say why a rule exists, with sources and examples.",

@@ -229,7 +229,8 @@ def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool)
     if cluster is None or target is None or isinstance(world.all_pools(cluster), Unknown):
         return [{pools[i].id: number(count, 0) for i, count in zip(own, nodes, strict=True)}] if kind else []
     growth, names = world.growth(cluster), [pool.id for pool in world.pools(cluster)]
-    return [dict(zip(names, growth.sizes(target, way), strict=True)) for way in growth.ways()]
+    unknown = [i for i, size in enumerate(growth.maxima) if size is None]
+    return [dict(zip(names, growth.grown(target, [i]), strict=True)) for i in unknown]
 
 
 def needed(found: Bounds) -> Interval:

@@ -70,6 +70,13 @@ def table(cloud: str) -> dict[str, dict[str, dict[str, str]]]:
 
 
 @cache
+def mechanisms() -> dict[str, dict[str, Any]]:
+    """What ends the growth of clusters: how it is called, and how it is moved."""
+    data: dict[str, dict[str, Any]] = load_yaml(os.path.join(PROFILES, "mechanisms.yaml"))
+    return data
+
+
+@cache
 def _instances() -> dict[str, Any]:
     data: dict[str, Any] = load_yaml(os.path.join(PROFILES, "eks", "instances.yaml"))
     return data

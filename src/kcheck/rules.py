@@ -165,12 +165,17 @@ def chosen(config: Config) -> list[Rule]:
         for name in listed:
             if name not in names:
                 raise ConfigError(f"{setting}: there is no rule {name}; {nearest(name, tuple(sorted(names)))}")
-    _check_limits(config)
+    check_limits(config)
     selected = [r for r in result if not config.select or {r.name, r.group} & set(config.select)]
     return [r for r in selected if not {r.name, r.group} & set(config.ignore)]
 
 
-def _check_limits(config: Config) -> None:
+def check_limits(config: Config) -> None:
+    """Refuse limits of the settings that do not exist or are hard.
+
+    Raises:
+        ConfigError: one does not exist, or nobody can raise it.
+    """
     for name in config.limits:
         cloud, _, key = name.partition(".")
         entry = profiles.limits(cloud).get(key) if cloud in ("any", *profiles.CLOUDS) else None

@@ -252,7 +252,8 @@ class World:
         """How the pools of a cluster share its nodes, in the order of `pools`."""
         pools = self.pools(cluster)
         maxima = [known(pool.max_nodes) for pool in pools]
-        return Growth(tuple(maxima), tuple(bool(known(pool.autoscaled)) for pool in pools))
+        growable = tuple(bool(known(pool.autoscaled)) for pool in pools)
+        return Growth(tuple(maxima), growable, tuple(number(pool.min_nodes, 0) for pool in pools))
 
     def nodes(self, pool: NodePool) -> Value[int]:
         """Nodes of a pool when its cluster reaches its target."""
@@ -270,10 +271,10 @@ class World:
     def _sizes(self, cluster: Cluster, target: int) -> dict[str, int] | Unknown:
         """The size of each pool at the target; the only pool of unknown size takes what the others leave."""
         growth = self.growth(cluster)
-        ways = growth.ways()
-        if len(ways) > 1:
+        unknown = [i for i, size in enumerate(growth.maxima) if size is None]
+        if len(unknown) > 1:
             return Unknown("the sizes of several pools are not known")
-        sizes = growth.sizes(target, ways[0])
+        sizes = growth.grown(target, unknown) if unknown else growth.sizes(target)
         return {pool.id: size for pool, size in zip(self.pools(cluster), sizes, strict=True)}
 
     def remember(self, what: str, key: str, compute: Callable[[], T]) -> T:

@@ -6,7 +6,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from kcheck.model import Surge
 
@@ -64,27 +64,33 @@ def full_at(demands: Sequence[Demand], usable: int) -> int:
     def fits(share: list[int]) -> bool:
         return sum(demand.addresses(nodes) for demand, nodes in zip(demands, share, strict=True)) <= usable
 
-    return largest(fits, growth, None, sum(sizes))
+    return largest(fits, growth.sizes, sum(sizes))
 
 
-def spread(maxima: Sequence[int], growable: Sequence[bool], target: int) -> list[int]:
+def spread(maxima: Sequence[int], growable: Sequence[bool], target: int, minima: Sequence[int] = ()) -> list[int]:
     """Nodes of each pool when the cluster has `target`; no pool ever shrinks as the target grows.
 
-    Above the sum of the maxima, growable pools share the excess in proportion to their maxima (all pools, if
-    none can grow); below it, growable pools shrink in proportion and fixed ones keep their size as long as they fit.
+    Above the sum of the maxima, growable pools share the excess in proportion to their maxima (all pools, if none can
+    grow). Below it they have their minima and a share of the rest, in proportion to what they can grow by; fixed pools
+    keep their size. Below the sum of the minima all shrink in proportion.
     """
     total = sum(maxima)
     if target == total or not maxima:
         return list(maxima)
     flags = growable if any(growable) else [True] * len(maxima)
-    fixed = [0 if grows else size for size, grows in zip(maxima, flags, strict=True)]
-    if target < sum(fixed):
-        return _proportional(fixed, target)
-    weights = [size if grows else 0 for size, grows in zip(maxima, flags, strict=True)]
-    if not sum(weights):
-        weights = [int(grows) for grows in flags]
-    shares = _proportional(weights, target - sum(fixed))
-    return [share + size for share, size in zip(shares, fixed, strict=True)]
+    if target > total:
+        weights = [size if grows else 0 for size, grows in zip(maxima, flags, strict=True)]
+        return _added(maxima, weights if sum(weights) else list(map(int, flags)), target - total)
+    lowest = [min(low, high) for low, high in zip(minima or [0] * len(maxima), maxima, strict=True)]
+    base = [low if grows else high for low, high, grows in zip(lowest, maxima, flags, strict=True)]
+    if target < sum(base):
+        return _added([0] * len(base), base, target)
+    return _added(base, [high - low for low, high in zip(base, maxima, strict=True)], target - sum(base))
+
+
+def _added(base: Sequence[int], weights: Sequence[int], amount: int) -> list[int]:
+    """The base sizes with shares of an amount."""
+    return [size + share for size, share in zip(base, _proportional(weights, amount), strict=True)]
 
 
 def _proportional(weights: Sequence[int], amount: int) -> list[int]:
@@ -98,24 +104,48 @@ def _proportional(weights: Sequence[int], amount: int) -> list[int]:
 
 
 class Growth(NamedTuple):
-    """How the pools of a cluster share its nodes: their maxima, None where one is not known, and who can grow."""
+    """How the pools of a cluster share its nodes: maxima, None where one is not known, who can grow, and minima."""
 
     maxima: tuple[int | None, ...]
     growable: tuple[bool, ...]
+    minima: tuple[int, ...] = ()
 
-    def ways(self) -> list[int | None]:
-        """The extreme ways to grow: each pool of unknown size alone takes all; the truth is between them."""
-        return [i for i, size in enumerate(self.maxima) if size is None] or [None]
+    @property
+    def known(self) -> bool:
+        """Whether the shares are known."""
+        return None not in self.maxima
 
-    def sizes(self, nodes: int, way: int | None) -> list[int]:
-        """Nodes of each pool when the cluster has `nodes`."""
-        known = [size or 0 for size in self.maxima]
-        rest = nodes - sum(known)
-        if way is None or rest <= 0:
+    def sizes(self, nodes: int) -> list[int]:
+        """Nodes of each pool when the cluster has `nodes`, all maxima known."""
+        return spread([size or 0 for size in self.maxima], self.growable, nodes, self.minima)
+
+    def filled(self, nodes: int, order: Sequence[int]) -> list[int]:
+        """An extreme way to share the nodes: pools have their minima, then fill up one after the other."""
+        lowest = self.minima or (0,) * len(self.maxima)
+        result = [
+            high if high is not None and not grows else low if high is None else min(low, high)
+            for low, high, grows in zip(lowest, self.maxima, self.growable, strict=True)
+        ]
+        rest = nodes - sum(result)
+        if rest < 0:
+            return spread(result, [False] * len(result), nodes)
+        for i in order:
+            most = self.maxima[i]
+            more = rest if most is None else min(rest, most - result[i])
+            result[i] += more
+            rest -= more
+        return result
+
+    def grown(self, nodes: int, order: Sequence[int]) -> list[int]:
+        """The sizes at a target: known pools have their maxima, the first unknown one of `order` has the rest."""
+        result = [size or 0 for size in self.maxima]
+        rest = nodes - sum(result)
+        first = next((i for i in order if self.maxima[i] is None), None)
+        if first is None or rest < 0:
             able = [grows and size is not None for size, grows in zip(self.maxima, self.growable, strict=True)]
-            return spread(known, able if way is not None else self.growable, nodes)
-        known[way] += rest
-        return known
+            return spread(result, able, nodes, self.minima)
+        result[first] += rest
+        return result
 
 
 class Interval(NamedTuple):
@@ -143,35 +173,62 @@ class Interval(NamedTuple):
         return f"at most {self.high:,}" if not self.low else f"{self.low:,} to {self.high:,}"
 
 
-def largest(fits: Callable[[list[int]], bool], growth: Growth, way: int | None, ceiling: int = CEILING) -> int:
-    """The most nodes up to `ceiling` at which the pools' sizes fit; 0 if none does.
+def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]], ceiling: int = CEILING) -> int:
+    """The most nodes up to `ceiling` at which the pools fit; `path` gives their sizes, which never shrink; 0 if none.
 
     Whoever fits with more nodes fits with fewer.
     """
     low, high = 0, 1
-    while high < ceiling and fits(growth.sizes(high, way)):
+    while high < ceiling and fits(path(high)):
         low, high = high, high * 2
     high = min(high, ceiling)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(growth.sizes(middle, way)) else (low, middle - 1)
+        low, high = (middle, high) if fits(path(middle)) else (low, middle - 1)
     return low
 
 
-def reach(
-    least: Callable[[list[int]], bool], most: Callable[[list[int]], bool] | None, growth: Growth
-) -> Interval | None:
-    """How many nodes a cluster has at a wall; None if it never meets it.
+class Trial(NamedTuple):
+    """Whether pools of some sizes fit: at the lowest demand there can be, and at the highest, None if it has no bound.
 
-    `least` tells whether sizes fit at the lowest demand there can be, `most` at the highest, None if it has no bound.
+    `weights` tells the pools that take much for each node from those that take little.
     """
-    highs = list(_at(least, growth))
-    lows = highs if most is least else [0] if most is None else list(_at(most, growth))
-    if min(lows) == CEILING:
+
+    least: Callable[[list[int]], bool]
+    most: Callable[[list[int]], bool] | None
+    weights: Sequence[int]
+
+    @property
+    def kindest(self) -> list[int]:
+        """The pools in the order in which the wall is met last."""
+        return sorted(range(len(self.weights)), key=lambda i: self.weights[i])
+
+    @property
+    def worst(self) -> list[int]:
+        """The pools in the order in which the wall is met first."""
+        return self.kindest[::-1]
+
+
+def reach(trial: Trial, growth: Growth) -> Interval | None:
+    """How many nodes a cluster has at a wall; None if it never meets it."""
+    best, worst = trial.kindest, trial.worst
+    if growth.known:
+        high = largest(trial.least, growth.sizes)
+        low = high if trial.most is trial.least else 0 if trial.most is None else largest(trial.most, growth.sizes)
+    else:
+        high = largest(trial.least, lambda nodes: growth.filled(nodes, best))
+        low = 0 if trial.most is None else largest(trial.most, lambda nodes: growth.filled(nodes, worst))
+    if low == CEILING:
         return None
-    return Interval(min(lows), None if max(highs) == CEILING else max(highs))
+    return Interval(low, None if high == CEILING else high)
 
 
-def _at(fits: Callable[[list[int]], bool], growth: Growth) -> Iterator[int]:
-    for way in growth.ways():
-        yield largest(fits, growth, way)
+def short(trial: Trial, growth: Growth, target: Interval) -> bool | None:
+    """Whether the wall is met before the target; None where that is not known."""
+    sizes = growth.sizes if growth.known else lambda nodes: growth.grown(nodes, trial.kindest)
+    if not trial.least(sizes(target.low)):
+        return True
+    sizes = growth.sizes if growth.known else lambda nodes: growth.grown(nodes, trial.worst)
+    if target.high is not None and trial.most is not None and trial.most(sizes(target.high)):
+        return False
+    return None

@@ -8,6 +8,7 @@ from kcheck.capacity.pools import surge_nodes
 from kcheck.derive.basics import cluster_of, computed
 from kcheck.model import Autoscaler, Cluster, NodePool
 from kcheck.values import Known, Unknown, Value, known, mapped, number, reason_of
+from kcheck.walls import limits
 
 if TYPE_CHECKING:
     from kcheck.model import Workload
@@ -16,20 +17,11 @@ if TYPE_CHECKING:
 
 def counted(pool: NodePool, world: World) -> Value[int]:
     """Nodes that the cloud's limit of a pool counts: in the fullest zone, or all with the surge of an upgrade."""
-    cluster = known(pool.cluster)
-    if cluster is None:
-        return Unknown(reason_of(pool.cluster), pool.cluster.origin)
     nodes = world.nodes(pool)
-    if isinstance(pool.zone_count, Unknown):
-        return pool.zone_count
-    if isinstance(pool.zone_count, Known):
-        zones = max(1, pool.zone_count.value)
-        return mapped(nodes, lambda count: -(-count // zones))
-    counts_surge = world.limits(cluster.cloud).get("pool.counts_surge")
-    if counts_surge is None or not counts_surge.value:
+    if not isinstance(nodes, Known):
         return nodes
-    added = surge(pool, world)
-    return added if not isinstance(added, Known) else mapped(nodes, lambda count: count + added.value)
+    many = limits.counted(pool, nodes.value, world)
+    return many if isinstance(many, Unknown) else Known(many, nodes.origin)
 
 
 def jobs_need(pool: NodePool, world: World) -> Value[int]:

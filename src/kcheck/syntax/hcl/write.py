@@ -25,8 +25,17 @@ def literal(value: Scalar, like: str = "") -> str:
         text = str(value)
     else:
         escaped = "".join(_ESCAPES.get(character, character) for character in value)
-        return '"' + escaped.replace("${", "$${").replace("%{", "%%{") + '"'
+        return f'"{_MARKS.sub(_escaped, escaped)}"'
     return f'"{text}"' if like.startswith('"') else text
+
+
+_MARKS = re.compile(r"([$%])(\1*)\{")
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """The begin of what would be a template; what would make its escape ambiguous is written by its number."""
+    mark, more = match[1], len(match[2])
+    return f"\\u{ord(mark):04x}" * more + mark * 2 + "{"
 
 
 @dataclass

@@ -1,0 +1,182 @@
+"""The walls of clusters as text, Markdown and JSON."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from kcheck import walls
+from kcheck.values import known
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster, Thing
+    from kcheck.walls.model import Wall
+    from kcheck.world import World
+
+_BAR = 20
+_INDENT = " " * 12
+_LINE = 118
+
+
+def as_json(world: World) -> str:
+    """The walls for programs: version 1, additive changes only."""
+    clusters = [_cluster(cluster, world) for cluster in world.inventory.clusters]
+    return json.dumps({"version": 1, "clusters": clusters}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _cluster(cluster: Cluster, world: World) -> dict[str, Any]:
+    return {
+        "name": _name(cluster),
+        "id": cluster.id,
+        "cloud": cluster.cloud,
+        "target": world.aim(cluster).exact,
+        "reaches": _reaches(cluster, world),
+        "walls": [_wall(wall) for wall in walls.of(cluster, world)],
+        "summary": sentence(cluster, world),
+    }
+
+
+def _wall(wall: Wall) -> dict[str, Any]:
+    return {
+        "mechanism": wall.mechanism,
+        "scope": wall.scope,
+        "nodes": wall.nodes.exact if wall.nodes else None,
+        "at_least": wall.nodes.low if wall.nodes else None,
+        "at_most": wall.nodes.high if wall.nodes else None,
+        "before_target": wall.short,
+        "arithmetic": wall.arithmetic,
+        "path": wall.place.source.path,
+        "line": wall.place.begin.line,
+        "source": wall.source,
+        "kind": wall.kind,
+        "move": wall.move,
+    }
+
+
+def _name(cluster: Cluster) -> str:
+    return known(cluster.name) or cluster.address
+
+
+def _reaches(cluster: Cluster, world: World) -> int | None:
+    """Nodes that the cluster reaches: its target, or as far as its first wall lets it; None where neither is known."""
+    first, target = walls.first(cluster, world), world.aim(cluster).exact
+    numbers = [number for number in (first.number if first else None, target) if number is not None]
+    return min(numbers, default=None)
+
+
+def sentence(cluster: Cluster, world: World) -> str:
+    """How far the cluster gets, in one sentence."""
+    name, aim = _name(cluster), world.aim(cluster)
+    first = walls.first(cluster, world)
+    asked = "you ask for" if world.asked(cluster) else "its pools may have"
+    if first is None or first.number is None:
+        return f"{name}: no wall is known{'' if aim.exact is None else f' below {aim.low:,} nodes'}."
+    if aim.exact is not None and first.number >= aim.exact:
+        beyond = "" if first.number == aim.exact else f", at {first.number:,}"
+        return f"{name} reaches the {aim.exact:,} nodes {asked}; the first wall is the {first.what}{beyond}."
+    bound = "at most " if first.nodes and first.nodes.exact is None else ""
+    if aim.exact is None:
+        return f"{name} reaches {bound}{first.number:,} nodes; the first wall is the {first.what}."
+    part = f"{bound}{first.number:,} of the {aim.exact:,} nodes {asked}"
+    return f"{name} reaches {part}; the first wall is the {first.what}."
+
+
+# --- text
+
+
+def as_text(world: World) -> str:
+    """A table for each cluster, the lowest wall first, with a bar that shows it against the target."""
+    return "\n".join(_text(cluster, world) for cluster in world.inventory.clusters)
+
+
+def _text(cluster: Cluster, world: World) -> str:
+    target = world.aim(cluster).exact
+    asked = "target not known" if target is None else f"target {target:,} nodes"
+    lines = [f"{_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}"]
+    groups = _groups(cluster, world)
+    told = [group for group in groups if _matters(group[0])]
+    for group in groups[: len(told) + 1]:  # and the next one beyond
+        lines += ["", _line(group, target), *_details(group)]
+    rest = groups[len(told) + 1 :]
+    limit = min((wall.number for (wall, *_) in groups if wall.mechanism == "cluster-limit" and wall.number), default=0)
+    near = [group for group in rest if not limit or (group[0].number or 0) <= limit]
+    lines += ["", *(_line(group, target) for group in near)] if near else []
+    return "\n".join([*lines, "", sentence(cluster, world)]) + "\n"
+
+
+def _matters(wall: Wall) -> bool:
+    return wall.number is None or wall.short is not False
+
+
+def _groups(cluster: Cluster, world: World) -> list[list[Wall]]:
+    """The walls, those that matter first; walls of one kind at one place and number are told together."""
+    result: dict[object, list[Wall]] = {}
+    for wall in walls.of(cluster, world):
+        result.setdefault((wall.mechanism, wall.number, wall.place, wall.nodes is None and wall.id), []).append(wall)
+    return sorted(result.values(), key=lambda group: not _matters(group[0]))
+
+
+def _line(group: list[Wall], target: int | None) -> str:
+    wall = group[0]
+    number = "?" if wall.number is None else f"{wall.number:,}"
+    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+    kind = "" if wall.kind == "hard" else f" ({wall.kind})"
+    return f"{number:>9}  {_bar(wall, target)}  {wall.what}{more}{kind}"
+
+
+def _details(group: list[Wall]) -> list[str]:
+    wall = group[0]
+    bounds = f"{wall.nodes} nodes: " if wall.nodes and wall.nodes.exact is None else ""
+    lines = [f"{bounds}{wall.arithmetic}", f"{_at(wall)}, {wall.source}"]
+    if wall.short:
+        lines.append(f"to move it: {wall.move}")
+    wrapped = (
+        textwrap.wrap(
+            line,
+            _LINE,
+            initial_indent=_INDENT,
+            subsequent_indent=_INDENT,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in lines
+    )
+    return [line for part in wrapped for line in part]
+
+
+def _at(thing: Thing) -> str:
+    return f"{thing.place.source.path}:{thing.place.begin.line}"
+
+
+def _bar(wall: Wall, target: int | None) -> str:
+    """How far the wall lets the cluster get on its way to the target."""
+    if wall.number is None or not target:
+        return "." * _BAR
+    full = min(_BAR, wall.number * _BAR // target)
+    return "#" * full + "." * (_BAR - full)
+
+
+# --- Markdown
+
+
+def as_markdown(world: World) -> str:
+    """A section with a table for each cluster."""
+    return "\n".join(_section(cluster, world) for cluster in world.inventory.clusters)
+
+
+def _section(cluster: Cluster, world: World) -> str:
+    lines = [f"## {_name(cluster)} ({cluster.cloud})", "", sentence(cluster, world), ""]
+    lines += ["| nodes | wall | kind | arithmetic | where | to move it |", "|---:|---|---|---|---|---|"]
+    for wall in walls.of(cluster, world):
+        nodes = "unknown" if wall.nodes is None else str(wall.nodes)
+        bold = f"**{nodes}**" if wall.short else nodes
+        kind = f"[{wall.kind}]({wall.source})"
+        lines.append(
+            f"| {bold} | {wall.what} | {kind} | {_cell(wall.arithmetic)} | `{_at(wall)}` | {_cell(wall.move)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,35 @@
+"""Which wall comes first: what ends the growth of a cluster, in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.walls import addresses, limits
+from kcheck.walls.model import Ground, Wall
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster
+    from kcheck.world import World
+
+_GROUPS = (limits, addresses)
+
+
+def of(cluster: Cluster, world: World) -> list[Wall]:
+    """The walls of a cluster, the lowest first, those that are not known last."""
+    return world.remember("walls", cluster.id, lambda: _of(cluster, world))
+
+
+def _of(cluster: Cluster, world: World) -> list[Wall]:
+    ground = Ground(cluster, world)
+    found = [wall for group in _GROUPS for wall in group.walls(ground)]
+    return sorted(found, key=lambda wall: (wall.number is None, wall.number or 0, _rank(wall), wall.id))
+
+
+def _rank(wall: Wall) -> int:
+    """Of equal walls the hard one is told first, the written maximum last: it was meant."""
+    return 9 if wall.mechanism == "maximum" else ("hard", "quota", "recommended").index(wall.kind)
+
+
+def first(cluster: Cluster, world: World) -> Wall | None:
+    """The first wall that is known and is no recommendation."""
+    return next((wall for wall in of(cluster, world) if wall.number is not None and wall.kind != "recommended"), None)

@@ -1,0 +1,132 @@
+"""Walls of clusters and pools that the clouds document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.capacity.pools import Interval, reach, surge_nodes
+from kcheck.values import Known, Unknown, known, number, reason_of
+from kcheck.walls.model import is_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.model import NodePool
+    from kcheck.walls.model import Ground, Sizes, Wall
+    from kcheck.world import World
+
+_FAQ = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md"
+
+
+def walls(ground: Ground) -> Iterator[Wall]:
+    """The maximum that is written, the limits of the cluster and of each pool."""
+    yield from _maximum(ground)
+    yield from _CLUSTER.get(ground.cluster.cloud, _nothing)(ground)
+    for pool in ground.pools:
+        yield from _pool(pool, ground)
+
+
+def _nothing(_ground: Ground) -> Iterator[Wall]:
+    yield from ()
+
+
+def _maximum(ground: Ground) -> Iterator[Wall]:
+    """The sum of the pools' maxima, beyond which nothing grows."""
+    cluster, world = ground.cluster, ground.world
+    maximum = world.maximum(cluster)
+    if not ground.pools or known(cluster.provisioned) or known(world.grown_by(cluster)) == "karpenter":
+        return
+    biggest = max(ground.pools, key=lambda pool: (bool(known(pool.autoscaled)), number(pool.max_nodes, 0)))
+    entry = ("hard", _FAQ)
+    if isinstance(maximum, Known):
+        parts = [f"{world.label(pool)} {known(pool.max_nodes):,}" for pool in ground.pools if known(pool.max_nodes)]
+        text = f"{' + '.join(parts[:6])}{' + ...' if len(parts) > 6 else ''} = {maximum.value:,}"
+        nodes = Interval(maximum.value, maximum.value)
+        yield ground.wall("maximum", "the pools", nodes, text, biggest.max_nodes, entry)
+    else:
+        why = f"unknown because {reason_of(maximum)}"
+        yield ground.wall("maximum", "the pools", None, why, biggest.max_nodes, entry)
+
+
+# --- of the cluster
+
+
+def _aks(ground: Ground) -> Iterator[Wall]:
+    cluster, tier = ground.cluster, ground.cluster.tier
+    free, paid = ground.limits["free_tier.ceiling"], ground.limits["standard_tier.nodes"]
+    if not isinstance(tier, Known):
+        nodes = Interval(int(free.value), int(paid.value))
+        why = f"{free.value:,} of the Free tier, {paid.value:,} of the others: {reason_of(tier)}"
+        yield ground.wall("cluster-limit", "the cluster", nodes, why, tier, paid)
+    elif tier.value == "Free":
+        yield ground.fixed("cluster-limit", "free_tier.ceiling", tier, "the ceiling of the Free tier")
+        text = "what Microsoft recommends for the Free tier"
+        yield ground.fixed("control-plane", "free_tier.recommended", tier, text)
+    else:
+        yield ground.fixed("cluster-limit", "standard_tier.nodes", tier, f"the limit of the {tier.value} tier")
+    if is_known(cluster.network_plugin, "kubenet"):
+        text = "one route for each node in a route table"
+        yield ground.fixed("kubenet-routes", "kubenet.nodes", cluster.network_plugin, text)
+    if is_known(cluster.network_policy, "azure"):
+        text = "what Azure's Network Policy Manager supports"
+        yield ground.fixed("network-policy", "network_policy.nodes", cluster.network_policy, text)
+
+
+def _eks(ground: Ground) -> Iterator[Wall]:
+    yield ground.fixed("cluster-limit", "cluster.nodes", ground.cluster.name, "the most that AWS enables, on request")
+
+
+def _gke(ground: Ground) -> Iterator[Wall]:
+    cluster = ground.cluster
+    text = "the default; Google raises it on request"
+    yield ground.fixed("cluster-limit", "cluster.nodes", cluster.name, text)
+    if known(cluster.zonal):
+        text = "Google asks for a regional cluster above it"
+        yield ground.fixed("control-plane", "zonal.nodes", cluster.location, text)
+
+
+_CLUSTER = {"aks": _aks, "eks": _eks, "gke": _gke}
+
+
+# --- of a pool
+
+
+def counted(pool: NodePool, nodes: int, world: World) -> int | Unknown:
+    """Nodes that the cloud's limit of a pool counts: in the fullest zone, or all with the surge of an upgrade."""
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return Unknown(reason_of(pool.cluster), pool.cluster.origin)
+    if isinstance(pool.zone_count, Unknown):
+        return pool.zone_count
+    if isinstance(pool.zone_count, Known):
+        return -(-nodes // max(1, int(pool.zone_count.value)))
+    counts_surge = world.limits(cluster.cloud).get("pool.counts_surge")
+    if counts_surge is None or not counts_surge.value:
+        return nodes
+    if not isinstance(pool.surge, Known):
+        return Unknown(reason_of(pool.surge), pool.surge.origin)
+    return nodes + surge_nodes(pool.surge.value, nodes)
+
+
+def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
+    """The limit of a pool: of all, of those in one zone, or of those that the cloud manages."""
+    world, limits = ground.world, ground.limits
+    mechanism, key = ("pool-limit", "pool.nodes") if "pool.nodes" in limits else ("pool-quota", "pool.quota")
+    if key not in limits or (key == "pool.quota" and not pool.managed):
+        return
+    entry, scope = limits[key], f"pool {world.label(pool)}"
+    first = counted(pool, 1, world)
+    if isinstance(first, Unknown) or ground.gap:
+        why = ground.gap or (first.reason if isinstance(first, Unknown) else "")
+        yield ground.wall(mechanism, scope, None, f"unknown because {why}", pool.max_nodes, entry, pool.id)
+        return
+
+    def fits(sizes: Sizes) -> bool:
+        many = counted(pool, sizes[pool.id], world)
+        return isinstance(many, int) and many <= int(entry.value)
+
+    trial = ground.trial(fits, fits, {pool.id: 1})
+    nodes = reach(trial, ground.growth)
+    if nodes is not None:
+        what = limits["pool.what"].value if "pool.what" in limits else "nodes"
+        yield ground.wall(mechanism, scope, nodes, f"{entry.value:,} {what}", pool.max_nodes, entry, pool.id, trial)
