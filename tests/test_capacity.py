@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck import profiles
+from kcheck import machines
 from kcheck.capacity import deletion, eks, gke, ranges
 from kcheck.capacity import pools as growing
 from kcheck.capacity.pools import Demand
@@ -202,7 +202,7 @@ def test_prefix_and_warm_addresses() -> None:
     [("m5.large", (3, 10)), ("p5.48xlarge", (2, 50)), ("u-6tb1.56xlarge", (15, 50)), ("x.y", None), ("", None)],
 )
 def test_interfaces_of_instance_types(name: str, found: tuple[int, int] | None) -> None:
-    assert profiles.interfaces(name) == found
+    assert machines.interfaces("eks", name) == found
 
 
 def test_a_pool_without_nodes_has_no_surge() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = Path(__file__).resolve().parent / "golden"
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir())
 
 
 @pytest.fixture(autouse=True)
@@ -74,12 +75,12 @@ def test_gke_training_has_its_mistakes_and_no_others() -> None:
     ]
 
 
-@pytest.mark.parametrize("example", ["aks-training", "eks-training", "gke-training"])
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_examples_are_fully_decided(example: str) -> None:
     assert not engine.run(Tree([example]), Config()).undecided
 
 
-@pytest.mark.parametrize("example", ["aks-training", "eks-training", "gke-training"])
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_model_of_an_example(example: str) -> None:
     golden(f"{example}.model.json", model.as_json(model.collect(Tree([example]), Config())))
 
@@ -100,12 +101,12 @@ def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) ->
     """
     assert subnet_message("      before_compute = true\n", tmp_path) == (
         "10.0.0.0/20 has 4,091 usable addresses, its pools need 24,020 at 607 nodes: cpu (600 + 100 surge) / 3 subnets x 100 + "
-        "gpu (3 by default + 2 surge) x 100 + system (4 + 6 surge) / 3 subnets x 30 = 24,020; it is full at node 90"
+        "gpu (3 by default + 2 surge) x 100 + system (4 + 6 surge) / 3 subnets x 30 = 24,020; it is full at node 92"
     )
     prefixes = '      configuration_values = jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })\n'
     assert subnet_message(prefixes, tmp_path) == (
         "10.0.0.0/20 has 4,091 usable addresses, its pools need 8,019 at 607 nodes: cpu (600 + 100 surge) / 3 subnets x 33 + "
-        "gpu (3 by default + 2 surge) x 33 + system (4 + 6 surge) / 3 subnets x 33 = 8,019; it is full at node 265"
+        "gpu (3 by default + 2 surge) x 33 + system (4 + 6 surge) / 3 subnets x 33 = 8,019; it is full at node 266"
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck import profiles
+from kcheck import machines, profiles
 from kcheck.capacity import eks, gke
 from kcheck.capacity.pools import Demand, Interval, addresses_needed, surge_nodes
 from kcheck.capacity.ranges import Network, parse_cidr, usable_addresses
-from kcheck.model import Cni, NodePool, PodRange, Subnet, Surge
+from kcheck.model import NOTHING, Cni, NodePool, PodRange, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of, unknown_of
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _pods_bounds(pool: NodePool, world: World) -> tuple[int, int | None]:
     limits = world.limits(cluster.cloud if cluster else "any")
     if "max_pods.least" not in limits:
         return 0, None
-    return int(limits["max_pods.least"].value), int(limits["max_pods.most"].value)
+    return limits["max_pods.least"].number, limits["max_pods.most"].number
 
 
 def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
@@ -100,7 +100,7 @@ def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
         return Estimate(Interval(1, None), why)
     found: list[int] = []
     for name in known(pool.instance_types):
-        interfaces = profiles.interfaces(name)
+        interfaces = machines.interfaces("eks", name)
         if interfaces is None:
             why = f"kcheck does not know the instance type {name}"
         else:
@@ -122,7 +122,7 @@ def held(cni: Cni, interfaces: int, addresses: int, pods: int = 1) -> int:
     """Addresses that a node of one instance type holds for so many pods of its own."""
     minimum, warm_ips = known(cni.minimum_ips), known(cni.warm_ips)
     if known(cni.prefix_delegation):
-        size = int(profiles.limits("eks")["cni.prefix_size"].value)
+        size = profiles.limits("eks")["cni.prefix_size"].number
         if warm_ips is None and minimum is None:
             return eks.prefix_addresses(pods, known(cni.warm_prefixes), size)
         return eks.prefix_addresses(max(minimum or 0, pods + (warm_ips or 0)), 0, size)
@@ -137,13 +137,17 @@ def pod_addresses(pool: NodePool, world: World) -> Estimate:
     if cni is not None:
         return _held(pool, cni, own=False)
     if isinstance(pool.pod_addresses, Known):
-        return exactly(pool.pod_addresses.value)
+        least, most = pool.pod_addresses.value
+        why = "" if least == most else f"how many addresses {world.label(pool)} keeps idle is not known"
+        return Estimate(Interval(least, most), why)
     return Estimate(Interval(1, _pods_bounds(pool, world)[1]), reason_of(pool.pod_addresses))
 
 
 def pod_block(pool: NodePool) -> Value[int]:
     """The length of the prefix of the block that a node takes for its pods."""
-    return mapped(pool.max_pods, gke.pod_block) if isinstance(pool.pod_block, Unset) else pool.pod_block
+    pod_range = known(pool.pod_range)
+    block = pod_range.block if pod_range else NOTHING
+    return mapped(pool.max_pods, gke.pod_block) if isinstance(block, Unset) else block
 
 
 def block_size(pool: NodePool, world: World) -> Estimate:
@@ -291,7 +295,7 @@ def room(place: Place, world: World) -> Value[int]:
 
 
 def _usable(subnet: Subnet, world: World) -> Value[int]:
-    reserved = int(world.limits(subnet.cloud)["subnet.reserved"].value)
+    reserved = world.limits(subnet.cloud)["subnet.reserved"].number
     if not isinstance(subnet.cidr, Known):
         return subnet.cidr
     usable = usable_addresses(subnet.cidr.value, reserved)

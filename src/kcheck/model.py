@@ -106,6 +106,8 @@ class Cluster(Thing):
     service_cidr: Value[str] = NOTHING
     outbound_type: Value[str] = NOTHING
     outbound_ips: Value[int] = NOTHING
+    security_group: Value[str] = NOTHING
+    pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
     cni: Cni | None = None
     pods_take_addresses: Value[bool] = NOTHING
     environment: str = ""
@@ -123,7 +125,10 @@ class Network(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PodRange(Thing):
-    """A range of which every node takes a block for its pods. `more` are further ranges that continue it."""
+    """A range of which every node takes a block for its pods. `more` are further ranges that continue it.
+
+    `block` is the length of the prefix of such a block; unset where it follows from the pods that a node may run.
+    """
 
     cloud: str
     address: str
@@ -132,6 +137,7 @@ class PodRange(Thing):
     name: Value[str]
     cidr: Value[str]
     more: Value[tuple[str, ...]] = NOTHING
+    block: Value[int] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,10 +160,10 @@ class NodePool(Thing):
 
     `zone_count` is over how many zones the nodes are spread, where the cloud counts by zone, and `times` by how many of
     them the written size is multiplied; `managed` says that the cloud runs the group. `pods_take_addresses` says that
-    pods take addresses of the nodes' subnets; else each node takes a block of `pod_range`, as long as `pod_block` (the
-    length of a prefix), or some addresses of `pod_subnets` (`pod_addresses`: with one pod). `efa_addresses` are those
-    that the EFA interfaces of a node take beside the others. `gpus` are those of one node. Where `subnets` is not
-    known, `maybe` are some that it may be in.
+    pods take addresses of the nodes' subnets; else each node takes a block of `pod_range`, or some addresses of
+    `pod_subnets` (`pod_addresses`: with one pod, at least and at most). `efa_addresses` are those that the EFA
+    interfaces of a node take beside the others. `gpus` are those of one node. Where `subnets` is not known, `maybe` are
+    some that it may be in.
     """
 
     address: str
@@ -181,9 +187,8 @@ class NodePool(Thing):
     max_pods: Value[int] = NOTHING
     efa_addresses: Value[int] = NOTHING
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
-    pod_addresses: Value[int] = NOTHING
+    pod_addresses: Value[tuple[int, int]] = NOTHING
     pod_range: Value[PodRange] = NOTHING
-    pod_block: Value[int] = NOTHING
     spot: Value[bool] = NOTHING
     zones: Value[tuple[str, ...]] = NOTHING
     labels: Value[dict[str, str]] = NOTHING

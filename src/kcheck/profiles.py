@@ -10,13 +10,19 @@ import yaml
 
 from kcheck.bundled import PROFILES
 
-CLOUDS = {"aks": ("azurerm_kubernetes_", "azapi_resource"), "eks": ("aws_eks_",), "gke": ("google_container_",)}
+CLOUDS = {
+    "aks": ("azurerm_kubernetes_", "azapi_resource"),
+    "eks": ("aws_eks_",),
+    "gke": ("google_container_",),
+    "ack": ("alicloud_cs_",),
+}
 """The clouds that kcheck reads, and how their clusters' resources begin."""
 
 BESIDE = {
     "aks": ("azurerm_virtual_network", "azurerm_subnet"),
     "eks": ("aws_vpc", "aws_subnet", "aws_autoscaling_group"),
     "gke": ("google_compute_network", "google_compute_subnetwork"),
+    "ack": ("alicloud_vpc", "alicloud_vswitch"),
 }
 """Resources that clusters of other root modules may refer to."""
 
@@ -24,10 +30,10 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Entry(NamedTuple):
-    """One number of a profile. `kind` is hard, quota, recommended or default."""
+    """One number of a profile: hard, quota, recommended or default; a `value` that differs by account is None."""
 
     key: str
-    value: int | str | bool
+    value: int | str | bool | None
     unit: str
     kind: str
     sources: tuple[str, ...]
@@ -35,6 +41,13 @@ class Entry(NamedTuple):
     confidence: str
     scope: str = ""
     note: str = ""
+
+    @property
+    def number(self) -> int:
+        """The value, which must be a whole number."""
+        if not isinstance(self.value, int):
+            raise TypeError(f"{self.key} is {self.value!r}, no number")
+        return self.value
 
 
 def load_yaml(path: str) -> Any:
@@ -77,34 +90,11 @@ def mechanisms() -> dict[str, dict[str, Any]]:
 
 
 @cache
-def _instances() -> dict[str, Any]:
-    data: dict[str, Any] = load_yaml(os.path.join(PROFILES, "eks", "instances.yaml"))
+def quotas(cloud: str) -> dict[str, dict[str, Any]]:
+    """Quotas of an account on a cloud, with what counts against them and what one types into its console."""
+    path = os.path.join(PROFILES, cloud, "quotas.yaml")
+    data: dict[str, dict[str, Any]] = load_yaml(path) if os.path.exists(path) else {}
     return data
-
-
-def interfaces(instance_type: str) -> tuple[int, int] | None:
-    """Network interfaces of an EC2 instance and IPv4 addresses of each; None if the type is not known."""
-    found = _of_type("interfaces", instance_type)
-    if found is None:
-        return None
-    count, _, addresses = found.partition("x")
-    return int(count), int(addresses)
-
-
-def gpus(instance_type: str) -> int | None:
-    """GPUs of an EC2 instance; None if it has none or is not known."""
-    found = _of_type("gpus", instance_type)
-    return None if found is None else int(found)
-
-
-def _of_type(table: str, instance_type: str) -> str | None:
-    """What a table of `instances.yaml` says of a type: a line a family, `size value` separated by commas."""
-    family, _, size = instance_type.partition(".")
-    for entry in _instances()[table].get(family, "").split(", "):
-        name, _, value = entry.partition(" ")
-        if name == size and value:
-            return str(value)
-    return None
 
 
 class ModuleEntry(TypedDict):

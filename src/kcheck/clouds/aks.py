@@ -175,6 +175,7 @@ class _Aks(Reader):
             cluster.gap,
             cluster.name,
             cidr,
+            block=Known(profiles.limits(CLOUD)["pod_range.block"].number, Origin((instance.span,))),
         )
         self.ranges[cluster.id] = pod_range
         self.found.ranges.append(pod_range)
@@ -224,6 +225,7 @@ class _Aks(Reader):
         pod_range = self.ranges.get(cluster.id) if cluster and isinstance(pod_subnet, Unset) else None
         origin = Origin((place,))
         instance_type: Value[str] = fields["instance_type"]
+        batch = profiles.limits(CLOUD)["pod_subnet.batch"].number
         pool = NodePool(
             self.identity(address),
             place,
@@ -243,9 +245,8 @@ class _Aks(Reader):
             gpu=mapped(instance_type, self.has_gpu),
             max_pods=self._max_pods(fields, cluster, pod_subnet),
             pod_subnets=mapped(pod_subnet, lambda found: (found,)),
-            pod_addresses=Known(int(profiles.limits(CLOUD)["pod_subnet.batch"].value), origin),
+            pod_addresses=Known((batch, batch), origin),
             pod_range=Unset(origin) if pod_range is None else Known(pod_range, origin),
-            pod_block=Known(int(profiles.limits(CLOUD)["pod_range.block"].value), origin),
             spot=mapped(fields["priority"], lambda priority: priority == "Spot"),
             zones=fields["zones"],
             labels=fields["labels"],
@@ -277,7 +278,7 @@ class _Aks(Reader):
                 "max_pods is not written; the documented defaults for a pod subnet contradict each other (110, 250)"
             )
         entry = self.defaults.get(f"max_pods.{mode.value.replace('-', '_')}")
-        return Known(int(entry.value), written.origin) if entry else written
+        return Known(entry.number, written.origin) if entry else written
 
     def _surge(self, fields: Fields, cluster: Cluster | None) -> Value[Surge]:
         """What an upgrade adds: as written, nothing with max_unavailable and on spot pools, else AKS's default."""

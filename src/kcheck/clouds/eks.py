@@ -6,9 +6,9 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kcheck import profiles
+from kcheck import machines, profiles
 from kcheck.clouds import cni
-from kcheck.clouds.reader import Reader, either, fits, linked, read_all, reason, same, text_of, unlinked
+from kcheck.clouds.reader import Reader, either, fits, linked, read_all, reason, same, text_of, together, unlinked
 from kcheck.model import NOTHING, Cluster, Cni, Network, NodePool, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
@@ -66,7 +66,7 @@ class _Eks(Reader):
         for instance in self.root.instances(NETWORK):
             fields = self.fields(NETWORK, instance)
             cidrs = [fields["cidr"], *more.get(instance.address, ())]
-            self.networks_by_address[instance.address] = self.network(instance, fields["name"], _together(cidrs))
+            self.networks_by_address[instance.address] = self.network(instance, fields["name"], together(cidrs))
         for address, owner in owners.items():
             if owner in self.networks_by_address:
                 self.networks_by_address[address] = self.networks_by_address[owner]
@@ -218,7 +218,7 @@ class _Eks(Reader):
             managed=managed,
             instance_types=types,
             gpu=mapped(types, lambda names: any(map(self.has_gpu, names))),
-            gpus=mapped(types, lambda names: min((profiles.gpus(name) or 0 for name in names), default=0)),
+            gpus=mapped(types, lambda names: min((machines.gpus("eks", name) or 0 for name in names), default=0)),
             spot=spot,
             labels=fields["labels"] if managed else NOTHING,
         )
@@ -300,11 +300,11 @@ class _Eks(Reader):
         if known(strategy) != self.defaults["pool.update_strategy"].value:
             return Known(Surge(), place)
         limits = profiles.limits(CLOUD)
-        least = int(limits["pool.surge_per_zone"].value) * len(known(subnets) or ())
-        most = int(limits["pool.max_surge"].value)
+        least = limits["pool.surge_per_zone"].number * len(known(subnets) or ())
+        most = limits["pool.max_surge"].number
         if isinstance(percent, Known):
             return Known(Surge(percent=percent.value, least=least, most=most), percent.origin)
-        nodes = known(count) or int(self.defaults["pool.max_unavailable"].value)
+        nodes = known(count) or self.defaults["pool.max_unavailable"].number
         return Known(Surge(nodes, least=least, most=most), place)
 
     def _pods_take_addresses(self, family: Value[str], settings: Cni, place: Span) -> Value[bool]:
@@ -357,15 +357,6 @@ def _module(address: str) -> str:
 def _text(cidr: Value[str]) -> Value[str]:
     """A range; empty text stands for none (an IPv6-only subnet)."""
     return Unset(cidr.origin) if isinstance(cidr, Known) and not cidr.value else cidr
-
-
-def _together(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
-    """The ranges of a network; unknown if one is."""
-    for cidr in cidrs:
-        if not isinstance(cidr, Known):
-            why = reason(cidr, "cidr_block")
-            return Unknown(why, cidr.origin)
-    return Known(tuple(known(cidr) for cidr in cidrs), cidrs[0].origin or Origin(()))
 
 
 def _of(fields: Fields, templates: dict[str, Fields]) -> Fields | None:

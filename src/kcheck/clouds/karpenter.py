@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcheck import profiles
+from kcheck import machines
 from kcheck.clouds.reader import fits, text_of
 from kcheck.model import NodePool, Surge
 from kcheck.syntax import yaml
@@ -41,7 +41,7 @@ def _pool(
     types = _required(tree, _INSTANCE_TYPE)
     why = f"Karpenter chooses the instance types of NodePool {name}"
     instance_types: Value[tuple[str, ...]] = Known(types, place) if types else Unknown(why, place)
-    gpus = mapped(instance_types, lambda names: min(profiles.gpus(n) or 0 for n in names))
+    gpus = mapped(instance_types, lambda names: min(machines.gpus("eks", n) or 0 for n in names))
     return NodePool(
         f"{addon.place.source.path}:NodePool/{name}",
         addon.place,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import profiles
 from kcheck.clouds.fields import Fields
 from kcheck.model import NOTHING, Inventory, Network, Subnet
-from kcheck.values import Known, Origin, Unknown, Unset, Value, possible
+from kcheck.values import Known, Origin, Unknown, Unset, Value, known, possible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -187,6 +187,20 @@ class Reader:
                 found += [thing for thing in things.values() if has_name(thing, one.value)]
         return tuple(dict.fromkeys(found))
 
+    def several(self, datum: Datum | None, things: Mapping[str, Any], what: str) -> Value[tuple[Any, ...]]:
+        """The things that the references of a list are to; Unknown if one leads out of this root."""
+        if datum is None:
+            return NOTHING
+        if isinstance(datum, Unknown):
+            return datum
+        found = []
+        for item in datum.value if isinstance(datum.value, tuple) else ():
+            link = linked(item, things)
+            if link is None:
+                return Unknown(reason(unlinked(item, what), what), datum.origin)
+            found.append(link.value)
+        return Known(tuple(dict.fromkeys(found)), datum.origin)
+
     def add_to(self, inventory: Inventory) -> None:
         """Hand over what was found."""
         inventory.networks += self.found.networks
@@ -224,6 +238,15 @@ def text_of(value: Value[Any]) -> str | None:
         return str(value.value)
     symbol = value.symbol if isinstance(value, Unknown) else None
     return symbol.address.strip('"') if symbol is not None and symbol.attribute == "text" else None
+
+
+def together(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
+    """The ranges of a network; unknown if one is."""
+    for cidr in cidrs:
+        if not isinstance(cidr, Known):
+            why = reason(cidr, "cidr_block")
+            return Unknown(why, cidr.origin)
+    return Known(tuple(known(cidr) for cidr in cidrs), cidrs[0].origin or Origin(()))
 
 
 def has_name(thing: Any, name: str) -> bool:

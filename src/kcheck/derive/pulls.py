@@ -29,7 +29,7 @@ def out_of_pulls_at(image: Image, world: World) -> Value[int]:
     """The node at which anonymous pulls run out."""
     workload = owner(image, world)
     addresses = world.egress_addresses(workload)
-    pulls = int(world.limits("any")["docker_hub.pulls"].value)
+    pulls = world.limits("any")["docker_hub.pulls"].number
     return mapped(addresses, lambda count: pulls * count // max(1, world.hub_images(workload)) + 1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcheck import demands
+from kcheck import demands, walls
 from kcheck.capacity.pools import addresses_needed, full_at
 from kcheck.capacity.ranges import parse_cidr
 from kcheck.derive.basics import computed
@@ -71,7 +71,10 @@ def full(place: Place, world: World) -> Value[int]:
     usable = addresses.value
 
     def at(found: Bounds) -> int | None:
-        return full_at(found.least, usable) if addresses_needed(found.least) > usable else None
+        if addresses_needed(found.least) <= usable:
+            return None
+        own = walls.nodes_at(place, found.pools, world)
+        return full_at(found.least, usable) if own is None else own
 
     return of_bounds(place, world, at)
 

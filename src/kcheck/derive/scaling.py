@@ -58,7 +58,7 @@ def deletion_time(autoscaler: Autoscaler, world: World) -> Value[int]:
     unknown = unknown_of(nodes, autoscaler.bulk_delete, autoscaler.scan_interval)
     if unknown is not None:
         return unknown
-    qps = int(world.limits("any")["autoscaler.client_qps"].value)
+    qps = world.limits("any")["autoscaler.client_qps"].number
     batch = max(1, known(autoscaler.bulk_delete))
     seconds = deletion.deletion_time(known(nodes), batch, known(autoscaler.scan_interval), qps)
     return computed(autoscaler, seconds)
@@ -70,7 +70,7 @@ def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
     if not isinstance(nodes, Known) or not isinstance(autoscaler.scan_interval, Known):
         return computed(autoscaler, None)
     limits = world.limits("any")
-    seconds, qps = int(limits["autoscaler.deletion_time"].value), int(limits["autoscaler.client_qps"].value)
+    seconds, qps = limits["autoscaler.deletion_time"].number, limits["autoscaler.client_qps"].number
     return computed(autoscaler, deletion.batch_for(nodes.value, seconds, autoscaler.scan_interval.value, qps))
 
 

@@ -40,7 +40,7 @@ def _allot(network: Network, world: World) -> dict[str, str]:
         found, usable = demands.bounds(subnet, world), known(demands.room(subnet, world))
         if isinstance(found, Unknown) or usable is None or addresses_needed(found.most or found.least) <= usable:
             continue
-        reserved = int(world.limits(subnet.cloud)["subnet.reserved"].value)
+        reserved = world.limits(subnet.cloud)["subnet.reserved"].number
         prefix = sufficient_prefix(addresses_needed(found.most or found.least), reserved)
         others = [cidr for name, cidr in taken.items() if name != subnet.id] + list(result.values())
         if isinstance(network.cidrs, Known):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LINKS = {
     "subnet_ids": ("aws_subnet",),
     "vpc_zone_identifier": ("aws_subnet",),
-    "vpc_id": ("aws_vpc",),
+    "vpc_id": ("aws_vpc", "alicloud_vpc"),
     "cluster_name": ("aws_eks_cluster",),
     "vnet_subnet_id": ("azurerm_subnet",),
     "pod_subnet_id": ("azurerm_subnet",),
@@ -37,10 +37,14 @@ _LINKS = {
     "network": ("google_compute_network",),
     "subnetwork": ("google_compute_subnetwork",),
     "id": ("aws_launch_template",),
+    "vswitch_ids": ("alicloud_vswitch",),
+    "worker_vswitch_ids": ("alicloud_vswitch",),
+    "pod_vswitch_ids": ("alicloud_vswitch",),
+    "cluster_id": ("alicloud_cs_managed_kubernetes", "alicloud_cs_kubernetes"),
 }
 """Attribute -> the types of resources that it refers to."""
 
-_LISTS = frozenset({"subnet_ids", "vpc_zone_identifier"})
+_LISTS = frozenset({"subnet_ids", "vpc_zone_identifier", "vswitch_ids", "worker_vswitch_ids", "pod_vswitch_ids"})
 _IDS = ("id", "self_link", "arn")
 _CALL = re.compile(r"module\.([\w-]+)(\[[^\]]*\])?")
 _INDEX = re.compile(r"\[[^\]]*\]")

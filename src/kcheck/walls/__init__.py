@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.values import known
 from kcheck.walls import addresses, limits
-from kcheck.walls.model import Ground, Wall
+from kcheck.walls.model import Ground, Wall, numbers
 
 if TYPE_CHECKING:
-    from kcheck.model import Cluster
+    from kcheck.demands import Place
+    from kcheck.model import Cluster, NodePool
     from kcheck.world import World
 
 _GROUPS = (limits, addresses)
@@ -28,6 +30,17 @@ def _of(cluster: Cluster, world: World) -> list[Wall]:
 def _rank(wall: Wall) -> int:
     """Of equal walls the hard one is told first, the written maximum last: it was meant."""
     return 9 if wall.mechanism == "maximum" else ("hard", "quota", "recommended").index(wall.kind)
+
+
+def nodes_at(place: Place, pools: list[NodePool], world: World) -> int | None:
+    """The nodes in a subnet or range when it is full; None if it is of several clusters, or not known exactly."""
+    clusters = {known(pool.cluster) for pool in pools}
+    cluster = clusters.pop() if len(clusters) == 1 else None
+    if cluster is None:
+        return None
+    wall = next((wall for wall in of(cluster, world) if wall.id.endswith(f"/{place.id}")), None)
+    sizes = numbers(wall.nodes, Ground(cluster, world)) if wall else None
+    return None if sizes is None else sum(sizes[pool.id] for pool in dict.fromkeys(pools))
 
 
 def first(cluster: Cluster, world: World) -> Wall | None:

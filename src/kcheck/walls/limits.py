@@ -55,7 +55,7 @@ def _aks(ground: Ground) -> Iterator[Wall]:
     cluster, tier = ground.cluster, ground.cluster.tier
     free, paid = ground.limits["free_tier.ceiling"], ground.limits["standard_tier.nodes"]
     if not isinstance(tier, Known):
-        nodes = Interval(int(free.value), int(paid.value))
+        nodes = Interval(free.number, paid.number)
         why = f"{free.value:,} of the Free tier, {paid.value:,} of the others: {reason_of(tier)}"
         yield ground.wall("cluster-limit", "the cluster", nodes, why, tier, paid)
     elif tier.value == "Free":
@@ -85,7 +85,23 @@ def _gke(ground: Ground) -> Iterator[Wall]:
         yield ground.fixed("control-plane", "zonal.nodes", cluster.location, text)
 
 
-_CLUSTER = {"aks": _aks, "eks": _eks, "gke": _gke}
+def _ack(ground: Ground) -> Iterator[Wall]:
+    tier, plugin = ground.cluster.tier, ground.cluster.network_plugin
+    if is_known(tier, "ack.standard"):
+        yield ground.fixed("cluster-limit", "basic.nodes", tier, "an ACK Basic cluster, and it cannot be raised")
+        return
+    if is_known(plugin, "flannel"):
+        text = "one route of the VPC for each node; up to 1,000 on request"
+        yield ground.fixed("flannel-routes", "flannel.nodes", plugin, text)
+        yield ground.fixed("cluster-limit", "flannel.ceiling", plugin, "no more routes than that can be had")
+    elif is_known(plugin, "terway"):
+        yield ground.fixed("cluster-limit", "terway.nodes", plugin, "the default; up to 15,000 on request")
+    if not isinstance(tier, Known):
+        why = f"unknown because {reason_of(tier)}"
+        yield ground.wall("cluster-limit", "the cluster", None, why, tier, ground.limits["basic.nodes"])
+
+
+_CLUSTER = {"aks": _aks, "eks": _eks, "gke": _gke, "ack": _ack}
 
 
 # --- of a pool
@@ -123,7 +139,7 @@ def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
 
     def fits(sizes: Sizes) -> bool:
         many = counted(pool, sizes[pool.id], world)
-        return isinstance(many, int) and many <= int(entry.value)
+        return isinstance(many, int) and many <= entry.number
 
     trial = ground.trial(fits, fits, {pool.id: 1})
     nodes = reach(trial, ground.growth)

@@ -115,7 +115,7 @@ class Ground:
     def fixed(self, mechanism: str, key: str, cause: Value[Any], arithmetic: str) -> Wall:
         """A wall at a documented number of nodes of the whole cluster."""
         entry = self.limits[key]
-        nodes = int(entry.value)
+        nodes = entry.number
         return self.wall(mechanism, "the cluster", Interval(nodes, nodes), arithmetic, cause, entry)
 
 

@@ -132,9 +132,8 @@ def _join(separator: str, *lists: tuple[Datum, ...]) -> str | Datum:
     unknown = next((part for part in parts if isinstance(part, Unknown)), None)
     if unknown is None:
         return separator.join(map(text, parts))
-    if len(parts) == 1:
-        return unknown
-    return Joined(unknown.reason, separator=separator, parts=tuple(parts))
+    symbol = unknown.symbol if len(parts) == 1 else None  # one alone stays what it is
+    return Joined(unknown.reason, symbol=symbol, separator=separator, parts=tuple(parts))
 
 
 @TABLE.function(text, anything)

@@ -1,0 +1,140 @@
+"""Machine types of the clouds: what one machine has, and the quotas that it counts against."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from typing import Any, NamedTuple
+
+from kcheck import profiles
+from kcheck.bundled import PROFILES
+
+
+class Machine(NamedTuple):
+    """What one machine has; None where it is not known. GPUs are accelerators of any kind."""
+
+    vcpus: int | None
+    gpus: int | None
+    efa: int = 0
+
+
+class Quota(NamedTuple):
+    """A quota of an account: the code that its console knows, and what of each node counts against it."""
+
+    key: str
+    code: str
+    name: str
+    counts: str
+
+
+@cache
+def _tables(cloud: str) -> dict[str, Any]:
+    path = os.path.join(PROFILES, cloud, "instances.yaml")
+    data: dict[str, Any] = profiles.load_yaml(path) if os.path.exists(path) else {}
+    return data
+
+
+@cache
+def machine(cloud: str, name: str) -> Machine | None:
+    """A machine type of a cloud; None if it is not known."""
+    read = {"eks": _sized, "ack": _sized, "gke": _gce, "aks": _azure}.get(cloud)
+    found = read(cloud, name) if read else None
+    return None if found is None or found.vcpus is None else found
+
+
+def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
+    """Network interfaces of an instance and IPv4 addresses of each; None if the type is not known."""
+    found = _entry(cloud, "interfaces", name)
+    if found is None:
+        return None
+    count, _, addresses = found.partition("x")
+    return int(count), int(addresses)
+
+
+def gpus(cloud: str, name: str) -> int | None:
+    """GPUs of a machine; None if it has none or is not known."""
+    found = machine(cloud, name)
+    return found.gpus if found else None
+
+
+def _entry(cloud: str, table: str, name: str) -> str | None:
+    """What a table of `instances.yaml` says of a type: a line a family, `size value` separated by commas."""
+    family, _, size = name.removeprefix("ecs.").rpartition(".")
+    for entry in _tables(cloud)[table].get(family, "").split(", "):
+        key, _, value = entry.partition(" ")
+        if key == size and value:
+            return str(value)
+    return None
+
+
+def _sized(cloud: str, name: str) -> Machine:
+    """Of Amazon and Alibaba Cloud: family.size."""
+    found = {table: _entry(cloud, table, name) for table in ("vcpus", "gpus", "efa") if table in _tables(cloud)}
+    numbers = {table: None if text is None else int(text) for table, text in found.items()}
+    return Machine(numbers["vcpus"], numbers["gpus"], numbers.get("efa") or 0)
+
+
+def _gce(cloud: str, name: str) -> Machine:
+    """Of Google: the third part of the name, or one of the tables."""
+    tables = _tables(cloud)
+    listed = _listed(tables["accelerators"], name)
+    if listed is not None:
+        return listed
+    if name in tables["shared_core"]:
+        return Machine(tables["shared_core"][name], None)
+    match = re.search(r"(?:^|-)custom-(\d+)-\d+", name) or re.fullmatch(r"\w+-[a-z]\w*-(\d+)(?:-\w+)?", name)
+    return Machine(int(match[1]) if match else None, None)
+
+
+def _azure(cloud: str, name: str) -> Machine:
+    """Of Azure: the first number of the name, but for some old sizes."""
+    tables, size = _tables(cloud), name.removeprefix("Standard_")
+    listed = _listed(tables["families"], size)
+    if listed is not None:
+        return listed
+    if size in tables["exceptions"]:
+        return Machine(tables["exceptions"][size], None)
+    match = re.match(r"[A-Z]+(\d+)", size)
+    return Machine(int(match[1]) if match and family(name) else None, None)
+
+
+def _listed(tables: dict[str, str], name: str) -> Machine | None:
+    """A type in tables of `type vcpusxgpus`."""
+    for line in tables.values():
+        for entry in line.split(", "):
+            key, _, value = entry.partition(" ")
+            if key == name:
+                vcpus, _, gpus = value.partition("x")
+                return Machine(int(vcpus), int(gpus) if gpus else None)
+    return None
+
+
+@cache
+def family(name: str) -> str | None:
+    """The quota family of an Azure VM size; None if it is not known."""
+    tables, size = _tables("aks"), name.removeprefix("Standard_")
+    for key, line in tables["families"].items():
+        if any(entry.partition(" ")[0] == size for entry in line.split(", ")):
+            return str(key)
+    pattern = re.sub(r"\d+(?:-\d+)?", "{n}", size, count=1)
+    for key, patterns in tables["patterns"].items():
+        if pattern in patterns or pattern in [text.replace("{n}-{m}", "{n}") for text in patterns]:
+            return str(key)
+    return None
+
+
+def quotas(cloud: str, name: str, *, spot: bool) -> list[Quota]:
+    """The quotas of an account that nodes of a machine type count against."""
+    market = "spot" if spot else "on-demand"
+    result = []
+    for key, entry in profiles.quotas(cloud).items():
+        if entry["market"] in ("any", market) and re.search(entry["types"], name):
+            code, title = str(entry["code"]), str(entry["name"])
+            if "{family}" in code:
+                own = family(name)
+                if own is None:
+                    continue
+                code, title = own, title.format(family=own)
+            result.append(Quota(key, code, title, entry["counts"]))
+    return result
