@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
+from kcheck.kubernetes import flags
 from kcheck.model import Autoscaler, Flag
 from kcheck.syntax import yaml
 from kcheck.units import minor_version, seconds
@@ -54,15 +55,15 @@ def of_release(release: Release) -> Iterator[Autoscaler]:
     tag = release.scalar("image", "tag")
     why = "the version of the chart decides that of the autoscaler"
     version: Value[str] = mapped(tag, str) if isinstance(tag, Known) else Unknown(why, tag.origin)
-    flags = []
+    found = []
     for name, place in release.names("extraArgs").items():
         value = mapped(release.scalar("extraArgs", name), _text)
         if isinstance(value, Unset):  # null takes a flag away
             continue
         verbatim = place.text.strip("\"'") == name
         written = Known(name, Origin((place,), literal=verbatim))
-        flags.append(Flag(f"{identity}/{name}", place, written, value, version))
-    yield _autoscaler(identity, release.place, version, flags, gap=release.gap)
+        found.append(Flag(f"{identity}/{name}", place, written, value, version))
+    yield _autoscaler(identity, release.place, version, found, gap=release.gap)
 
 
 def _text(value: Any) -> str:
@@ -81,60 +82,30 @@ def _of_container(item: Object, container: yaml.Node, image: Known[Any]) -> Auto
         Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
     )
     identity = f"{item.span.source.path}:{item.kind}/{NAME}"
-    flags = list(_flags(container, identity, version))
+    found = list(_flags(container, identity, version))
     arguments = yaml.get(container, "args") or yaml.get(container, "command")
-    unknown = next((i.datum for i in _items(arguments) if isinstance(i, yaml.Given) and not i.text), None)
+    unknown = next((i.datum for i in flags.items(arguments) if isinstance(i, yaml.Given) and not i.text), None)
     gap = unknown.reason if isinstance(unknown, Unknown) else ""
-    return _autoscaler(identity, item.span, version, flags, arguments, gap)
+    return _autoscaler(identity, item.span, version, found, arguments, gap)
 
 
 def _autoscaler(
-    identity: str, place: Span, version: Value[str], flags: list[Flag], arguments: yaml.Target | None = None,
+    identity: str, place: Span, version: Value[str], found: list[Flag], arguments: yaml.Target | None = None,
     gap: str = "",
 ) -> Autoscaler:  # fmt: skip
     """An autoscaler with its flags. A new one goes to the end of `arguments`; `gap` says why one may be missing."""
-    written = {flag.name.value: flag for flag in flags if isinstance(flag.name, Known)}
+    written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
     minor = minor_version(known(version) or "")
     minor = _NEWEST if minor is None else minor
     fields = {name: _field(name, written, arguments, place, minor, gap) for name in _FLAGS}
     owner: Unknown = Unknown("the manifest's cluster is not known")
-    settings: dict[str, Any] = {**fields, "version": version, "flags": tuple(flags)}
+    settings: dict[str, Any] = {**fields, "version": version, "flags": tuple(found)}
     return Autoscaler(identity, place, owner, NAME, **settings)
 
 
 def _flags(container: yaml.Node, owner: str, version: Value[str]) -> Iterator[Flag]:
-    """The flags of a container: `--name=value`, `--name` with the value in the next item, `-name`."""
-    items = [item for key in ("command", "args") for item in _items(yaml.get(container, key))]
-    for at, item in enumerate(items):
-        if not item.text.startswith("-"):
-            continue
-        name, sign, text = item.text.lstrip("-").partition("=")
-        value: Value[str]
-        following = items[at + 1] if at + 1 < len(items) else None
-        if isinstance(item, yaml.Given) and isinstance(item.datum, Unknown):
-            value = item.datum
-        elif sign:
-            value = _part(item, text)
-        elif following is not None and not following.text.startswith("-"):
-            value = Known(following.text, Origin((following.span,), literal=True))
-        else:
-            value = Known("true", Origin((item.span,)))
-        yield Flag(f"{owner}/{name}", item.span, _part(item, name), value, version)
-
-
-def _items(node: yaml.Node | None) -> list[yaml.Scalar]:
-    items = node.items if isinstance(node, yaml.Sequence) else []
-    return [found for found in map(yaml.resolve, items) if isinstance(found, yaml.Scalar)]
-
-
-def _part(item: yaml.Scalar, text: str) -> Known[str]:
-    """A part of a scalar, with its own place where the scalar is written as it is read."""
-    span = item.span
-    raw = text.encode()
-    at = span.source.data.find(raw, span.start, span.end) if raw and item.text in span.text else -1
-    if at < 0:
-        return Known(text, Origin((span,)))
-    return Known(text, Origin((span.source.span(at, at + len(raw)),), literal=True))
+    for flag in flags.read(container):
+        yield Flag(f"{owner}/{flag.name.value}", flag.span, flag.name, flag.value, version)
 
 
 def _field(

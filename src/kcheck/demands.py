@@ -28,12 +28,15 @@ class Estimate(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What the pools of a place take when their clusters reach their targets, at least and at most, in their order.
+    """What the pools of a place take, at least and at most, in their order; `why` says why the two are not the same.
 
-    `most` is None where it has no bound; `why` says why the two are not the same.
+    `low` and `high` are by what one node takes, `least` and `most` also by the sizes that the pools may have when their
+    clusters reach their targets. `high` and `most` are None where they have no bound.
     """
 
     pools: list[NodePool]
+    low: list[Demand]
+    high: list[Demand] | None
     least: list[Demand]
     most: list[Demand] | None
     why: str
@@ -190,7 +193,8 @@ def _bounds(place: Place, world: World) -> Bounds | Unknown:
         label = world.full_label(pool) if shared[name] > 1 else name
         default = isinstance(pool.max_nodes, Known) and pool.max_nodes.origin.missing is not None
         surge, high = known(pool.surge), estimate.bounds.high
-        least.append(Demand(label, 0, surge or Surge(), estimate.bounds.low, parts, default))
+        size = number(world.nodes(pool), 0)
+        least.append(Demand(label, size, surge or Surge(), estimate.bounds.low, parts, default))
         if most is not None:
             worst = least[-1]._replace(surge=surge or Surge(percent=100), per_node=high or 0)
             most = None if high is None else [*most, worst]
@@ -199,7 +203,8 @@ def _bounds(place: Place, world: World) -> Bounds | Unknown:
         reasons.append("" if isinstance(nodes, Known) else reason_of(nodes))
         why = why or next(filter(None, reasons), "")
     lowest = _sized(pools, least, world, kind=True)
-    return Bounds(pools, lowest or [], None if most is None else _sized(pools, most, world, kind=False), why)
+    highest = None if most is None else _sized(pools, most, world, kind=False)
+    return Bounds(pools, least, most, lowest or [], highest, why)
 
 
 def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: bool) -> list[Demand] | None:

@@ -66,7 +66,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
     roots += _plans(tree, reading)
     kinds = {root: root.kinds() for root in roots}
     for cloud, prefixes in profiles.CLOUDS.items():
-        if any(kind.startswith(prefixes) for own in kinds.values() for kind in own):
+        if prefixes and any(kind.startswith(prefixes) for own in kinds.values() for kind in own):
             begins = (*prefixes, *profiles.BESIDE[cloud])
             own = [root for root in roots if any(kind.startswith(begins) for kind in kinds[root])]
             import_module(f"kcheck.clouds.{cloud}").read(own, inventory)
@@ -121,7 +121,11 @@ def _manifests(tree: Tree, reading: Reading) -> None:
     from kcheck.kubernetes import objects
 
     own = [source for source in tree.manifests if source not in reading.filled]
-    manifests = objects.read(own, frozenset((*workloads.POD_SPECS, "NodePool", "EC2NodeClass")))
+    clusters = {"ClusterConfig": "eksctl", "ClusterConfiguration": "selfmanaged", "Pod": "selfmanaged"}
+    manifests = objects.read(own, frozenset((*workloads.POD_SPECS, "NodePool", "EC2NodeClass", *clusters)))
+    found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
+    for reader in sorted(found):
+        import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
     deployed = {_label(thing) for thing in (*reading.inventory.workloads, *reading.inventory.addons)}
     rest = [

@@ -81,6 +81,18 @@ class Cni:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Plane:
+    """The control plane of a self-managed cluster. The quota of etcd is in bytes, the limits in requests at a time."""
+
+    data_dir: Value[str]
+    etcd_quota: Value[int]
+    event_servers: Value[str]
+    reads_inflight: Value[int]
+    writes_inflight: Value[int]
+    controller_qps: Value[int]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Cluster(Thing):
     """A Kubernetes cluster.
 
@@ -109,6 +121,7 @@ class Cluster(Thing):
     security_group: Value[str] = NOTHING
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
     cni: Cni | None = None
+    plane: Plane | None = None
     pods_take_addresses: Value[bool] = NOTHING
     environment: str = ""
 

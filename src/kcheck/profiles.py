@@ -15,14 +15,16 @@ CLOUDS = {
     "eks": ("aws_eks_",),
     "gke": ("google_container_",),
     "ack": ("alicloud_cs_",),
+    "selfmanaged": (),
 }
-"""The clouds that kcheck reads, and how their clusters' resources begin."""
+"""The clouds that kcheck reads, and how their clusters' resources begin; self-managed ones are in manifests."""
 
 BESIDE = {
     "aks": ("azurerm_virtual_network", "azurerm_subnet"),
     "eks": ("aws_vpc", "aws_subnet", "aws_autoscaling_group"),
     "gke": ("google_compute_network", "google_compute_subnetwork"),
     "ack": ("alicloud_vpc", "alicloud_vswitch"),
+    "selfmanaged": (),
 }
 """Resources that clusters of other root modules may refer to."""
 
@@ -77,8 +79,11 @@ def flags() -> dict[str, dict[str, Any]]:
 
 @cache
 def table(cloud: str) -> dict[str, dict[str, dict[str, str]]]:
-    """Which attribute of which resource is which field: resource -> field -> {path, type, unset}."""
-    data: dict[str, dict[str, dict[str, str]]] = load_yaml(os.path.join(PROFILES, cloud, "terraform.yaml"))
+    """Which attribute of which resource or manifest is which field: resource -> field -> {path, type, unset}."""
+    data: dict[str, dict[str, dict[str, str]]] = {}
+    for name in ("terraform.yaml", "manifests.yaml"):
+        path = os.path.join(PROFILES, cloud, name)
+        data |= load_yaml(path) if os.path.exists(path) else {}
     return data
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import ceil
 
+from kcheck.capacity.ranges import Network, parse_cidr
+
 
 def interface_addresses(interfaces: int, addresses: int, pods: int, warm: int) -> int:
     """Addresses of its subnet that an EKS node holds: whole interfaces, `warm` of them in reserve.
@@ -31,3 +33,17 @@ def prefix_addresses(pods: int, warm: int, size: int) -> int:
     https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md
     """
     return 1 + size * (ceil(pods / size) + warm)
+
+
+def eksctl_blocks(cidr: str, zones: int) -> list[Network]:
+    """The subnets that eksctl cuts a network into: public ones of each zone, then private ones; none if it refuses.
+
+    Up to four zones it makes eight equal blocks of the network, up to eight zones sixteen.
+    https://github.com/eksctl-io/eksctl/blob/main/pkg/vpc/vpc.go
+    """
+    network = parse_cidr(cidr)
+    if network is None or not 0 < zones <= 8:
+        return []
+    prefix = network.prefix + (3 if zones <= 4 else 4)
+    size = 1 << (32 - prefix)
+    return [Network(network.first + i * size, prefix) for i in range(2 * zones)]

@@ -43,17 +43,28 @@ def read(addons: list[Fields], place: Span) -> Cni:
     )
 
 
+_NO_OBJECT = "the settings of the VPC CNI are neither JSON nor YAML of an object"
+
+
 def _json(datum: Datum) -> Datum:
-    """What a JSON text says: what `jsonencode` was given, else the text parsed."""
+    """What a text of JSON or YAML says: what `jsonencode` was given, else the text parsed."""
     inner = encoded(datum)
     if inner is not None:
         return inner
     if isinstance(datum, Unknown):
         return datum
+    text = str(datum.value)
     try:
-        return wrap(json.loads(str(datum.value)), datum.origin)
+        return wrap(json.loads(text), datum.origin)
     except ValueError:
-        return Unknown("configuration_values is not JSON", datum.origin)
+        pass
+    import yaml
+
+    try:
+        plain = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):
+        plain = None
+    return wrap(plain, datum.origin) if isinstance(plain, dict) else Unknown(_NO_OBJECT, datum.origin)
 
 
 def _member(datum: Datum, name: str) -> Datum | None:

@@ -123,6 +123,13 @@ def _whole(value: Any) -> int:
     return number
 
 
+def _bytes(value: Any) -> int:
+    number = convert.to_number(value)
+    if not isinstance(number, int):
+        raise EvaluationError(f"{value} is not a whole number")
+    return number
+
+
 def _list(value: Any) -> tuple[str, ...]:
     return tuple(convert.to_string(item) for item in value) if isinstance(value, list) else ()
 
@@ -134,6 +141,7 @@ def _map(value: Any) -> dict[str, str]:
 _TYPES: dict[str, Callable[[Any], Any]] = {
     "string": lambda value: str(convert.to_string(value)),
     "int": _whole,
+    "bytes": _bytes,
     "number": lambda value: int(convert.to_number(value)),
     "bool": convert.to_bool,
     "seconds": lambda value: seconds(convert.to_string(value)),

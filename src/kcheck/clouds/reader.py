@@ -136,7 +136,7 @@ class Reader:
 
     def has_gpu(self, instance_type: str) -> bool:
         """Whether machines of a type have GPUs or other accelerators."""
-        return re.search(str(self.defaults["pool.gpu_types"].value), instance_type) is not None
+        return has_accelerator(self.cloud, instance_type)
 
     def identity(self, address: str) -> str:
         """What people and machines call a resource.
@@ -238,6 +238,11 @@ def text_of(value: Value[Any]) -> str | None:
         return str(value.value)
     symbol = value.symbol if isinstance(value, Unknown) else None
     return symbol.address.strip('"') if symbol is not None and symbol.attribute == "text" else None
+
+
+def has_accelerator(cloud: str, instance_type: str) -> bool:
+    """Whether machines of a type have GPUs or other accelerators."""
+    return re.search(str(profiles.settings(cloud)["pool.gpu_types"].value), instance_type) is not None
 
 
 def together(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:

@@ -79,16 +79,18 @@ def _trial(found: Bounds, room: int, ground: Ground) -> Trial:
             sum(demand.addresses(max(empty, sizes.get(pool.id, demand.nodes))) for pool, demand in pairs) <= room
         )
 
+    others = [pool for pool in found.pools if known(pool.cluster) is not ground.cluster]
+    high = found.high if all(isinstance(ground.world.nodes(pool), Known) for pool in others) else None
     weights: dict[str, int] = {}
-    for pool, demand in zip(found.pools, found.most or found.least, strict=True):
+    for pool, demand in zip(found.pools, found.high or found.low, strict=True):
         weights[pool.id] = weights.get(pool.id, 0) + demand.addresses(_MANY)
     if ground.growth.known:
-        least = fits(found.least, 0)
-        exact = found.most is not None and all(map(_same, found.least, found.most))
-        most = least if exact else None if found.most is None else fits(found.most, 0)
+        least = fits(found.low, 0)
+        exact = high is not None and all(map(_same, found.low, high))
+        most = least if exact else None if high is None else fits(high, 0)
     else:  # any pool may be empty and have no surge, or have a node and all of it
-        least = fits([demand._replace(surge=Surge()) for demand in found.least], 0)
-        most = None if found.most is None else fits(found.most, 1)
+        least = fits([demand._replace(surge=Surge()) for demand in found.low], 0)
+        most = None if high is None else fits(high, 1)
     return ground.trial(least, most, weights)
 
 
@@ -106,9 +108,10 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, ground: Groun
     begin = f"{known(place.cidr)} has {room:,} {what}"
     sizes = numbers(nodes, ground)
     if sizes is not None:
-        at = [d._replace(nodes=sizes.get(p.id, d.nodes)) for p, d in zip(found.pools, found.least, strict=True)]
+        at = [d._replace(nodes=sizes.get(p.id, d.nodes)) for p, d in zip(found.pools, found.low, strict=True)]
         return f"{begin}; {demands.arithmetic([demand for demand in at if demand.nodes])}"
-    low = min(demand.per_node for demand in found.least)
-    high = None if found.most is None else max(demand.per_node for demand in found.most)
+    low = min(demand.per_node for demand in found.low)
+    high = None if found.high is None else max(demand.per_node for demand in found.high)
     each = f"{low:,}" if low == high else f"at least {low:,}" if high is None else f"{low:,} to {high:,}"
-    return f"{begin}, a node takes {each}" + (f": {found.why}" if found.why else "")
+    why = "" if low == high else found.why
+    return f"{begin}, a node takes {each}" + (f": {why}" if why else "")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck import profiles
 from kcheck.capacity.pools import Interval, reach, surge_nodes
-from kcheck.values import Known, Unknown, known, number, reason_of
+from kcheck.values import Known, Unknown, Unset, known, number, reason_of
 from kcheck.walls.model import is_known
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def _maximum(ground: Ground) -> Iterator[Wall]:
     """The sum of the pools' maxima, beyond which nothing grows."""
     cluster, world = ground.cluster, ground.world
     maximum = world.maximum(cluster)
-    if not ground.pools or known(cluster.provisioned) or known(world.grown_by(cluster)) == "karpenter":
+    if not ground.pools or cluster.plane is not None or known(cluster.provisioned) or known(world.grown_by(cluster)) == "karpenter":
         return
     biggest = max(ground.pools, key=lambda pool: (bool(known(pool.autoscaled)), number(pool.max_nodes, 0)))
     entry = ("hard", _FAQ)
@@ -101,7 +102,25 @@ def _ack(ground: Ground) -> Iterator[Wall]:
         yield ground.wall("cluster-limit", "the cluster", None, why, tier, ground.limits["basic.nodes"])
 
 
-_CLUSTER = {"aks": _aks, "eks": _eks, "gke": _gke, "ack": _ack}
+def _selfmanaged(ground: Ground) -> Iterator[Wall]:
+    cluster, plane = ground.cluster, ground.cluster.plane
+    text = "what Kubernetes is designed for"
+    yield ground.fixed("cluster-limit", "cluster.nodes", cluster.name, text)
+    if plane is None:
+        return
+    if known(plane.etcd_quota) == profiles.settings(cluster.cloud)["plane.etcd_quota"].value:
+        yield ground.fixed(
+            "etcd", "etcd.default_quota", plane.etcd_quota, "where the 2 GiB of etcd's default were full"
+        )
+    if isinstance(plane.event_servers, Unset):
+        text = "from where on events need an etcd of their own"
+        yield ground.fixed("events", "etcd.events_apart", plane.event_servers, text)
+    if (known(plane.writes_inflight) or 0) < ground.limits["apiserver.writes_inflight"].number:
+        text = "above which Kubernetes' own scripts raise the requests in flight"
+        yield ground.fixed("apiserver", "apiserver.inflight_nodes", plane.writes_inflight, text)
+
+
+_CLUSTER = {"aks": _aks, "eks": _eks, "gke": _gke, "ack": _ack, "selfmanaged": _selfmanaged}
 
 
 # --- of a pool

@@ -1,0 +1,148 @@
+"""kubeadm's configuration and static pods of the control plane to self-managed clusters."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from kcheck import profiles
+from kcheck.capacity.ranges import parse_cidr
+from kcheck.clouds.fields import Fields
+from kcheck.kubernetes.record import FlagsRecord, MappingRecord
+from kcheck.model import NOTHING, Cluster, NodePool, Plane, PodRange, Surge
+from kcheck.syntax import yaml
+from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Inventory
+    from kcheck.text import Span
+
+CLOUD = "selfmanaged"
+KIND = "ClusterConfiguration"
+_PARTS = ("kube-controller-manager", "kube-apiserver", "etcd")
+
+
+def read(objects: Iterable[Object], inventory: Inventory) -> None:
+    """Add the clusters that kubeadm, or static pods in one folder, describe."""
+    written: dict[str, dict[str, Fields]] = {}
+    for item in objects:
+        folder = os.path.dirname(item.span.source.path) or "."
+        for name, record in _records(item):
+            key = f"{item.span.source.path}:{item.span.start}" if name == KIND else folder
+            written.setdefault(key, {}).setdefault(name, Fields(CLOUD, name, record))
+    configured = {os.path.dirname(key.partition(":")[0]) or "." for key, own in written.items() if KIND in own}
+    for key, own in written.items():
+        if KIND in own or ("kube-apiserver" in own and key not in configured):
+            _Cluster({**written.get(_folder(key), {}), **own} if KIND in own else own, inventory).add()
+
+
+def _folder(key: str) -> str:
+    return os.path.dirname(key.partition(":")[0]) or "."
+
+
+def _records(item: Object) -> Iterable[tuple[str, Any]]:
+    """The configuration, or the part of the control plane, that an object is."""
+    if item.kind == KIND and item.api_version.startswith("kubeadm.k8s.io/"):
+        yield KIND, MappingRecord(item.root, item.span)
+    if item.kind != "Pod":
+        return
+    containers = yaml.get(item.root, "spec", "containers")
+    for container in containers.items if isinstance(containers, yaml.Sequence) else ():
+        name = yaml.get(container, "name")
+        if isinstance(name, yaml.Scalar) and name.text in _PARTS:
+            yield name.text, FlagsRecord(container, item.span)
+
+
+class _Cluster:
+    """One cluster: what kubeadm's configuration says, else what the flags of its static pods do."""
+
+    def __init__(self, parts: dict[str, Fields], inventory: Inventory) -> None:
+        self.parts = parts
+        self.inventory = inventory
+        first = parts[KIND] if KIND in parts else parts["kube-apiserver"]
+        self.place: Span = first.record.span
+        self.origin = Origin((self.place,))
+        path = self.place.source.path
+        self.folder = os.path.dirname(path) or "."
+        self.address = f"{KIND}/{known(first['name'])}" if KIND in parts else "static pods"
+        self.identity = f"{CLOUD}/{path if KIND in parts else self.folder}:{self.address}"
+
+    def value(self, name: str, *parts: str) -> Value[Any]:
+        """A field: as a flag of a static pod says it, else as kubeadm's configuration does."""
+        found: list[Value[Any]] = []
+        for part in (*parts, KIND):
+            if part in self.parts:
+                value = self.parts[part][name]
+                if not isinstance(value, Unset) and (value.origin is None or value.origin.missing is None):
+                    return value
+                found.append(value)
+        return found[-1] if found else Unset(self.origin)
+
+    def add(self) -> None:
+        """Enter the cluster, the range of its pods, and its nodes, of which nothing is written."""
+        fields = self.parts.get(KIND)
+        external = fields is not None and not isinstance(fields["external"], Unset)
+        cluster = Cluster(
+            self.identity,
+            self.place,
+            CLOUD,
+            self.address,
+            self.folder,
+            "",
+            name=fields["name"] if fields else Unset(self.origin),
+            version=fields["version"] if fields else Unset(self.origin),
+            service_cidr=_ipv4(self.value("service_cidr", "kube-apiserver", "kube-controller-manager")),
+            plane=Plane(
+                data_dir=Unset(self.origin) if external else self.value("data_dir", "etcd"),
+                etcd_quota=Unset(self.origin) if external else mapped(self.value("etcd_quota", "etcd"), _quota),
+                event_servers=self.value("event_servers", "kube-apiserver"),
+                reads_inflight=self.value("reads_inflight", "kube-apiserver"),
+                writes_inflight=self.value("writes_inflight", "kube-apiserver"),
+                controller_qps=self.value("controller_qps", "kube-controller-manager"),
+            ),
+        )
+        self.inventory.clusters.append(cluster)
+        cidr = _ipv4(self.value("pod_cidr", "kube-controller-manager"))
+        pod_range = None
+        if not isinstance(cidr, Unset):
+            pod_range = PodRange(
+                f"{self.identity}/pods", self.place, CLOUD, self.address, self.folder, "", cluster.name, cidr,
+                block=self.value("node_mask", "kube-controller-manager"),
+            )  # fmt: skip
+            self.inventory.ranges.append(pod_range)
+        self.inventory.pools.append(
+            NodePool(
+                f"{self.identity}/nodes",
+                self.place,
+                f"{self.address}/nodes",
+                Known(cluster, self.origin),
+                Known("nodes", self.origin),
+                Known(value=True, origin=self.origin),
+                min_nodes=Known(0, self.origin),
+                max_nodes=Unknown("kubeadm does not say how many nodes there are; --nodes does", self.origin),
+                surge=Known(Surge(), self.origin),
+                subnets=NOTHING,
+                pods_take_addresses=Known(value=False, origin=self.origin),
+                root=self.folder,
+                managed=False,
+                pod_range=Known(pod_range, self.origin) if pod_range else Unset(self.origin),
+            )
+        )
+
+
+def _ipv4(cidr: Value[str]) -> Value[str]:
+    """The IPv4 range of a list of two families; unset where there is none."""
+    if not isinstance(cidr, Known):
+        return cidr
+    own = [part for part in cidr.value.split(",") if parse_cidr(part.strip())]
+    if "," not in cidr.value:
+        return Unset(cidr.origin) if ":" in cidr.value else cidr
+    return Known(own[0].strip(), cidr.origin._replace(literal=False)) if own else Unset(cidr.origin)
+
+
+def _quota(written: int) -> int:
+    """The quota of etcd's database: 0 stands for the default."""
+    return written or profiles.settings(CLOUD)["plane.etcd_quota"].number

@@ -1,0 +1,221 @@
+"""Clusters that are written as manifests: eksctl's ClusterConfig, kubeadm's configuration, static pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kcheck.capacity.eks import eksctl_blocks
+from kcheck.config import Config
+from kcheck.files import Tree
+from kcheck.report import model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.engine import Result
+
+EKSCTL = """
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata:
+  name: train
+  region: {region}
+{more}
+managedNodeGroups:
+  - name: gpu
+{group}
+"""
+KUBEADM = """
+apiVersion: kubeadm.k8s.io/{version}
+kind: ClusterConfiguration
+networking:
+  podSubnet: {pods}
+{more}
+"""
+
+
+@pytest.fixture
+def read(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., dict[str, Any]]:
+    """The model of some files."""
+
+    def run(**files: str) -> dict[str, Any]:
+        write({name.replace("__", "/") + ".yaml": text for name, text in files.items()})
+        return model.collect(Tree(["."]), Config())
+
+    return run
+
+
+def of(thing: dict[str, Any], field: str) -> Any:
+    """The value of a field, or why there is none."""
+    found = thing["fields"][field]
+    return found["unknown"] if "unknown" in found else found["value"]
+
+
+def eksctl(group: str = "", more: str = "", region: str = "eu-west-1") -> str:
+    lines = "\n".join(f"    {line}" for line in group.splitlines())
+    return EKSCTL.format(region=region, more=more, group=lines)
+
+
+@pytest.mark.parametrize(
+    ("group", "least", "most"),
+    [
+        ("", 2, 2),
+        ("minSize: 3", 3, 3),
+        ("desiredCapacity: 5", 5, 5),
+        ("minSize: 0", 0, 1),
+        ("minSize: 1\ndesiredCapacity: 4", 1, 4),
+        ("minSize: 0\nmaxSize: 64", 0, 64),
+        ("maxSize: ${MAX:-4}", 2, "a number is needed: ${MAX:-4}"),
+    ],
+)
+def test_sizes_that_eksctl_derives(
+    group: str, least: object, most: object, read: Callable[..., dict[str, Any]]
+) -> None:
+    (pool,) = read(a=eksctl(group))["pools"]
+    assert of(pool, "min_nodes") == least
+    if isinstance(most, str):
+        assert "${MAX:-4}" in of(pool, "max_nodes")
+    else:
+        assert of(pool, "max_nodes") == most
+
+
+@pytest.mark.parametrize(
+    ("cidr", "zones", "blocks"),
+    [
+        ("192.168.0.0/16", 3, ["192.168.0.0/19", "192.168.32.0/19", "192.168.64.0/19", "192.168.96.0/19"]),
+        ("10.0.0.0/20", 2, ["10.0.0.0/23", "10.0.2.0/23", "10.0.4.0/23", "10.0.6.0/23"]),
+        ("10.0.0.0/16", 5, ["10.0.0.0/20", "10.0.16.0/20", "10.0.32.0/20", "10.0.48.0/20"]),
+        ("10.0.0.0/16", 9, []),
+        ("x", 2, []),
+    ],
+)
+def test_subnets_that_eksctl_cuts(cidr: str, zones: int, blocks: list[str]) -> None:
+    found = eksctl_blocks(cidr, zones)
+    assert [str(block) for block in found[:4]] == blocks
+    assert len(found) == (2 * zones if blocks else 0)
+
+
+def test_groups_are_in_the_subnets_of_their_side(read: Callable[..., dict[str, Any]]) -> None:
+    data = read(a=eksctl("privateNetworking: true", region="us-east-1"))
+    assert [of(subnet, "cidr") for subnet in data["subnets"]] == [
+        "192.168.0.0/19", "192.168.32.0/19", "192.168.64.0/19", "192.168.96.0/19",
+    ]  # fmt: skip
+    assert of(data["pools"][0], "subnets") == [
+        "eks/a.yaml:ClusterConfig/train/private-0", "eks/a.yaml:ClusterConfig/train/private-1",
+    ]  # fmt: skip
+    assert of(read(a=eksctl())["pools"][0], "subnets")[0].endswith("public-0")
+
+
+def test_a_group_in_one_zone(read: Callable[..., dict[str, Any]]) -> None:
+    zones = 'availabilityZones: ["eu-west-1a", "eu-west-1b"]'
+    pool = read(a=eksctl('availabilityZones: ["eu-west-1b"]', zones))["pools"][0]
+    assert of(pool, "subnets") == ["eks/a.yaml:ClusterConfig/train/public-eu-west-1b"]
+
+
+def test_subnets_that_exist_have_their_ids_only(read: Callable[..., dict[str, Any]]) -> None:
+    vpc = "vpc:\n  id: vpc-1\n  subnets:\n    private:\n      a: {id: subnet-1}\n      b: {id: subnet-2, cidr: 10.0.0.0/24}"
+    data = read(a=eksctl("privateNetworking: true", vpc))
+    assert [of(subnet, "cidr") for subnet in data["subnets"]] == ["the subnet a is given by its id", "10.0.0.0/24"]
+    assert len(of(data["pools"][0], "subnets")) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "addresses"),
+    [
+        ("", 100),
+        ('    configurationValues: \'{"env": {"ENABLE_PREFIX_DELEGATION": "true"}}\'', 33),
+        ('    configurationValues: |\n      env:\n        ENABLE_PREFIX_DELEGATION: "true"', 33),
+    ],
+)
+def test_settings_of_the_network_addon(settings: str, addresses: int, read: Callable[..., dict[str, Any]]) -> None:
+    more = f"addons:\n  - name: vpc-cni\n{settings}"
+    assert of(read(a=eksctl("instanceType: p5.48xlarge", more))["pools"][0], "addresses_per_node") == addresses
+
+
+def test_every_efa_interface_takes_an_address(read: Callable[..., dict[str, Any]]) -> None:
+    pool = read(a=eksctl("instanceType: p5.48xlarge\nefaEnabled: true"))["pools"][0]
+    assert of(pool, "addresses_per_node") == 131
+
+
+def test_a_network_that_eksctl_cuts_is_not_mended_in_parts(check: Callable[..., Result]) -> None:
+    result = check({"a.yaml": eksctl("maxSize: 900\ninstanceType: p5.48xlarge")})
+    found = [finding for finding in result.findings if finding.rule == "subnet-too-small"]
+    assert found
+    assert all(finding.fix is None for finding in found)
+
+
+@pytest.mark.parametrize(
+    ("version", "pods", "more", "block"),
+    [
+        ("v1beta4", "10.233.64.0/18", "", 24),
+        ("v1beta3", "10.0.0.0/16", 'controllerManager:\n  extraArgs:\n    node-cidr-mask-size: "25"', 25),
+        (
+            "v1beta4",
+            "10.0.0.0/16",
+            "controllerManager:\n  extraArgs:\n  - {name: node-cidr-mask-size-ipv4, value: '26'}",
+            26,
+        ),
+        ("v1beta4", "fd00::/56,10.0.0.0/16", "", 24),
+    ],
+)
+def test_kubeadm_ranges(version: str, pods: str, more: str, block: int, read: Callable[..., dict[str, Any]]) -> None:
+    data = read(a=KUBEADM.format(version=version, pods=pods, more=more))
+    (found,) = data["pod_ranges"]
+    assert of(found, "block") == block
+    assert of(found, "cidr") in ("10.233.64.0/18", "10.0.0.0/16")
+
+
+def test_without_a_pod_subnet_nothing_ends_the_cluster(read: Callable[..., dict[str, Any]]) -> None:
+    text = "apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\nclusterName: lab\n"
+    data = read(a=text)
+    assert (len(data["clusters"]), data["pod_ranges"]) == (1, [])
+    assert of(data["clusters"][0], "name") == "lab"
+
+
+APISERVER = """
+apiVersion: v1
+kind: Pod
+metadata: {name: kube-apiserver}
+spec:
+  containers:
+    - name: kube-apiserver
+      command: [kube-apiserver, --service-cluster-ip-range=10.3.0.0/16, --max-requests-inflight=1500]
+"""
+CONTROLLER = """
+apiVersion: v1
+kind: Pod
+metadata: {name: kube-controller-manager}
+spec:
+  containers:
+    - name: kube-controller-manager
+      command: [kube-controller-manager, --cluster-cidr=10.2.0.0/16, --node-cidr-mask-size, "26"]
+"""
+
+
+def test_static_pods_are_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
+    data = read(m__api=APISERVER, m__controller=CONTROLLER)
+    (cluster,) = data["clusters"]
+    assert (cluster["id"], of(cluster, "service_cidr")) == ("selfmanaged/m:static pods", "10.3.0.0/16")
+    (found,) = data["pod_ranges"]
+    assert (of(found, "cidr"), of(found, "block")) == ("10.2.0.0/16", 26)
+
+
+def test_static_pods_beside_a_configuration_have_the_last_word(read: Callable[..., dict[str, Any]]) -> None:
+    data = read(kubeadm=KUBEADM.format(version="v1beta4", pods="10.0.0.0/16", more=""), controller=CONTROLLER)
+    assert len(data["clusters"]) == 1
+    assert of(data["pod_ranges"][0], "cidr") == "10.2.0.0/16"
+
+
+def test_another_controller_alone_is_no_cluster(read: Callable[..., dict[str, Any]]) -> None:
+    assert not read(a=CONTROLLER)["clusters"]
+    assert not read(a="apiVersion: example.com/v1\nkind: ClusterConfig\nmetadata: {name: x}\n")["clusters"]
+
+
+def test_the_target_decides(check: Callable[..., Result]) -> None:
+    text = KUBEADM.format(version="v1beta4", pods="10.0.0.0/16", more="")
+    assert not check({"a.yaml": text}).findings
+    found = check({"a.yaml": text}, Config(nodes={"": 300})).findings
+    assert [finding.rule for finding in found] == ["pod-range-too-small"]
