@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck import engine, fix
+from kcheck import engine, fix, settings
 from kcheck.config import Config
 from kcheck.files import Tree
 from kcheck.report import model
@@ -77,12 +77,12 @@ def test_gke_training_has_its_mistakes_and_no_others() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_examples_are_fully_decided(example: str) -> None:
-    assert not engine.run(Tree([example]), Config()).undecided
+    assert not engine.run(Tree([example]), settings.load((example,), None)).undecided
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_model_of_an_example(example: str) -> None:
-    golden(f"{example}.model.json", model.as_json(model.collect(Tree([example]), Config())))
+    golden(f"{example}.model.json", model.as_json(model.collect(Tree([example]), settings.load((example,), None))))
 
 
 def subnet_message(text: str, tmp_path: Path) -> str:
