@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcheck.model import Cluster, Thing, Workload
-from kcheck.values import Known, Origin, Unknown, Unset, Value, reason_of
+from kcheck.values import Known, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
     from kcheck.world import World
@@ -23,10 +23,8 @@ def count(thing: Thing, found: list[Any] | Unknown) -> Value[int]:
 
 
 def is_default(thing: Thing, value: Value[Any]) -> Value[bool]:
-    """Whether a value is a default: known, and written nowhere."""
-    if not isinstance(value, Known):
-        return Unknown(reason_of(value), value.origin)
-    return computed(thing, value.origin.missing is not None)
+    """Whether a value is a default: known, and written nowhere; what is not known is an input that somebody gives."""
+    return computed(thing, isinstance(value, Known) and value.origin.missing is not None)
 
 
 def cluster_of(thing: Any, world: World) -> Value[Any]:

@@ -69,6 +69,8 @@ def sentence(cluster: Cluster, world: World) -> str:
     """How far the cluster gets, in one sentence."""
     name, aim = _name(cluster), world.aim(cluster)
     first = walls.first(cluster, world)
+    if not world.pools(cluster) and first is not None and aim.high == 0:
+        return f"{name} has no node pools in this code; the first wall is the {first.what}, at {first.number:,}."
     asked = "you ask for" if world.asked(cluster) else "its pools may have"
     if first is None or first.number is None:
         return f"{name}: no wall is known{'' if aim.exact is None else f' below {aim.low:,} nodes'}."
