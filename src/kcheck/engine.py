@@ -68,7 +68,8 @@ def run(tree: Tree, config: Config) -> Result:
     for subject, matching in by_subject.items():
         if subject != "input":
             found = _decide(subject, matching, world, result)
-            result.findings += _agreed(found, subject, world)
+            result.findings += _agreed(found, world)
+    result.findings = _pruned(result.findings, by_subject)
     _suppress(result, comments)
     world.inputs = list(_inputs(reading, comments))
     result.findings += _decide("input", by_subject.get("input", []), world, result)
@@ -101,22 +102,23 @@ def _graded(finding: Finding, config: Config) -> Finding:
     return finding._replace(severity=Severity[wanted.upper()]) if wanted else finding
 
 
-def _agreed(findings: list[Finding], subject: str, world: World) -> list[Finding]:
+def _agreed(findings: list[Finding], world: World) -> list[Finding]:
     """A value that others use too is only changed if the rule has found all of them."""
-    users: dict[str, dict[Span, list[str]]] = {}
-    wanting = {(finding.rule, finding.object) for finding in findings}
+    users: dict[tuple[str, str], dict[Span, list[str]]] = {}
+    wanting = {(f.rule, change.owner) for f in findings for change in (f.fix.changes if f.fix else ())}
 
     def others(finding: Finding, change: Change) -> list[str]:
-        if change.name not in users:
+        key = (change.subject, change.name)
+        if key not in users:
             by_place: dict[Span, list[str]] = {}
-            field_ = word(subject, change.name)
-            for thing in things(subject, world):
+            field_ = word(*key)
+            for thing in things(change.subject, world):
                 value = field_.read(thing, world)
                 origin = None if isinstance(value, list) else value.origin
                 if origin is not None and origin.literal:
                     by_place.setdefault(origin.written, []).append(thing.id)
-            users[change.name] = by_place
-        names = users[change.name].get(change.origin.written, [])
+            users[key] = by_place
+        names = users[key].get(change.origin.written, [])
         return [name for name in names if (finding.rule, name) not in wanting]
 
     result = []
@@ -124,10 +126,23 @@ def _agreed(findings: list[Finding], subject: str, world: World) -> list[Finding
         changes = finding.fix.changes if finding.fix else ()
         content = [name for change in changes if change.origin.literal for name in others(finding, change)]
         if content:
-            text = f"the value is shared with {content[0]}, which is fine with it; give this {subject} its own"
+            own = next(change.subject for change in changes if change.origin.literal)
+            text = f"the value is shared with {content[0]}, which is fine with it; give this {own} its own"
             finding = finding._replace(fix=None, help=text)  # noqa: PLW2901
         result.append(finding)
     return result
+
+
+def _pruned(findings: list[Finding], by_subject: dict[str, list[Rule]]) -> list[Finding]:
+    """One cause, one finding: without those that another one on the same object or place makes redundant."""
+    unless = {rule.name: rule.unless for own in by_subject.values() for rule in own if rule.unless}
+    found = {(f.rule, where) for f in findings for where in (f.object, f.span)}
+
+    def told(finding: Finding) -> bool:
+        names = unless.get(finding.rule, ())
+        return any((name, where) in found for name in names for where in (finding.object, finding.span))
+
+    return [finding for finding in findings if not told(finding)]
 
 
 def _merged(findings: list[Finding]) -> list[Finding]:
@@ -361,7 +376,7 @@ class _Judge:
                 if origin.literal and value == self.view.record(record).get(name):
                     continue  # it is written as it should be
                 written = duration(value) if self.view.field(record, name).unit == "seconds" else value
-                changes.append(Change(origin, name, written))
+                changes.append(Change(origin, name, written, *self.view.owner(record)))
         if not changes:
             return None, ""
         return Fix(rule.safety, tuple(changes), ", ".join(_title(change) for change in changes)), ""

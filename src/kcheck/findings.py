@@ -28,11 +28,16 @@ SAFETIES = ("safe", "costs", "unsafe")
 
 
 class Change(NamedTuple):
-    """Give the value with this origin another one. `name` is what the field is called where it is written."""
+    """Give the value with this origin another one.
+
+    It is the field `name` of the thing with the id `owner`, which is of a kind of `subject`.
+    """
 
     origin: Origin
     name: str
     value: str | int | bool
+    subject: str = ""
+    owner: str = ""
 
 
 class Fix(NamedTuple):

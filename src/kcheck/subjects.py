@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kcheck import demands
-from kcheck.derive import basics, pools, pulls, ranges, scaling, wider
+from kcheck.derive import basics, limits, pools, pulls, ranges, scaling, wider
 from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Subnet, Thing, Workload
 from kcheck.values import Origin, Unknown, Unset, Value, known, reason_of
+from kcheck.walls.model import Wall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -153,6 +154,21 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _made("pools_count", "int", "number of pools in it", lambda r, w: basics.count(r, w.range_pools(r)), "pools"),
         Field("pools", "records", "pool", "", False, "pools whose pods are in it", lambda r, w: w.range_pools(r)),
     ),
+    "wall": (
+        _made("mechanism", "string", "what ends the growth: subnet, pod-range, cluster-limit ...", lambda w, _w: basics.computed(w, w.mechanism)),
+        _made("what", "string", "what people call it", lambda w, _w: basics.computed(w, w.what)),
+        _made("scope", "string", "the cluster, pool, subnet or range that it ends", lambda w, _w: basics.computed(w, w.scope)),
+        _made("kind", "string", "hard, quota or recommended", lambda w, _w: basics.computed(w, w.kind)),
+        _made("nodes", "int", "nodes of the cluster when it is met; the bound where only one is known", limits.nodes, "nodes"),
+        _made("reach", "string", "the same, with at most or at least where it is a bound", limits.reach),
+        _made("target", "string", "nodes that the cluster is meant to reach, with at least where not all is known", limits.target),
+        _made("short", "bool", "whether it is met before the target; unknown where the bounds do not tell", limits.short),
+        _made("arithmetic", "string", "how the number is worked out", lambda w, _w: basics.computed(w, w.arithmetic)),
+        _made("move", "string", "how the wall is moved", lambda w, _w: basics.computed(w, w.move)),
+        _made("cause", "string", "the value that makes the wall", limits.cause, nullable=True),
+        Field("pools", "records", "pool", "", False, "the pools that meet it", lambda w, _w: list(w.pools)),
+        Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
+    ),
     "autoscaler": (
         _made("kind", "string", "cluster-autoscaler, or gke where Google runs it", lambda a, _w: basics.computed(a, a.kind)),
         _simple("profile", "string", "BALANCED or OPTIMIZE_UTILIZATION (GKE)"),
@@ -236,6 +252,8 @@ def things(subject: str, world: World) -> list[Any]:
             return inventory.pools
         case "subnet":
             return inventory.subnets
+        case "wall":
+            return limits.every(world)
         case "autoscaler":
             return [a for a in inventory.autoscalers if scaling.has_work(a, world)]
         case "pod_range":
@@ -253,6 +271,8 @@ def cloud_of(thing: Thing, world: World) -> str:
     """The cloud whose limits hold for a thing; `any` where it is not known."""
     if isinstance(thing, Cluster | Subnet | PodRange):
         return thing.cloud
+    if isinstance(thing, Wall):
+        return thing.cluster.cloud
     if isinstance(thing, NodePool | Autoscaler | Workload):
         cluster = known(basics.cluster_of(thing, world))
         return cluster.cloud if cluster else "any"
@@ -335,6 +355,11 @@ class View:
         value = word(subject, name).read(thing, self.world)
         origin = None if isinstance(value, list) else value.origin
         return origin if origin is not None and origin.spans else Origin((thing.place,))
+
+    def owner(self, record: int) -> tuple[str, str]:
+        """The subject of a record of this view, and the id of its thing."""
+        subject, thing = self._things[record]
+        return subject, thing.id
 
     def field(self, record: int, name: str) -> Field:
         """The word behind a field of a record of this view."""

@@ -35,7 +35,8 @@ def _maximum(ground: Ground) -> Iterator[Wall]:
     """The sum of the pools' maxima, beyond which nothing grows."""
     cluster, world = ground.cluster, ground.world
     maximum = world.maximum(cluster)
-    if not ground.pools or cluster.plane is not None or known(cluster.provisioned) or known(world.grown_by(cluster)) == "karpenter":
+    beside = known(cluster.provisioned) or known(world.grown_by(cluster)) == "karpenter"
+    if not ground.pools or cluster.plane is not None or beside:
         return
     biggest = max(ground.pools, key=lambda pool: (bool(known(pool.autoscaled)), number(pool.max_nodes, 0)))
     entry = ("hard", _FAQ)
@@ -153,7 +154,9 @@ def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
     first = counted(pool, 1, world)
     if isinstance(first, Unknown) or ground.gap:
         why = ground.gap or (first.reason if isinstance(first, Unknown) else "")
-        yield ground.wall(mechanism, scope, None, f"unknown because {why}", pool.max_nodes, entry, pool.id)
+        yield ground.wall(
+            mechanism, scope, None, f"unknown because {why}", pool.max_nodes, entry, pool.id, pools=[pool]
+        )
         return
 
     def fits(sizes: Sizes) -> bool:
@@ -164,4 +167,6 @@ def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
     nodes = reach(trial, ground.growth)
     if nodes is not None:
         what = limits["pool.what"].value if "pool.what" in limits else "nodes"
-        yield ground.wall(mechanism, scope, nodes, f"{entry.value:,} {what}", pool.max_nodes, entry, pool.id, trial)
+        yield ground.wall(
+            mechanism, scope, nodes, f"{entry.value:,} {what}", pool.max_nodes, entry, pool.id, trial, [pool]
+        )

@@ -11,7 +11,7 @@ from kcheck.model import Thing
 from kcheck.values import Known, Unknown, known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeAlias
 
     from kcheck.model import Cluster, NodePool
@@ -30,7 +30,7 @@ class Wall(Thing):
     """A limit of a cluster. `nodes` is how many the cluster has when it is met, None where that is not known.
 
     `short` says whether that is before its target. `arithmetic` says how it is worked out, or why it cannot be. `cause`
-    is the value that makes the wall, with its origin. `kind` is hard, quota or recommended.
+    is the value that makes the wall, with its origin. `kind` is hard, quota or recommended; `pools` are those concerned.
     """
 
     cluster: Cluster
@@ -42,6 +42,7 @@ class Wall(Thing):
     cause: Value[Any]
     kind: str
     source: str
+    pools: tuple[NodePool, ...] = ()
 
     @property
     def what(self) -> str:
@@ -100,17 +101,22 @@ class Ground:
         entry: Entry | tuple[str, str],
         key: str = "",
         trial: Trial | None = None,
+        pools: Sequence[NodePool] | None = None,
     ) -> Wall:
         """A wall of this cluster; `entry` gives its kind and source, `key` tells walls of one scope apart.
 
-        Whether the target is met is asked of the `trial`, where the wall depends on how the pools grow.
+        `pools` are those it is about, if not all. Whether the target is met is asked of the `trial`, where the wall
+        depends on how the pools grow.
         """
         aim = self.world.aim(self.cluster)
         before = None if nodes is None else short(trial, self.growth, aim) if trial else nodes.below(aim)
         kind, source = entry if len(entry) == 2 else (entry.kind, entry.sources[0])
         place = cause.origin.written if cause.origin and cause.origin.spans else self.cluster.place
+        concerned = tuple(self.pools if pools is None else pools)
         identity = f"{self.cluster.id}/{mechanism}/{key or scope}"
-        return Wall(identity, place, self.cluster, mechanism, scope, nodes, before, arithmetic, cause, kind, source)
+        return Wall(
+            identity, place, self.cluster, mechanism, scope, nodes, before, arithmetic, cause, kind, source, concerned
+        )
 
     def fixed(self, mechanism: str, key: str, cause: Value[Any], arithmetic: str) -> Wall:
         """A wall at a documented number of nodes of the whole cluster."""
