@@ -177,7 +177,7 @@ def test_nodes_at_a_wall(text: str, mechanism: str, nodes: int, capacity: Callab
 
 def test_walls_come_in_order_and_the_sentence_names_the_first(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(eks(prefix=22, nodes=1000))
-    numbers = [wall["nodes"] for wall in cluster["walls"]]
+    numbers = [wall["nodes"] for wall in cluster["walls"] if wall["mechanism"] != "quota"]
     assert numbers == sorted(numbers)
     assert (cluster["target"], cluster["reaches"]) == (1000, 50)
     assert cluster["summary"] == (
@@ -202,7 +202,7 @@ def test_a_pool_of_unknown_size_takes_what_the_others_leave(capacity: Callable[.
     cluster = capacity(text)
     assert (cluster["target"], cluster["reaches"]) == (None, 50)
     assert at(cluster, "maximum") is None
-    assert "var.most has no default" in cluster["walls"][-1]["arithmetic"]
+    assert any("var.most has no default" in wall["arithmetic"] for wall in cluster["walls"])
 
 
 def test_bounds_where_the_instance_type_is_unknown(capacity: Callable[..., dict[str, Any]]) -> None:

@@ -239,6 +239,8 @@ def limits_view(cloud: str, world: World) -> dict[str, Any]:
 def _limits_view(cloud: str, world: World) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, entry in world.limits(cloud).items():
+        if entry.value is None:
+            continue  # it differs by account, and nobody has said it
         group, name = key.split(".")
         result.setdefault(group, {})[name] = entry.value
     return result

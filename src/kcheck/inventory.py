@@ -122,7 +122,7 @@ def _manifests(tree: Tree, reading: Reading) -> None:
 
     own = [source for source in tree.manifests if source not in reading.filled]
     clusters = {"ClusterConfig": "eksctl", "ClusterConfiguration": "selfmanaged", "Pod": "selfmanaged"}
-    manifests = objects.read(own, frozenset((*workloads.POD_SPECS, "NodePool", "EC2NodeClass", *clusters)))
+    manifests = objects.read(own, frozenset((*workloads.POD_SPECS, "NodePool", "EC2NodeClass", "Service", *clusters)))
     found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
     for reader in sorted(found):
         import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
@@ -152,10 +152,12 @@ def _objects(objects: list[Object], inventory: Inventory) -> list[Thing]:
     workload = list(workloads.read(objects))
     found = [autoscaler for item in objects for autoscaler in autoscalers.of_object(item)]
     addons = list(_shown(objects))
+    services = list(workloads.services(objects))
+    inventory.services += services
     inventory.workloads += workload
     inventory.autoscalers += found
     inventory.addons += addons
-    return [*workload, *found, *addons]
+    return [*workload, *found, *addons, *services]
 
 
 def _shown(objects: list[Object]) -> Iterator[Addon]:
@@ -181,7 +183,7 @@ def _place(inventory: Inventory, config: Config) -> None:
             by_path[path] = _cluster_of(path, roots, config)
         return inventory.cluster_of.get(thing) or by_path[path]
 
-    for thing in (*inventory.workloads, *inventory.addons):
+    for thing in (*inventory.workloads, *inventory.addons, *inventory.services):
         cluster = cluster_of(thing)
         if cluster is not None:
             inventory.cluster_of[thing] = cluster

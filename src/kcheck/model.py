@@ -99,7 +99,8 @@ class Cluster(Thing):
     `gap` says why pools may exist that could not be read or counted; it is empty where none can. `zonal` says that
     its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools (Autopilot, EKS Auto
     Mode, node auto-provisioning), `pods_take_addresses` that pods take addresses of their nodes' subnets (EKS).
-    `environment` is the name of its variables in the settings.
+    `environment` is the name of its variables in the settings. A node has `outbound_ports` on the `outbound_ips`
+    addresses; `load_balancer` and `backend_type` are those of Azure's load balancer.
     """
 
     cloud: str
@@ -118,6 +119,11 @@ class Cluster(Thing):
     service_cidr: Value[str] = NOTHING
     outbound_type: Value[str] = NOTHING
     outbound_ips: Value[int] = NOTHING
+    outbound_ports: Value[int] = NOTHING
+    nat_gateways: Value[int] = NOTHING
+    load_balancer: Value[str] = NOTHING
+    backend_type: Value[str] = NOTHING
+    data_plane: Value[str] = NOTHING
     security_group: Value[str] = NOTHING
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
     cni: Cni | None = None
@@ -176,7 +182,9 @@ class NodePool(Thing):
     pods take addresses of the nodes' subnets; else each node takes a block of `pod_range`, or some addresses of
     `pod_subnets` (`pod_addresses`: with one pod, at least and at most). `efa_addresses` are those that the EFA
     interfaces of a node take beside the others. `gpus` are those of one node. Where `subnets` is not known, `maybe` are
-    some that it may be in.
+    some that it may be in. An upgrade replaces `rolling` nodes at a time, and waits `drain_timeout` seconds for each.
+    Boot disks are of `disk_type` and `disk_size` (GB), `image` names their system; `efa` are the types of the EFA
+    interfaces of a node. `charge` says how nodes are paid; taints are written `key=value:Effect`.
     """
 
     address: str
@@ -206,6 +214,14 @@ class NodePool(Thing):
     zones: Value[tuple[str, ...]] = NOTHING
     labels: Value[dict[str, str]] = NOTHING
     taints: Value[tuple[str, ...]] = NOTHING
+    rolling: Value[Surge] = NOTHING
+    drain_timeout: Value[int] = NOTHING
+    disk_type: Value[str] = NOTHING
+    disk_size: Value[int] = NOTHING
+    image: Value[str] = NOTHING
+    efa: Value[tuple[str, ...]] = NOTHING
+    charge: Value[str] = NOTHING
+    deployment_set: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,6 +258,15 @@ class Addon(Thing):
     tree: Mapping | None = None
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Service(Thing):
+    """A Service. `ports` are those of a load balancer, 0 of another; `addressed` says that it takes an address."""
+
+    name: Value[str]
+    ports: int
+    addressed: bool
+
+
 @dataclass(eq=False)
 class Inventory:
     """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is."""
@@ -254,4 +279,5 @@ class Inventory:
     ranges: list[PodRange] = field(default_factory=list)
     workloads: list[Workload] = field(default_factory=list)
     addons: list[Addon] = field(default_factory=list)
+    services: list[Service] = field(default_factory=list)
     cluster_of: dict[Thing, Cluster] = field(default_factory=dict)

@@ -22,7 +22,7 @@ CLOUDS = {
 BESIDE = {
     "aks": ("azurerm_virtual_network", "azurerm_subnet"),
     "eks": ("aws_vpc", "aws_subnet", "aws_autoscaling_group"),
-    "gke": ("google_compute_network", "google_compute_subnetwork"),
+    "gke": ("google_compute_network", "google_compute_subnetwork", "google_compute_router_nat"),
     "ack": ("alicloud_vpc", "alicloud_vswitch"),
     "selfmanaged": (),
 }
@@ -61,7 +61,19 @@ def load_yaml(path: str) -> Any:
 @cache
 def limits(cloud: str) -> dict[str, Entry]:
     """The limits that hold on a cloud, those of every cloud included, by `group.name`."""
-    return _entries("any", "limits") | (_entries(cloud, "limits") if cloud != "any" else {})
+    own = _entries(cloud, "limits") | _quotas(cloud) if cloud != "any" else {}
+    return _entries("any", "limits") | own
+
+
+def _quotas(cloud: str) -> dict[str, Entry]:
+    """The quotas of an account as limits, `quota.<key>`: their numbers are mostly those of the account."""
+    return {
+        f"quota.{key}": Entry(
+            f"quota.{key}", entry["default"], f"{entry['counts']} of {entry['code']}", "quota", tuple(entry["sources"]),
+            str(entry["checked"]), entry["confidence"], "account", entry.get("note", ""),
+        )
+        for key, entry in quotas(cloud).items()
+    }  # fmt: skip
 
 
 @cache

@@ -179,7 +179,7 @@ def check_limits(config: Config) -> None:
     for name in config.limits:
         cloud, _, key = name.partition(".")
         entry = profiles.limits(cloud).get(key) if cloud in ("any", *profiles.CLOUDS) else None
-        if entry is None or not isinstance(entry.value, int):
+        if entry is None or not isinstance(entry.value, int | None):
             clouds = ("any", *profiles.CLOUDS)
             known = tuple(f"{c}.{k}" for c in clouds for k, e in profiles.limits(c).items() if e.kind != "hard")
             raise ConfigError(f"limits: there is no limit {name}; {nearest(name, known)}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kcheck import demands
-from kcheck.derive import basics, limits, pools, pulls, ranges, scaling, wider
+from kcheck.derive import basics, limits, plane, pools, pulls, ranges, scaling, wider
 from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Subnet, Thing, Workload
 from kcheck.values import Origin, Unknown, Unset, Value, known, reason_of
 from kcheck.walls.model import Wall
@@ -74,6 +74,19 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _simple("service_cidr", "string", "range of services"),
         _simple("outbound_type", "string", "how nodes reach the internet"),
         _simple("outbound_ips", "int", "public addresses of the outbound load balancer", "addresses"),
+        _simple("load_balancer", "string", "standard or basic (AKS)"),
+        _simple("backend_type", "string", "NodeIP or NodeIPConfiguration: how nodes are behind the load balancer (AKS)"),
+        _simple("outbound_ports", "int", "outbound ports that a node has for itself; 0 where the cloud divides them (AKS)", "ports"),
+        _simple("data_plane", "string", "what moves packets: azure or cilium (AKS), ADVANCED_DATAPATH ... (GKE)"),
+        _simple("security_group", "string", "basic or enterprise (ACK)"),
+        _made("minor", "int", "minor version of Kubernetes", plane.minor, nullable=True),
+        _made("services", "int", "Services of the manifests that take an address", plane.services, "services"),
+        _made("etcd_data_dir", "string", "folder of etcd's data (self-managed)", plane.setting("data_dir"), nullable=True),
+        _made("etcd_quota", "int", "most that etcd's database may have (self-managed)", plane.setting("etcd_quota"), "bytes", nullable=True),
+        _made("events_apart", "bool", "whether events have an etcd of their own (self-managed)", plane.events_apart, nullable=True),
+        _made("reads_inflight", "int", "reads that the API server takes at a time (self-managed)", plane.setting("reads_inflight"), "requests", nullable=True),
+        _made("writes_inflight", "int", "writes that it takes at a time (self-managed)", plane.setting("writes_inflight"), "requests", nullable=True),
+        _made("controller_qps", "int", "requests a second of the controllers (self-managed)", plane.setting("controller_qps"), nullable=True),
         _TARGET,
         _made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.maximum(c), "nodes"),
         _made("asked", "int", "nodes asked for by --nodes or in the settings; null if none were",
@@ -83,6 +96,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
               lambda c, w: w.grown_by(c), nullable=True),
         _made("deployed_here", "bool", "whether something that is installed into it is in the same code", pools.deployed_here),
         _made("batch", "bool", "whether it is for jobs: a GPU or spot pool, or a Job among its manifests", pools.batch),
+        _made("pools_count", "int", "number of its node pools", lambda c, w: basics.count(c, w.all_pools(c)), "pools"),
+        _made("zones", "int", "zones, or subnets, that its widest pool is spread over", pools.widest),
         Field("pools", "records", "pool", "", False, "its node pools", lambda c, w: w.all_pools(c)),
     ),
     "pool": (
@@ -109,6 +124,23 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _made("addresses_per_node", "int", "addresses one node takes of its subnet",
               demands.addresses_per_node, "addresses"),
         _simple("spot", "bool", "whether its nodes are spot"),
+        _simple("taints", "string", "its taints, key=value:Effect", kind="list"),
+        _made("closed", "bool", "whether a taint keeps pods away that do not tolerate it", pools.closed),
+        _made("zones", "int", "zones, or subnets, that its nodes are spread over", pools.zones),
+        _made("times", "int", "by how many zones its written size is multiplied", lambda p, _w: basics.computed(p, p.times)),
+        _made("parallel_upgrades", "int", "nodes that an upgrade replaces at a time", pools.parallel, "nodes", nullable=True),
+        _made("sufficient_parallel", "int", "a tenth of them, as far as the cloud allows; null where a percentage is written",
+              pools.sufficient_parallel, "nodes", nullable=True),
+        _made("upgrade_rounds", "int", "how often it does that until it is through", pools.rounds, nullable=True),
+        _simple("drain_timeout", "int", "how long an upgrade waits for the pods of a node", "seconds"),
+        _simple("disk_type", "string", "type of the boot disks"),
+        _simple("disk_size", "int", "size of the boot disks in GB"),
+        _simple("image", "string", "what the nodes run: AMI type (EKS), image type (GKE)"),
+        _made("efa", "int", "EFA interfaces of a node that take an address", pools.efa_of("efa"), nullable=True),
+        _made("efa_only", "int", "EFA interfaces of a node that take none", pools.efa_of("efa-only"), nullable=True),
+        _simple("charge", "string", "PostPaid or PrePaid (ACK)"),
+        _simple("deployment_set", "string", "deployment set of its machines (ACK)"),
+        _made("biggest_job", "string", "the biggest GPU job that fits its nodes; null if there is none", pools.job_pods, nullable=True),
         Field("subnets", "records", "subnet", "", False, "the subnets of its nodes", pools.subnets_of),
         Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
     ),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import images
 from kcheck.kubernetes.objects import value_of
-from kcheck.model import Image, Workload
+from kcheck.model import Image, Service, Workload
 from kcheck.syntax import yaml
-from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value
+from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -71,6 +71,19 @@ def _workload(item: Object) -> Workload:
         Known(isinstance(secrets, yaml.Sequence) and bool(secrets.items), origin),
         tuple(_images(spec, identity)),
     )
+
+
+def services(objects: Iterable[Object]) -> Iterator[Service]:
+    """The Services of some objects: how many ports those of load balancers have, and which take an address."""
+    for item in objects:
+        if item.kind != "Service" or item.api_version != "v1":
+            continue
+        name = scalar(item.root, "metadata", "name")
+        kind, address = known(scalar(item.root, "spec", "type")), known(scalar(item.root, "spec", "clusterIP"))
+        ports = yaml.get(item.root, "spec", "ports")
+        count = len(ports.items) if isinstance(ports, yaml.Sequence) and kind == "LoadBalancer" else 0
+        identity = f"{item.span.source.path}:Service/{known(name) or '?'}"
+        yield Service(identity, item.span, name, count, address != "None" and kind != "ExternalName")
 
 
 def pod_spec(item: Object) -> yaml.Target | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kcheck import profiles
 from kcheck.capacity.pools import Growth, Interval
 from kcheck.images import DOCKER_HUB
-from kcheck.model import Addon, Cluster, Image, Inventory, NodePool, PodRange, Subnet, Thing, Workload
+from kcheck.model import Addon, Cluster, Image, Inventory, NodePool, PodRange, Service, Subnet, Thing, Workload
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
@@ -92,6 +92,14 @@ class World:
     def workloads(self, cluster: Cluster) -> list[Workload]:
         """The workloads that run on a cluster, as far as they are known."""
         return self._workloads_by_cluster[cluster.id]
+
+    @cached_property
+    def _services_by_cluster(self) -> dict[str, list[Service]]:
+        return _grouped((self.inventory.cluster_of.get(service), service) for service in self.inventory.services)
+
+    def services(self, cluster: Cluster) -> list[Service]:
+        """The Services of a cluster, as far as they are known."""
+        return self._services_by_cluster[cluster.id]
 
     @cached_property
     def images(self) -> dict[str, list[tuple[Workload, Image]]]:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck import machines, profiles
-from kcheck.clouds.reader import Reader, either, linked, read_all, reason, together, unlinked
+from kcheck.clouds.reader import Reader, either, linked, read_all, reason, taints_of, together, unlinked
 from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
@@ -197,6 +197,12 @@ class _Ack(Reader):
                 pod_addresses=Known(_pod_addresses(), place),
                 pod_range=Known(pod_range, place) if pod_range else Unset(place),
                 spot=mapped(fields["spot"], lambda strategy: strategy != "NoSpot") if inside else NOTHING,
+                taints=taints_of(instance, "taints") if inside else NOTHING,
+                rolling=mapped(fields["max_unavailable"], Surge) if inside else NOTHING,
+                disk_type=fields["disk_type"],
+                disk_size=fields["disk_size"],
+                charge=fields["charge"],
+                deployment_set=fields["deployment_set"] if inside else NOTHING,
             )
         )
 

@@ -48,7 +48,10 @@ AUTOSCALER_FIELDS = (
 
 _SUBNET_ID = re.compile(r"/virtualNetworks/([^/$]+)/subnets/([^/$]+)$", re.IGNORECASE)
 _CLUSTER_ID = re.compile(r"/managedClusters/([^/$]+)$", re.IGNORECASE)
-CLUSTER_FIELDS = ("name", "version", "location", "network_policy", "service_cidr", "outbound_type")
+CLUSTER_FIELDS = (
+    "name", "version", "location", "network_policy", "service_cidr", "outbound_type", "outbound_ports", "load_balancer",
+    "backend_type", "data_plane",
+)  # fmt: skip
 
 
 def read(roots: Iterable[Module], inventory: Inventory) -> None:
@@ -200,7 +203,7 @@ class _Aks(Reader):
             why = "network_profile is absent: azurerm sends nothing and AKS chooses; write network_plugin explicitly"
             plugin = Unknown(why, plugin.origin)
             mode = Unknown(why, mode.origin) if isinstance(mode, Unset) else mode
-        ips = fields["outbound_ips"]
+        ips = _outbound_ips(fields)
         values: dict[str, Any] = {name: fields[name] for name in CLUSTER_FIELDS}
         return Cluster(
             self.identity(instance.address),
@@ -214,7 +217,7 @@ class _Aks(Reader):
             network_plugin=plugin,
             network_mode=mode,
             tier=tier,
-            outbound_ips=ips if equals(fields["outbound_type"], "loadBalancer") else Unset(ips.origin or Origin(())),
+            outbound_ips=ips,
             **values,
         )
 
@@ -250,9 +253,19 @@ class _Aks(Reader):
             spot=mapped(fields["priority"], lambda priority: priority == "Spot"),
             zones=fields["zones"],
             labels=fields["labels"],
-            taints=fields["taints"],
+            taints=self._taints(fields),
+            rolling=self._surge(fields, cluster),
+            drain_timeout=mapped(fields["drain_timeout"], lambda minutes: minutes * 60),
+            disk_type=fields["disk_type"],
+            disk_size=fields["disk_size"],
         )
         self.found.pools.append(pool)
+
+    def _taints(self, fields: Fields) -> Value[tuple[str, ...]]:
+        """The taints of a pool: as written, or the one of the default pool that is for critical add-ons only."""
+        if fields.resource == DEFAULT_POOL and known(fields["critical_only"]):
+            return mapped(fields["critical_only"], lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
+        return fields["taints"]
 
     def _size(self, fields: Fields, autoscaled: Value[bool], bound: str) -> Value[int]:
         """The bound of an autoscaled pool, or the fixed size of another."""
@@ -323,6 +336,15 @@ def _surge(written: Known[str]) -> Value[Surge]:
     if not number.isdigit():
         return Unknown(f"max_surge `{written.value}` is neither a number nor a percentage", written.origin)
     return Known(Surge(percent=int(number)) if written.value.endswith("%") else Surge(int(number)), written.origin)
+
+
+def _outbound_ips(fields: Fields) -> Value[int]:
+    """Public addresses through which the nodes reach the internet; unset where they are not the cluster's."""
+    name = {"loadBalancer": "outbound_ips", "managedNATGateway": "nat_ips"}.get(known(fields["outbound_type"]) or "")
+    if name is not None:
+        return fields[name]
+    origin = fields["outbound_type"].origin or Origin((fields.record.span,))
+    return Unset(origin)
 
 
 def _is_in(subnet: Subnet, network: str) -> bool:

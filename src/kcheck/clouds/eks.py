@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING
 
 from kcheck import machines, profiles
 from kcheck.clouds import cni
-from kcheck.clouds.reader import Reader, either, fits, linked, read_all, reason, same, text_of, together, unlinked
+from kcheck.clouds import template as template_of
+from kcheck.clouds.reader import (
+    Reader,
+    either,
+    fits,
+    linked,
+    read_all,
+    reason,
+    same,
+    taints_of,
+    text_of,
+    together,
+    unlinked,
+)
 from kcheck.model import NOTHING, Cluster, Cni, Network, NodePool, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
@@ -26,7 +39,6 @@ CLOUD = "eks"
 CLUSTER = "aws_eks_cluster"
 POOL = "aws_eks_node_group"
 GROUP = "aws_autoscaling_group"
-TEMPLATE = "aws_launch_template"
 ADDON = "aws_eks_addon"
 SUBNET = "aws_subnet"
 NETWORK = "aws_vpc"
@@ -167,22 +179,22 @@ class _Eks(Reader):
     # --- pools
 
     def pools(self) -> None:
-        templates = {i.address: self.fields(TEMPLATE, i) for i in self.root.instances(TEMPLATE)}
+        templates = {i.address: self.fields(template_of.KIND, i) for i in self.root.instances(template_of.KIND)}
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            template = _of(fields, templates)
+            template = template_of.of(fields, templates)
             spot = mapped(fields["capacity"], lambda capacity: capacity == "SPOT")
-            pool = self._pool(instance, fields, self._cluster(fields), self._types(fields, template), spot)
-            self.found.pools.append(pool)
+            types = self._types(fields, template)
+            self.found.pools.append(self._pool(instance, fields, self._cluster(fields), types, spot, template))
         for instance in self.pool_instances[GROUP]:
             owner = self._owner(instance)
             if owner is None:
                 continue
             fields = self.fields(GROUP, instance)
-            template = _of(fields, templates)
+            template = template_of.of(fields, templates)
             spot = mapped(template["market"], lambda market: market == "spot") if template else NOTHING
-            types = _overrides(instance) or self._types(fields, template)
-            self.found.pools.append(self._pool(instance, fields, owner, types, spot))
+            types = template_of.overrides(instance) or self._types(fields, template)
+            self.found.pools.append(self._pool(instance, fields, owner, types, spot, template))
 
     def _pool(
         self,
@@ -191,6 +203,7 @@ class _Eks(Reader):
         owner: Value[Cluster],
         types: Value[tuple[str, ...]],
         spot: Value[bool],
+        template: Fields | None,
     ) -> NodePool:
         cluster = known(owner)
         minimum, maximum = fields["min"], fields["max"]
@@ -199,6 +212,7 @@ class _Eks(Reader):
             growable = Unknown("max_size is not written", growable.origin)
         subnets = self._subnets(fields)
         managed = fields.resource == POOL
+        efa = template_of.efa(template, instance)
         return NodePool(
             self.identity(instance.address),
             instance.span,
@@ -221,7 +235,34 @@ class _Eks(Reader):
             gpus=mapped(types, lambda names: min((machines.gpus("eks", name) or 0 for name in names), default=0)),
             spot=spot,
             labels=fields["labels"] if managed else NOTHING,
+            taints=taints_of(instance, "taint") if managed else Unknown("the kubelet's arguments set its taints"),
+            rolling=self._rolling(fields) if managed else NOTHING,
+            disk_type=template["disk_type"] if template else NOTHING,
+            disk_size=self._disk_size(fields, template),
+            image=fields["image"] if managed and not template_of.own_image(template) else NOTHING,
+            efa=efa,
+            efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
         )
+
+    def _disk_size(self, fields: Fields, template: Fields | None) -> Value[int]:
+        """Of the boot disk: as the group or its template says, else EKS's default where there is no template."""
+        own: Value[int] = fields["disk_size"] if fields.resource == POOL else NOTHING
+        if not isinstance(own, Unset):
+            return own
+        if template is not None:
+            size: Value[int] = template["disk_size"]
+            return size
+        return self.default("pool.disk_size", own.origin) if fields.resource == POOL else NOTHING
+
+    def _rolling(self, fields: Fields) -> Value[Surge]:
+        """How many nodes an update of a managed group replaces at a time."""
+        percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
+        most = profiles.limits(CLOUD)["pool.max_surge"].number
+        if not isinstance(percent, Unset):
+            return mapped(percent, lambda share: Surge(percent=share, most=most, least=1))
+        if not isinstance(count, Unset):
+            return mapped(count, lambda nodes: Surge(nodes, most=most))
+        return mapped(self.default("pool.max_unavailable", count.origin), lambda nodes: Surge(nodes, most=most))
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
@@ -357,29 +398,3 @@ def _module(address: str) -> str:
 def _text(cidr: Value[str]) -> Value[str]:
     """A range; empty text stands for none (an IPv6-only subnet)."""
     return Unset(cidr.origin) if isinstance(cidr, Known) and not cidr.value else cidr
-
-
-def _of(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
-    """The launch template of a group, by reference or by name."""
-    found = linked(fields.raw("launch_template"), templates)
-    if found is not None:
-        return found.value  # type: ignore[no-any-return]
-    name = fields["launch_template"]
-    return next((template for template in templates.values() if same(template["name"], name)), None)
-
-
-def _overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
-    """The instance types that a mixed-instances policy lists."""
-    found: list[str] = []
-    for policy in _nested(instance, "mixed_instances_policy"):
-        for template in _nested(policy, "launch_template"):
-            for override in _nested(template, "override"):
-                name = override.entry("instance_type")
-                if isinstance(name, Known) and isinstance(name.value, str):
-                    found.append(name.value)
-    return Known(tuple(found), Origin((instance.span,))) if found else None
-
-
-def _nested(record: Record, kind: str) -> tuple[Record, ...]:
-    blocks = record.blocks(kind)
-    return () if isinstance(blocks, Unknown) else blocks

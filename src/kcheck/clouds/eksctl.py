@@ -9,7 +9,7 @@ from kcheck import machines, profiles
 from kcheck.capacity import eks as arithmetic
 from kcheck.clouds import cni
 from kcheck.clouds.fields import Fields
-from kcheck.clouds.reader import either, has_accelerator
+from kcheck.clouds.reader import either, has_accelerator, taints_of
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, Cluster, Network, NodePool, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -182,6 +182,12 @@ class _Config:
                 efa_addresses=mapped(types, _efa_addresses) if efa else NOTHING,
                 spot=fields["spot"],
                 labels=fields["labels"],
+                taints=_taints(fields),
+                rolling=self._rolling(fields) if managed else NOTHING,
+                disk_type=fields["disk_type"],
+                disk_size=fields["disk_size"],
+                image=fields["image"],
+                efa=mapped(types, _efa_kinds) if efa else Known((), Origin((place,))),
             )
         )
 
@@ -228,6 +234,15 @@ class _Config:
         why = "the subnets are given by their ids" if not isinstance(self.fields["vpc"], Unset) else "its network"
         return Known(tuple(side), self.origin) if side else Unknown(f"{why}: they are not in this file", self.origin)
 
+    def _rolling(self, fields: Fields) -> Value[Surge]:
+        """How many nodes an update of a managed group replaces at a time."""
+        percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
+        most = profiles.limits(CLOUD)["pool.max_surge"].number
+        if not isinstance(percent, Unset):
+            return mapped(percent, lambda share: Surge(percent=share, least=1, most=most))
+        default = self.defaults["pool.max_unavailable"].number
+        return mapped(either(count, lambda origin: Known(default, origin)), lambda nodes: Surge(nodes, most=most))
+
     def _surge(self, fields: Fields, subnets: Value[tuple[Subnet, ...]]) -> Value[Surge]:
         """What an update of a managed group adds."""
         percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
@@ -252,6 +267,19 @@ def _is(subnet: Subnet, name: str, *, zone: bool) -> bool:
     """Whether a name, or a zone, is that of a subnet: eksctl's own are called by side and zone."""
     own = known(subnet.name) or ""
     return own == name or (zone and own.partition("-")[2] == name)
+
+
+def _efa_kinds(names: tuple[str, ...]) -> tuple[str, ...]:
+    return ("efa",) * (1 + _efa_addresses(names))
+
+
+def _taints(fields: Fields) -> Value[tuple[str, ...]]:
+    """The taints of a group: a list, or in unmanaged groups a map of `key: value:Effect`."""
+    nested = fields.record.blocks("taints")
+    if not isinstance(nested, Unknown) and nested and "effect" not in set(nested[0].names()):
+        found = [f"{name}={text}" for name in nested[0].names() if (text := known(nested[0].entry(name) or NOTHING))]
+        return Known(tuple(found), Origin((nested[0].span,)))
+    return taints_of(fields.record, "taints")
 
 
 def _efa_addresses(names: tuple[str, ...]) -> int:

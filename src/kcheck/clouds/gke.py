@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck.clouds.reader import Reader, linked, read_all, reason, same, text_of, unlinked
-from kcheck.model import Autoscaler, Cluster, NodePool, PodRange, Subnet, Surge
+from kcheck import profiles
+from kcheck.clouds import nat
+from kcheck.clouds.reader import Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
+from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Subnet, Surge
 from kcheck.terraform import providers
 from kcheck.units import seconds
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
@@ -91,6 +93,7 @@ class _Gke(Reader):
     # --- clusters
 
     def clusters(self) -> None:
+        nats = [self.fields(nat.KIND, instance) for instance in self.root.instances(nat.KIND)]
         for instance in self.root.instances(CLUSTER):
             fields = self.fields(CLUSTER, instance)
             location = fields["location"]
@@ -118,6 +121,9 @@ class _Gke(Reader):
                 network_mode=fields["network_mode"],
                 service_cidr=self._services(fields),
                 outbound_type=mapped(private, lambda inside: "nat" if inside else "node"),
+                outbound_ips=nat.addresses(nats) if known(private) else NOTHING,
+                outbound_ports=nat.ports(nats) if known(private) else NOTHING,
+                data_plane=fields["network_policy"],
             )
             self.found.clusters.append(cluster)
             self.cluster_fields[cluster.id] = fields
@@ -287,6 +293,11 @@ class _Gke(Reader):
             spot=spot,
             zones=fields["zones"],
             labels=fields["labels"],
+            taints=_taints(record),
+            rolling=Unset(Origin((place,))) if default else _rolling(fields),
+            disk_type=fields["disk_type"],
+            disk_size=fields["disk_size"],
+            image=fields["image"],
         )
         self.found.pools.append(pool)
 
@@ -397,6 +408,23 @@ def _outside(name: Value[str], what: str) -> Unknown:
     """A range that is named and is not in this root."""
     text = f"the range {name.value} is not in this root" if isinstance(name, Known) else reason(name, what)
     return Unknown(text, name.origin)
+
+
+def _taints(record: Record) -> Value[tuple[str, ...]]:
+    """The taints in the configuration of the nodes."""
+    nested = record.blocks("node_config")
+    if isinstance(nested, Unknown):
+        return nested
+    return taints_of(nested[0], "taint") if nested else Unset(record.absent(("node_config", "taint")))
+
+
+def _rolling(fields: Fields) -> Value[Surge]:
+    """How many nodes an upgrade replaces at a time: those it adds and those it does without."""
+    added, missing = fields["max_surge"], fields["max_unavailable"]
+    if equals(fields["strategy"], "BLUE_GREEN"):
+        return mapped(fields["strategy"], lambda _: Surge(percent=100))
+    most = profiles.limits(CLOUD)["pool.parallel_upgrades"].number
+    return mapped(added, lambda nodes: Surge(nodes + (known(missing) or 0), most=most))
 
 
 def _gpus(fields: Fields) -> Value[int]:

@@ -245,6 +245,23 @@ def has_accelerator(cloud: str, instance_type: str) -> bool:
     return re.search(str(profiles.settings(cloud)["pool.gpu_types"].value), instance_type) is not None
 
 
+def taints_of(record: Record, kind: str, names: tuple[str, str, str] = ("key", "value", "effect")) -> Value[Any]:
+    """The taints that nested blocks write, as `key=value:Effect`; unset where there are none."""
+    nested = record.blocks(kind)
+    if isinstance(nested, Unknown):
+        return nested
+    found = []
+    for one in nested:
+        parts = [one.entry(name) for name in names]
+        unknown = next((part for part in parts if isinstance(part, Unknown)), None)
+        if unknown is not None:
+            return unknown
+        key, value, effect = (part.value if isinstance(part, Known) else None for part in parts)
+        found.append(f"{key}={value or ''}:{effect}")
+    place = nested[0].span if nested else record.span
+    return Known(tuple(found), Origin((place,))) if found else Unset(record.absent((kind,)))
+
+
 def together(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
     """The ranges of a network; unknown if one is."""
     for cidr in cidrs:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from kcheck.capacity.pools import surge_nodes
 from kcheck.derive.basics import cluster_of, computed
 from kcheck.model import Autoscaler, Cluster, NodePool
-from kcheck.values import Known, Unknown, Value, known, mapped, number, reason_of
+from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 from kcheck.walls import limits
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcheck.model import Workload
     from kcheck.world import World
 
@@ -80,6 +82,82 @@ def surge(pool: NodePool, world: World) -> Value[int]:
     if not isinstance(nodes, Known) or not isinstance(pool.surge, Known):
         return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.surge))
     return Known(surge_nodes(pool.surge.value, nodes.value), pool.surge.origin)
+
+
+def parallel(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that an upgrade replaces at a time."""
+    nodes = world.nodes(pool)
+    if isinstance(pool.rolling, Unset):
+        return pool.rolling
+    if not isinstance(nodes, Known) or not isinstance(pool.rolling, Known):
+        return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.rolling))
+    return Known(surge_nodes(pool.rolling.value, nodes.value), pool.rolling.origin)
+
+
+def rounds(pool: NodePool, world: World) -> Value[int]:
+    """How often an upgrade replaces that many nodes until it is through."""
+    nodes = world.nodes(pool)
+    return mapped(parallel(pool, world), lambda many: -(-(known(nodes) or 0) // max(1, many)))
+
+
+def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
+    """A tenth of the nodes, as far as the cloud allows; null where a percentage is written."""
+    nodes, rolling = known(world.nodes(pool)), known(pool.rolling)
+    if nodes is None or rolling is None or rolling.percent:
+        return computed(pool, None)
+    tenth = -(-nodes // 10)
+    return computed(pool, tenth if rolling.most is None else min(tenth, rolling.most))
+
+
+def closed(pool: NodePool, _world: World) -> Value[bool]:
+    """Whether a taint keeps pods that do not tolerate it away; the cloud's own taint of GPU nodes counts."""
+    cluster = known(pool.cluster)
+    taints = pool.taints
+    if cluster is not None and cluster.cloud == "gke" and known(pool.gpu) and not isinstance(taints, Unknown):
+        return computed(pool, value=True)  # GKE taints nodes with GPUs by itself
+    if isinstance(taints, Unset):
+        return Known(value=False, origin=taints.origin)
+    return mapped(taints, lambda own: any(text.rpartition(":")[2] in _KEEPS_AWAY for text in own))
+
+
+_KEEPS_AWAY = frozenset({"NoSchedule", "NoExecute", "NO_SCHEDULE", "NO_EXECUTE"})
+
+
+def efa_of(kind: str) -> Callable[[NodePool, World], Value[int]]:
+    """How many EFA interfaces of a type a node has."""
+    return lambda pool, _world: mapped(pool.efa, lambda kinds: kinds.count(kind))
+
+
+def zones(pool: NodePool, _world: World) -> Value[int]:
+    """Over how many zones, or subnets, a pool is spread."""
+    if isinstance(pool.zone_count, Known):
+        return computed(pool, pool.zone_count.value)
+    return computed(pool, len(pool.subnets.value)) if isinstance(pool.subnets, Known) else pool.subnets
+
+
+def widest(cluster: Cluster, world: World) -> Value[int]:
+    """Zones, or subnets, that the widest pool of a cluster is spread over."""
+    found = world.all_pools(cluster)
+    if isinstance(found, Unknown):
+        return found
+    counts = [zones(pool, world) for pool in found]
+    unknown = next((count for count in counts if isinstance(count, Unknown)), None)
+    return unknown or computed(cluster, max((known(count) or 0 for count in counts), default=0))
+
+
+def job_pods(pool: NodePool, world: World) -> Value[str]:
+    """The biggest GPU job that only this pool has room for, in words; null if there is none."""
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return computed(pool, None)
+    found = [(need, w) for w in world.workloads(cluster) if not w.per_node and (need := _fills(w, pool)) is not None]
+    if not found:
+        return computed(pool, None)
+    _, workload = max(found, key=lambda pair: pair[0])
+    label = known(workload.name) or "?"
+    return computed(
+        pool, f"{workload.kind} {label}: {known(workload.pods):,} pods with {known(workload.gpus)} GPUs each"
+    )
 
 
 def subnets_of(pool: NodePool, _world: World) -> Value[Any] | list[Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import walls
 from kcheck.values import known
+from kcheck.walls import quotas
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, Thing
@@ -33,6 +34,10 @@ def _cluster(cluster: Cluster, world: World) -> dict[str, Any]:
         "target": world.aim(cluster).exact,
         "reaches": _reaches(cluster, world),
         "walls": [_wall(wall) for wall in walls.of(cluster, world)],
+        "quotas": [
+            {"code": need.quota.code, "name": need.quota.name, "needed": many, "unit": quotas.unit(need)}
+            for need, many in quotas.at_target(cluster, world)
+        ],
         "summary": sentence(cluster, world),
     }
 
@@ -96,7 +101,7 @@ def _text(cluster: Cluster, world: World) -> str:
     target = world.aim(cluster).exact
     asked = "target not known" if target is None else f"target {target:,} nodes"
     lines = [f"{_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}"]
-    groups = _groups(cluster, world)
+    groups = [group for group in _groups(cluster, world) if not _asked(group[0])]
     told = [group for group in groups if _matters(group[0])]
     for group in groups[: len(told) + 1]:  # and the next one beyond
         lines += ["", _line(group, target), *_details(group)]
@@ -104,7 +109,24 @@ def _text(cluster: Cluster, world: World) -> str:
     limit = min((wall.number for (wall, *_) in groups if wall.mechanism == "cluster-limit" and wall.number), default=0)
     near = [group for group in rest if not limit or (group[0].number or 0) <= limit]
     lines += ["", *(_line(group, target) for group in near)] if near else []
-    return "\n".join([*lines, "", sentence(cluster, world)]) + "\n"
+    return "\n".join([*lines, *_quotas(cluster, world), "", sentence(cluster, world)]) + "\n"
+
+
+def _asked(wall: Wall) -> bool:
+    """Whether a wall is a quota of which only the account knows the number."""
+    return wall.mechanism == "quota" and wall.number is None
+
+
+def _quotas(cluster: Cluster, world: World) -> list[str]:
+    """The quotas that the target needs, by the code that one types into the console."""
+    found = quotas.at_target(cluster, world)
+    if not found:
+        return []
+    target = world.aim(cluster).exact
+    lines = ["", f"  quotas that {'its nodes' if target is None else f'{target:,} nodes'} need:"]
+    for need, many in found:
+        lines.append(f"  {many:>9,} {quotas.unit(need):5}  {need.quota.code}: {need.quota.name}")
+    return lines
 
 
 def _matters(wall: Wall) -> bool:
@@ -170,13 +192,16 @@ def as_markdown(world: World) -> str:
 def _section(cluster: Cluster, world: World) -> str:
     lines = [f"## {_name(cluster)} ({cluster.cloud})", "", sentence(cluster, world), ""]
     lines += ["| nodes | wall | kind | arithmetic | where | to move it |", "|---:|---|---|---|---|---|"]
-    for wall in walls.of(cluster, world):
+    for wall in [wall for wall in walls.of(cluster, world) if not _asked(wall)]:
         nodes = "unknown" if wall.nodes is None else str(wall.nodes)
         bold = f"**{nodes}**" if wall.short else nodes
         kind = f"[{wall.kind}]({wall.source})"
         lines.append(
             f"| {bold} | {wall.what} | {kind} | {_cell(wall.arithmetic)} | `{_at(wall)}` | {_cell(wall.move)} |"
         )
+    found = quotas.at_target(cluster, world)
+    lines += ["", "| needed | quota | name |", "|---:|---|---|"] if found else []
+    lines += [f"| {many:,} {quotas.unit(need)} | `{need.quota.code}` | {need.quota.name} |" for need, many in found]
     return "\n".join(lines) + "\n"
 
 

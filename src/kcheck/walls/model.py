@@ -30,7 +30,7 @@ class Wall(Thing):
     """A limit of a cluster. `nodes` is how many the cluster has when it is met, None where that is not known.
 
     `short` says whether that is before its target. `arithmetic` says how it is worked out, or why it cannot be. `cause`
-    is the value that makes the wall, with its origin. `kind` is hard, quota or recommended; `pools` are those concerned.
+    is the value that makes it, with its origin; `pools` are those concerned. `kind` is hard, quota or recommended.
     """
 
     cluster: Cluster

@@ -1,0 +1,59 @@
+"""EC2 launch templates of node groups: machine types, images, EFA interfaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.clouds.reader import linked, same
+from kcheck.values import Known, Origin, Unknown, Unset, Value
+
+if TYPE_CHECKING:
+    from kcheck.clouds.fields import Fields
+    from kcheck.terraform.resource import Instance, Record
+
+KIND = "aws_launch_template"
+
+
+def of(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
+    """The launch template of a group, by reference or by name."""
+    found = linked(fields.raw("launch_template"), templates)
+    if found is not None:
+        return found.value  # type: ignore[no-any-return]
+    name = fields["launch_template"]
+    return next((template for template in templates.values() if same(template["name"], name)), None)
+
+
+def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
+    """The instance types that a mixed-instances policy lists."""
+    found: list[str] = []
+    for policy in _nested(instance, "mixed_instances_policy"):
+        for template in _nested(policy, "launch_template"):
+            for override in _nested(template, "override"):
+                name = override.entry("instance_type")
+                if isinstance(name, Known) and isinstance(name.value, str):
+                    found.append(name.value)
+    return Known(tuple(found), Origin((instance.span,))) if found else None
+
+
+def efa(template: Fields | None, instance: Instance) -> Value[tuple[str, ...]]:
+    """The types of the EFA interfaces that a launch template makes."""
+    nested = template.record.blocks("network_interfaces") if template else ()
+    if isinstance(nested, Unknown):
+        return nested
+    kinds = [record.entry("interface_type") for record in nested]
+    unknown = next((kind for kind in kinds if isinstance(kind, Unknown)), None)
+    if unknown is not None:
+        return unknown
+    found = tuple(str(kind.value) for kind in kinds if isinstance(kind, Known) and kind.value in ("efa", "efa-only"))
+    place = next((kind.origin for kind in kinds if isinstance(kind, Known) and kind.value == "efa"), None)
+    return Known(found, place or Origin((instance.span,)))
+
+
+def own_image(template: Fields | None) -> bool:
+    """Whether a launch template brings an image of its own, so that the group's type says nothing."""
+    return template is not None and not isinstance(template["image_id"], Unset)
+
+
+def _nested(record: Record, kind: str) -> tuple[Record, ...]:
+    blocks = record.blocks(kind)
+    return () if isinstance(blocks, Unknown) else blocks

@@ -1,0 +1,47 @@
+"""Words of control planes: those of your own, and what the cloud's give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcheck.derive.basics import computed
+from kcheck.model import NOTHING
+from kcheck.units import minor_version
+from kcheck.values import Known, Unknown, Unset, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.model import Cluster
+    from kcheck.world import World
+
+
+def setting(name: str) -> Callable[[Cluster, World], Value[Any]]:
+    """A setting of a control plane of your own; unset where the cloud runs it."""
+    return lambda cluster, _world: getattr(cluster.plane, name) if cluster.plane else NOTHING
+
+
+def events_apart(cluster: Cluster, _world: World) -> Value[bool]:
+    """Whether events have an etcd of their own."""
+    if cluster.plane is None:
+        return NOTHING
+    servers = cluster.plane.event_servers
+    if isinstance(servers, Unknown):
+        return servers
+    if isinstance(servers, Unset):
+        return Known(value=False, origin=servers.origin)
+    return Known("/events#" in servers.value, servers.origin)
+
+
+def minor(cluster: Cluster, _world: World) -> Value[int]:
+    """The minor version of Kubernetes; null where none is written."""
+    if not isinstance(cluster.version, Known):
+        return cluster.version
+    number = minor_version(cluster.version.value)
+    why = f"`{cluster.version.value}` is no version of Kubernetes"
+    return Unknown(why, cluster.version.origin) if number is None else Known(number, cluster.version.origin)
+
+
+def services(cluster: Cluster, world: World) -> Value[int]:
+    """Services of the manifests that take an address of the range of services."""
+    return computed(cluster, sum(service.addressed for service in world.services(cluster)))

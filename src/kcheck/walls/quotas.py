@@ -1,0 +1,108 @@
+"""Walls of quotas: what the nodes of a target need of an account, by the code that one types into its console."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck import machines
+from kcheck.capacity.pools import Interval, reach
+from kcheck.values import Known, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.machines import Quota
+    from kcheck.model import Cluster, NodePool
+    from kcheck.walls.model import Ground, Sizes, Wall
+    from kcheck.world import World
+
+
+class Need(NamedTuple):
+    """What pools take of one quota: so much for each of their nodes."""
+
+    quota: Quota
+    per_node: dict[str, int]
+    pools: list[NodePool]
+
+
+def needs(cluster: Cluster, world: World) -> list[Need]:
+    """The quotas that the pools of a cluster count against, as far as their machine types are known."""
+    return world.remember("needs", cluster.id, lambda: list(_needs(cluster, world)))
+
+
+def _needs(cluster: Cluster, world: World) -> Iterator[Need]:
+    found: dict[str, Need] = {}
+    for pool in world.pools(cluster):
+        if not isinstance(pool.instance_types, Known) or not pool.instance_types.value:
+            continue
+        name = max(pool.instance_types.value, key=lambda one: _vcpus(cluster.cloud, one))
+        for quota in machines.quotas(cluster.cloud, name, spot=bool(known(pool.spot))):
+            amount = _amount(cluster.cloud, name, quota.counts, pool)
+            if amount:
+                need = found.setdefault(quota.code, Need(quota, {}, []))
+                need.per_node[pool.id] = amount
+                need.pools.append(pool)
+    yield from found.values()
+
+
+def _vcpus(cloud: str, name: str) -> int:
+    machine = machines.machine(cloud, name)
+    return (machine.vcpus or 0) if machine else 0
+
+
+def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
+    """What one node counts against a quota; 0 where that is not known."""
+    machine = machines.machine(cloud, name)
+    match counts:
+        case "vcpus":
+            return (machine.vcpus or 0) if machine else 0
+        case "gpus":
+            return known(pool.gpus) or (machine.gpus if machine else 0) or 0
+        case "ssd":
+            return (known(pool.disk_size) or 0) if known(pool.disk_type) in ("pd-balanced", "pd-ssd") else 0
+        case "standard_disk":
+            return (known(pool.disk_size) or 0) if known(pool.disk_type) == "pd-standard" else 0
+    return 0
+
+
+def amount(need: Need, sizes: Sizes) -> int:
+    """What the pools need of a quota at some sizes."""
+    return sum(each * sizes.get(name, 0) for name, each in need.per_node.items())
+
+
+def at_target(cluster: Cluster, world: World) -> list[tuple[Need, int]]:
+    """What the cluster needs of each quota at its target, as far as the sizes of its pools are known."""
+    sizes = {pool.id: known(world.nodes(pool)) or 0 for pool in world.pools(cluster)}
+    found = [(need, amount(need, sizes)) for need in needs(cluster, world)]
+    return [(need, many) for need, many in found if many]
+
+
+def unit(need: Need) -> str:
+    """What a quota counts, in words."""
+    return {"vcpus": "vCPUs", "gpus": "GPUs"}.get(need.quota.counts, "GB")
+
+
+def walls(ground: Ground) -> Iterator[Wall]:
+    """A wall for each quota: where the number of the account is known, in the profile or the settings."""
+    for need in needs(ground.cluster, ground.world):
+        entry = ground.limits[f"quota.{need.quota.key}"]
+        scope = f"{need.quota.code} ({need.quota.name})"
+        cause = need.pools[0].max_nodes
+        if not isinstance(entry.value, int):
+            each = " and ".join(
+                f"{need.per_node[pool.id]:,} {unit(need)} for each node of {ground.world.label(pool)}"
+                for pool in need.pools[:4]
+            )
+            why = f"unknown because the quota differs by account: it takes {each}"
+            yield ground.wall("quota", scope, None, why, cause, entry, need.quota.code, pools=need.pools)
+            continue
+        room = entry.value
+
+        def fits(sizes: Sizes, need: Need = need, room: int = room) -> bool:
+            return amount(need, sizes) <= room
+
+        trial = ground.trial(fits, fits, need.per_node)
+        nodes = reach(trial, ground.growth) if not ground.gap else Interval(0, None)
+        if nodes is not None:
+            text = f"a quota of {room:,}"
+            yield ground.wall("quota", scope, nodes, text, cause, entry, need.quota.code, trial, need.pools)
