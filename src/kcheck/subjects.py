@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kcheck import demands
-from kcheck.derive import basics, limits, plane, pools, pulls, ranges, scaling, wider
+from kcheck.derive import basics, limits, needs, plane, pools, pulls, ranges, scaling, wider
 from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Subnet, Thing, Workload
 from kcheck.values import Origin, Unknown, Unset, Value, known, reason_of
 from kcheck.walls.model import Wall
@@ -81,6 +81,11 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _simple("security_group", "string", "basic or enterprise (ACK)"),
         _made("minor", "int", "minor version of Kubernetes", plane.minor, nullable=True),
         _made("services", "int", "Services of the manifests that take an address", plane.services, "services"),
+        _made("service_addresses", "int", "addresses that Services can have; null without a range", needs.service_addresses, "addresses", nullable=True),
+        _made("quotas", "string", "the quotas that its target needs, with their codes; null if none is known", needs.asked, nullable=True),
+        _made("sufficient_outbound_ips", "int", "public addresses with room for the outbound ports of all nodes",
+              needs.outbound_addresses, "addresses", nullable=True),
+        _made("device_plugin", "bool", "whether a device plugin for GPUs is installed by the same code", needs.device_plugin),
         _made("etcd_data_dir", "string", "folder of etcd's data (self-managed)", plane.setting("data_dir"), nullable=True),
         _made("etcd_quota", "int", "most that etcd's database may have (self-managed)", plane.setting("etcd_quota"), "bytes", nullable=True),
         _made("events_apart", "bool", "whether events have an etcd of their own (self-managed)", plane.events_apart, nullable=True),
@@ -123,6 +128,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _made("surge_nodes", "int", "nodes that an upgrade adds", pools.surge, "nodes"),
         _made("addresses_per_node", "int", "addresses one node takes of its subnet",
               demands.addresses_per_node, "addresses"),
+        _made("pod_addresses_per_node", "int", "addresses that one node takes for its pods: a block, or one each", pools.pod_addresses, "addresses"),
+        _made("pod_addresses_if_few", "int", "the same for the pods that a GPU node runs", pools.pod_addresses_if_few, "addresses"),
         _simple("spot", "bool", "whether its nodes are spot"),
         _simple("taints", "string", "its taints, key=value:Effect", kind="list"),
         _made("closed", "bool", "whether a taint keeps pods away that do not tolerate it", pools.closed),
@@ -164,6 +171,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _made("sufficient_cidr", "string", "next free block of the network that is big enough; null if there is none",
               wider.sufficient_cidr, nullable=True),
         _made("pools_count", "int", "number of pools in it", lambda s, w: basics.count(s, w.subnet_pools(s)), "pools"),
+        _made("for_pods", "bool", "whether it holds pods and no nodes", lambda s, w: basics.computed(s, w.for_pods(s))),
         Field("pools", "records", "pool", "", False, "pools whose nodes are in it", lambda s, w: w.subnet_pools(s)),
     ),
     "pod_range": (

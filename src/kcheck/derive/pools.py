@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kcheck.capacity import gke
 from kcheck.capacity.pools import surge_nodes
 from kcheck.derive.basics import cluster_of, computed
 from kcheck.model import Autoscaler, Cluster, NodePool
@@ -126,6 +127,26 @@ _KEEPS_AWAY = frozenset({"NoSchedule", "NoExecute", "NO_SCHEDULE", "NO_EXECUTE"}
 def efa_of(kind: str) -> Callable[[NodePool, World], Value[int]]:
     """How many EFA interfaces of a type a node has."""
     return lambda pool, _world: mapped(pool.efa, lambda kinds: kinds.count(kind))
+
+
+def pod_addresses(pool: NodePool, world: World) -> Value[int]:
+    """Addresses that one node takes for its pods: its block, or one for each pod that it may run."""
+    return _for_pods(pool, world, pool.max_pods)
+
+
+def pod_addresses_if_few(pool: NodePool, world: World) -> Value[int]:
+    """The same if it ran as many pods as a GPU node does."""
+    few = world.limits("any")["gpu_node.pods"].number
+    return _for_pods(pool, world, computed(pool, few))
+
+
+def _for_pods(pool: NodePool, _world: World, pods: Value[int]) -> Value[int]:
+    cluster, pod_range = known(pool.cluster), known(pool.pod_range)
+    if cluster is not None and cluster.cni is None and known(pool.pods_take_addresses):
+        return mapped(pods, lambda count: count)
+    if pod_range is None or not isinstance(pod_range.block, Unset):
+        return computed(pool, 0)  # none, or a block that does not follow from the pods
+    return mapped(pods, lambda count: 1 << (32 - gke.pod_block(count)))
 
 
 def zones(pool: NodePool, _world: World) -> Value[int]:

@@ -98,9 +98,20 @@ def _ack(ground: Ground) -> Iterator[Wall]:
         yield ground.fixed("cluster-limit", "flannel.ceiling", plugin, "no more routes than that can be had")
     elif is_known(plugin, "terway"):
         yield ground.fixed("cluster-limit", "terway.nodes", plugin, "the default; up to 15,000 on request")
+    if is_known(plugin, "terway") and is_known(ground.cluster.security_group, "basic"):
+        yield _group(ground)
     if not isinstance(tier, Known):
         why = f"unknown because {reason_of(tier)}"
         yield ground.wall("cluster-limit", "the cluster", None, why, tier, ground.limits["basic.nodes"])
+
+
+def _group(ground: Ground) -> Wall:
+    """The addresses of a basic security group, of nodes and of their pods."""
+    entry, least = ground.limits["security_group.basic"], ground.limits["terway.least_pod_addresses"].number
+    most = least + profiles.settings("ack")["terway.idle_pool"].number
+    nodes = Interval(entry.number // (1 + most), entry.number // (1 + least))
+    text = f"{entry.number:,} addresses, of which a node takes {1 + least} to {1 + most} with one pod"
+    return ground.wall("security-group", "the cluster", nodes, text, ground.cluster.security_group, entry)
 
 
 def _selfmanaged(ground: Ground) -> Iterator[Wall]:

@@ -1,0 +1,65 @@
+"""Words of what a cluster needs beside its nodes: quotas, addresses of services, ways out, device plugins."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.capacity.pools import surge_nodes
+from kcheck.capacity.ranges import parse_cidr
+from kcheck.derive.basics import computed
+from kcheck.model import Surge
+from kcheck.values import Known, Unknown, Value, known, mapped
+from kcheck.walls import quotas
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster
+    from kcheck.world import World
+
+_PLUGIN = re.compile(r"nvidia-device-plugin|k8s-device-plugin|gpu-operator|neuron")
+
+
+def asked(cluster: Cluster, world: World) -> Value[str]:
+    """The quotas that the target needs, each with its code; null if none is known."""
+    if isinstance(world.target(cluster), Unknown):
+        return world.target(cluster)  # type: ignore[return-value]
+    found = quotas.at_target(cluster, world)
+    parts = [f"{many:,} {quotas.unit(need)} of {need.quota.code} ({need.quota.name})" for need, many in found]
+    return computed(cluster, "; ".join(parts) or None)
+
+
+def service_addresses(cluster: Cluster, _world: World) -> Value[int]:
+    """Addresses of the range of services, but for its first and its last one; null without a range."""
+    cidr = cluster.service_cidr
+    network = parse_cidr(cidr.value) if isinstance(cidr, Known) else None
+    if isinstance(cidr, Known) and network is None:
+        return Unknown(f"`{cidr.value}` is not an IPv4 range", cidr.origin)
+    return mapped(cidr, lambda _: max(0, network.size - 2) if network else 0)
+
+
+def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
+    """Public addresses that have room for the outbound ports of all nodes; null where nodes have none of their own."""
+    ports, entry = known(cluster.outbound_ports), world.limits(cluster.cloud).get("snat.ports_per_address")
+    if not ports or entry is None:
+        return computed(cluster, None)
+    total = 0
+    for pool in world.pools(cluster):
+        nodes = world.nodes(pool)
+        if not isinstance(nodes, Known):
+            return computed(cluster, None)
+        total += nodes.value + surge_nodes(known(pool.surge) or Surge(), nodes.value)
+    if cluster.cloud == "gke":
+        return computed(cluster, -(-total // (entry.number // ports)))
+    return computed(cluster, -(-total * ports // entry.number))
+
+
+def device_plugin(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether a device plugin for GPUs is installed by the same code; eksctl installs one by itself."""
+    if cluster.address.startswith("ClusterConfig/"):
+        return computed(cluster, value=True)
+    names = [addon.name for addon in world.addons(cluster)]
+    names += [image.text for workload in world.workloads(cluster) for image in workload.images]
+    if any(_PLUGIN.search(known(name) or "") for name in names):
+        return computed(cluster, value=True)
+    unknown = next((name for name in names if isinstance(name, Unknown)), None)
+    return unknown if unknown is not None else computed(cluster, value=False)
