@@ -36,7 +36,7 @@ def golden(name: str, text: str) -> None:
 
 
 def places(result: Result) -> list[tuple[str, int, str, str]]:
-    return [(f.span.source.path, f.span.begin.line, f.severity.word, f.rule) for f in result.findings]
+    return [(f.span.source.path, f.span.begin.line, f.severity.word, f.rule) for f in result.findings if f.severity]
 
 
 def test_aks_training_has_its_mistakes_and_no_others() -> None:
@@ -44,22 +44,27 @@ def test_aks_training_has_its_mistakes_and_no_others() -> None:
         ("aks-training/cluster.tf", 1, "error", "free-control-plane"),
         ("aks-training/cluster.tf", 23, "warning", "slow-node-deletion"),
         ("aks-training/cluster.tf", 23, "warning", "unready-tolerance-low"),
+        ("aks-training/cluster.tf", 33, "warning", "slow-boot-disk"),
         ("aks-training/manifests/train.yaml", 22, "error", "docker-hub-image"),
         ("aks-training/manifests/train.yaml", 26, "error", "docker-hub-image"),
         ("aks-training/network.tf", 22, "error", "subnet-too-small"),
+        ("aks-training/terraform.tfvars", 2, "warning", "single-large-pool"),
         ("aks-training/variables.tf", 21, "warning", "idle-nodes-kept-long"),
     ]
 
 
 def test_eks_training_has_its_mistakes_and_no_others() -> None:
     assert places(engine.run(Tree(["eks-training"]), Config())) == [
+        ("eks-training/eks.tf", 14, "warning", "prefix-delegation-off"),
         ("eks-training/eks.tf", 34, "warning", "pool-capped-by-default"),
+        ("eks-training/eks.tf", 36, "warning", "gpu-without-device-plugin"),
         ("eks-training/manifests/cluster-autoscaler.yaml", 2, "warning", "unready-tolerance-low"),
         ("eks-training/manifests/cluster-autoscaler.yaml", 25, "warning", "idle-nodes-kept-long"),
         ("eks-training/manifests/cluster-autoscaler.yaml", 26, "error", "removed-autoscaler-flag"),
         ("eks-training/manifests/cluster-autoscaler.yaml", 26, "warning", "slow-node-deletion"),
         ("eks-training/manifests/train.yaml", 19, "warning", "docker-hub-image"),
         ("eks-training/terraform.tfvars", 1, "warning", "pool-over-quota"),
+        ("eks-training/vpc.tf", 13, "warning", "single-nat-gateway"),
         ("eks-training/vpc.tf", 21, "error", "subnet-too-small"),
     ]
 
@@ -67,6 +72,7 @@ def test_eks_training_has_its_mistakes_and_no_others() -> None:
 def test_gke_training_has_its_mistakes_and_no_others() -> None:
     assert places(engine.run(Tree(["gke-training"]), Config())) == [
         ("gke-training/cluster.tf", 1, "warning", "balanced-autoscaling-profile"),
+        ("gke-training/cluster.tf", 31, "warning", "slow-upgrades"),
         ("gke-training/manifests/train.yaml", 19, "warning", "docker-hub-image"),
         ("gke-training/network.tf", 10, "error", "subnet-too-small"),
         ("gke-training/network.tf", 14, "error", "pod-range-too-small"),
@@ -115,21 +121,18 @@ def test_fixes_of_an_example_hold(example: str) -> None:
     outcome = fix.fix([example], Config(), safeties=("safe", "costs", "unsafe"))
     assert not [refused.reason for refused in outcome.refused]
     assert outcome.result is not None
-    left = {finding.rule for finding in outcome.result.findings}
-    assert (
-        left
-        == {
-            "eks-training": {"docker-hub-image", "pool-over-quota", "subnet-too-small"},
-            "gke-training": {"docker-hub-image", "pod-range-too-small", "pool-over-limit", "zonal-control-plane"},
-        }[example]
-    )
+    left = {finding.rule for finding in outcome.result.findings if finding.severity}
+    eks = {"docker-hub-image", "pool-over-quota", "subnet-too-small", "prefix-delegation-off", "single-nat-gateway"}
+    gke = {"docker-hub-image", "pod-range-too-small", "pool-over-limit", "slow-upgrades", "zonal-control-plane"}
+    assert left == {"eks-training": eks | {"gpu-without-device-plugin"}, "gke-training": gke}[example]
 
 
 def test_aks_training_is_clean_of_what_was_fixed() -> None:
     outcome = fix.fix(["aks-training"], Config(), safeties=("safe", "costs", "unsafe"))
     assert not outcome.refused
     assert outcome.result is not None
-    assert {finding.rule for finding in outcome.result.findings} == {"docker-hub-image"}
+    left = {finding.rule for finding in outcome.result.findings if finding.severity}
+    assert left == {"docker-hub-image", "single-large-pool"}
 
 
 def test_aks_training_at_16_nodes_has_nothing_to_say() -> None:

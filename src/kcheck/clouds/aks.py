@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import profiles
 from kcheck.clouds.reader import (
     Reader,
+    either,
     first_span,
     has_name,
     linked,
@@ -245,7 +246,7 @@ class _Aks(Reader):
             root=self.folder,
             mode=fields["mode"] if fields.resource != DEFAULT_POOL else Known("System", origin),
             instance_types=mapped(instance_type, lambda name: (name,)),
-            gpu=mapped(instance_type, self.has_gpu),
+            gpu=either(mapped(instance_type, self.has_gpu), lambda at: Known(value=False, origin=at)),
             max_pods=self._max_pods(fields, cluster, pod_subnet),
             pod_subnets=mapped(pod_subnet, lambda found: (found,)),
             pod_addresses=Known((batch, batch), origin),

@@ -341,7 +341,7 @@ class _Eks(Reader):
         if known(strategy) != self.defaults["pool.update_strategy"].value:
             return Known(Surge(), place)
         limits = profiles.limits(CLOUD)
-        least = limits["pool.surge_per_zone"].number * len(known(subnets) or ())
+        least = limits["pool.surge_per_zone"].number * max(1, len(known(subnets) or ()))
         most = limits["pool.max_surge"].number
         if isinstance(percent, Known):
             return Known(Surge(percent=percent.value, least=least, most=most), percent.origin)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kcheck.capacity import load
 from kcheck.derive.basics import computed
 from kcheck.model import NOTHING
 from kcheck.units import minor_version
-from kcheck.values import Known, Unknown, Unset, Value
+from kcheck.values import Known, Unknown, Unset, Value, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,16 @@ def events_apart(cluster: Cluster, _world: World) -> Value[bool]:
     if isinstance(servers, Unset):
         return Known(value=False, origin=servers.origin)
     return Known("/events#" in servers.value, servers.origin)
+
+
+def creation_time(cluster: Cluster, world: World) -> Value[int]:
+    """Seconds that the controllers take to create a pod for each node of the target; null where the cloud runs them."""
+    if cluster.plane is None:
+        return NOTHING
+    target, rate = world.target(cluster), cluster.plane.controller_qps
+    if not isinstance(rate, Known):
+        return rate
+    return mapped(target, lambda nodes: load.creation_time(nodes, max(1, rate.value)))
 
 
 def minor(cluster: Cluster, _world: World) -> Value[int]:

@@ -102,12 +102,12 @@ def rounds(pool: NodePool, world: World) -> Value[int]:
 
 
 def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
-    """A tenth of the nodes, as far as the cloud allows; null where a percentage is written."""
+    """A tenth of the nodes, as far as the cloud allows; null where a percentage is written, or that is too few."""
     nodes, rolling = known(world.nodes(pool)), known(pool.rolling)
     if nodes is None or rolling is None or rolling.percent:
         return computed(pool, None)
-    tenth = -(-nodes // 10)
-    return computed(pool, tenth if rolling.most is None else min(tenth, rolling.most))
+    many = max(1, min(-(-nodes // 10), rolling.most or nodes))
+    return computed(pool, many if nodes <= many * world.limits("any")["upgrade.rounds"].number else None)
 
 
 def closed(pool: NodePool, _world: World) -> Value[bool]:
@@ -147,6 +147,12 @@ def _for_pods(pool: NodePool, _world: World, pods: Value[int]) -> Value[int]:
     if pod_range is None or not isinstance(pod_range.block, Unset):
         return computed(pool, 0)  # none, or a block that does not follow from the pods
     return mapped(pods, lambda count: 1 << (32 - gke.pod_block(count)))
+
+
+def idle_cost(pool: NodePool, world: World) -> Value[str]:
+    """What the smallest size of a pool costs an hour, in brackets; empty where no price is given."""
+    price, least = world.price(known(pool.cluster)), known(pool.min_nodes)
+    return computed(pool, f" (${least * price / 100:,.0f} an hour)" if price and least else "")
 
 
 def zones(pool: NodePool, _world: World) -> Value[int]:

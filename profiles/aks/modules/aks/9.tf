@@ -31,6 +31,11 @@ variable "sku_tier" {
   default = "Free"
 }
 
+variable "ebpf_data_plane" {
+  type    = string
+  default = null
+}
+
 variable "network_plugin" {
   type     = string
   default  = "kubenet"
@@ -76,6 +81,11 @@ variable "load_balancer_profile_enabled" {
 variable "load_balancer_profile_managed_outbound_ip_count" {
   type    = number
   default = null
+}
+
+variable "load_balancer_profile_outbound_ports_allocated" {
+  type    = number
+  default = 0
 }
 
 variable "auto_scaler_profile_enabled" {
@@ -180,6 +190,11 @@ variable "agents_pool_max_surge" {
   default = "10%"
 }
 
+variable "agents_pool_drain_timeout_in_minutes" {
+  type    = number
+  default = null
+}
+
 variable "agents_availability_zones" {
   type    = list(string)
   default = null
@@ -188,6 +203,22 @@ variable "agents_availability_zones" {
 variable "agents_labels" {
   type    = map(string)
   default = {}
+}
+
+variable "only_critical_addons_enabled" {
+  type    = bool
+  default = null
+}
+
+variable "os_disk_size_gb" {
+  type    = number
+  default = 50
+}
+
+variable "os_disk_type" {
+  type     = string
+  default  = "Managed"
+  nullable = false
 }
 
 variable "vnet_subnet_id" {
@@ -216,7 +247,9 @@ variable "node_pools" {
     zones                 = optional(set(string))
     node_labels           = optional(map(string))
     node_taints           = optional(list(string))
-    upgrade_settings      = optional(object({ max_surge = string }))
+    os_disk_size_gb       = optional(number)
+    os_disk_type          = optional(string, "Managed")
+    upgrade_settings      = optional(object({ drain_timeout_in_minutes = optional(number), max_surge = string }))
     create_before_destroy = optional(bool, true)
   }))
   default  = {}
@@ -242,23 +275,27 @@ resource "azurerm_kubernetes_cluster" "main" {
   sku_tier           = var.sku_tier
 
   default_node_pool {
-    name                 = var.agents_pool_name
-    vm_size              = var.agents_size
-    auto_scaling_enabled = var.enable_auto_scaling
-    node_count           = var.enable_auto_scaling == true ? null : var.agents_count
-    min_count            = var.enable_auto_scaling == true ? var.agents_min_count : null
-    max_count            = var.enable_auto_scaling == true ? var.agents_max_count : null
-    max_pods             = var.agents_max_pods
-    vnet_subnet_id       = var.vnet_subnet_id
-    pod_subnet_id        = var.pod_subnet_id
-    zones                = var.agents_availability_zones
-    node_labels          = var.agents_labels
+    name                         = var.agents_pool_name
+    vm_size                      = var.agents_size
+    auto_scaling_enabled         = var.enable_auto_scaling
+    node_count                   = var.enable_auto_scaling == true ? null : var.agents_count
+    min_count                    = var.enable_auto_scaling == true ? var.agents_min_count : null
+    max_count                    = var.enable_auto_scaling == true ? var.agents_max_count : null
+    max_pods                     = var.agents_max_pods
+    vnet_subnet_id               = var.vnet_subnet_id
+    pod_subnet_id                = var.pod_subnet_id
+    zones                        = var.agents_availability_zones
+    node_labels                  = var.agents_labels
+    only_critical_addons_enabled = var.only_critical_addons_enabled
+    os_disk_size_gb              = var.os_disk_size_gb
+    os_disk_type                 = var.os_disk_type
 
     dynamic "upgrade_settings" {
-      for_each = var.agents_pool_max_surge == null ? [] : [var.agents_pool_max_surge]
+      for_each = var.agents_pool_max_surge == null ? [] : ["enabled"]
 
       content {
-        max_surge = upgrade_settings.value
+        max_surge                = var.agents_pool_max_surge
+        drain_timeout_in_minutes = var.agents_pool_drain_timeout_in_minutes
       }
     }
   }
@@ -282,6 +319,8 @@ resource "azurerm_kubernetes_cluster" "main" {
   }
 
   network_profile {
+    load_balancer_sku   = var.load_balancer_sku
+    network_data_plane  = var.ebpf_data_plane
     network_plugin      = var.network_plugin
     network_plugin_mode = var.network_plugin_mode
     network_policy      = var.network_policy
@@ -294,6 +333,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
       content {
         managed_outbound_ip_count = var.load_balancer_profile_managed_outbound_ip_count
+        outbound_ports_allocated  = var.load_balancer_profile_outbound_ports_allocated
       }
     }
   }
@@ -318,12 +358,15 @@ resource "azurerm_kubernetes_cluster_node_pool" "node_pool_create_before_destroy
   zones                 = each.value.zones
   node_labels           = each.value.node_labels
   node_taints           = each.value.node_taints
+  os_disk_size_gb       = each.value.os_disk_size_gb
+  os_disk_type          = each.value.os_disk_type
 
   dynamic "upgrade_settings" {
     for_each = each.value.upgrade_settings == null ? [] : [each.value.upgrade_settings]
 
     content {
-      max_surge = upgrade_settings.value.max_surge
+      max_surge                = upgrade_settings.value.max_surge
+      drain_timeout_in_minutes = upgrade_settings.value.drain_timeout_in_minutes
     }
   }
 }

@@ -23,15 +23,21 @@ variable "sku" {
 
 variable "network_profile" {
   type = object({
-    network_plugin        = optional(string)
-    network_plugin_mode   = optional(string)
-    network_policy        = optional(string)
-    outbound_type         = optional(string)
-    pod_cidr              = optional(string)
-    pod_cidrs             = optional(list(string))
-    service_cidr          = optional(string)
-    service_cidrs         = optional(list(string))
-    load_balancer_profile = optional(object({ managed_outbound_ips = optional(object({ count = optional(number) })) }))
+    network_plugin      = optional(string)
+    network_plugin_mode = optional(string)
+    network_policy      = optional(string)
+    outbound_type       = optional(string)
+    pod_cidr            = optional(string)
+    pod_cidrs           = optional(list(string))
+    service_cidr        = optional(string)
+    service_cidrs       = optional(list(string))
+    load_balancer_sku   = optional(string)
+    network_dataplane   = optional(string)
+    load_balancer_profile = optional(object({
+      allocated_outbound_ports = optional(number)
+      backend_pool_type        = optional(string)
+      managed_outbound_ips     = optional(object({ count = optional(number) }))
+    }))
   })
   default = null
 }
@@ -67,9 +73,11 @@ variable "default_agent_pool" {
     availability_zones  = optional(list(string))
     node_labels         = optional(map(string))
     node_taints         = optional(list(string))
+    os_disk_size_gb     = optional(number)
+    os_disk_type        = optional(string)
     mode                = optional(string)
     scale_set_priority  = optional(string)
-    upgrade_settings    = optional(object({ max_surge = optional(string), max_unavailable = optional(string) }))
+    upgrade_settings    = optional(object({ drain_timeout_in_minutes = optional(number), max_surge = optional(string), max_unavailable = optional(string) }))
   })
   default  = {}
   nullable = false
@@ -89,9 +97,11 @@ variable "agent_pools" {
     availability_zones  = optional(list(string))
     node_labels         = optional(map(string))
     node_taints         = optional(list(string))
+    os_disk_size_gb     = optional(number)
+    os_disk_type        = optional(string)
     mode                = optional(string)
     scale_set_priority  = optional(string)
-    upgrade_settings    = optional(object({ max_surge = optional(string), max_unavailable = optional(string) }))
+    upgrade_settings    = optional(object({ drain_timeout_in_minutes = optional(number), max_surge = optional(string), max_unavailable = optional(string) }))
   }))
   default = {}
 }
@@ -131,14 +141,17 @@ resource "azurerm_kubernetes_cluster" "this" {
     zones                = local.automatic ? null : local.pool.availability_zones
     node_labels          = local.automatic ? null : local.pool.node_labels
     node_taints          = local.automatic ? null : local.pool.node_taints
+    os_disk_size_gb      = local.automatic ? null : local.pool.os_disk_size_gb
+    os_disk_type         = local.automatic ? null : local.pool.os_disk_type
     priority             = local.automatic ? null : local.pool.scale_set_priority
 
     dynamic "upgrade_settings" {
       for_each = local.surge
 
       content {
-        max_surge       = upgrade_settings.value.max_surge
-        max_unavailable = upgrade_settings.value.max_unavailable
+        max_surge                = upgrade_settings.value.max_surge
+        max_unavailable          = upgrade_settings.value.max_unavailable
+        drain_timeout_in_minutes = upgrade_settings.value.drain_timeout_in_minutes
       }
     }
   }
@@ -165,6 +178,8 @@ resource "azurerm_kubernetes_cluster" "this" {
     for_each = local.network
 
     content {
+      load_balancer_sku   = local.automatic ? null : network_profile.value.load_balancer_sku
+      network_data_plane  = local.automatic ? null : network_profile.value.network_dataplane
       network_plugin      = local.automatic ? null : network_profile.value.network_plugin
       network_plugin_mode = local.automatic ? null : network_profile.value.network_plugin_mode
       network_policy      = local.automatic ? null : network_profile.value.network_policy
@@ -179,6 +194,8 @@ resource "azurerm_kubernetes_cluster" "this" {
 
         content {
           managed_outbound_ip_count = try(load_balancer_profile.value.managed_outbound_ips.count, null)
+          outbound_ports_allocated  = load_balancer_profile.value.allocated_outbound_ports
+          backend_pool_type         = load_balancer_profile.value.backend_pool_type
         }
       }
     }
@@ -203,14 +220,17 @@ resource "azurerm_kubernetes_cluster_node_pool" "nodepools" {
   zones                 = each.value.availability_zones
   node_labels           = each.value.node_labels
   node_taints           = each.value.node_taints
+  os_disk_size_gb       = each.value.os_disk_size_gb
+  os_disk_type          = each.value.os_disk_type
   priority              = each.value.scale_set_priority
 
   dynamic "upgrade_settings" {
     for_each = each.value.upgrade_settings == null ? [] : [each.value.upgrade_settings]
 
     content {
-      max_surge       = upgrade_settings.value.max_surge
-      max_unavailable = upgrade_settings.value.max_unavailable
+      max_surge                = upgrade_settings.value.max_surge
+      max_unavailable          = upgrade_settings.value.max_unavailable
+      drain_timeout_in_minutes = upgrade_settings.value.drain_timeout_in_minutes
     }
   }
 }

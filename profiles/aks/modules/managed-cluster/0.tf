@@ -26,15 +26,20 @@ variable "sku_tier" {
 
 variable "network_profile" {
   type = object({
-    network_plugin        = string
-    network_plugin_mode   = optional(string)
-    network_policy        = optional(string)
-    outbound_type         = optional(string, "loadBalancer")
-    pod_cidr              = optional(string)
-    pod_cidrs             = optional(list(string))
-    service_cidr          = optional(string)
-    service_cidrs         = optional(list(string))
-    load_balancer_profile = optional(object({ managed_outbound_ip_count = optional(number) }))
+    network_plugin      = string
+    network_data_plane  = optional(string)
+    network_plugin_mode = optional(string)
+    network_policy      = optional(string)
+    outbound_type       = optional(string, "loadBalancer")
+    pod_cidr            = optional(string)
+    pod_cidrs           = optional(list(string))
+    service_cidr        = optional(string)
+    service_cidrs       = optional(list(string))
+    load_balancer_sku   = optional(string)
+    load_balancer_profile = optional(object({
+      managed_outbound_ip_count = optional(number)
+      outbound_ports_allocated  = optional(number)
+    }))
   })
   default = {
     network_plugin      = "azure"
@@ -62,18 +67,21 @@ variable "auto_scaler_profile" {
 
 variable "default_node_pool" {
   type = object({
-    name                 = string
-    vm_size              = string
-    auto_scaling_enabled = optional(bool, false)
-    node_count           = optional(number)
-    min_count            = optional(number)
-    max_count            = optional(number)
-    max_pods             = optional(number)
-    vnet_subnet_id       = optional(string)
-    pod_subnet_id        = optional(string)
-    zones                = optional(list(string))
-    node_labels          = optional(map(string))
-    upgrade_settings     = optional(object({ max_surge = string }))
+    name                         = string
+    vm_size                      = string
+    auto_scaling_enabled         = optional(bool, false)
+    node_count                   = optional(number)
+    min_count                    = optional(number)
+    max_count                    = optional(number)
+    max_pods                     = optional(number)
+    vnet_subnet_id               = optional(string)
+    pod_subnet_id                = optional(string)
+    zones                        = optional(list(string))
+    node_labels                  = optional(map(string))
+    only_critical_addons_enabled = optional(bool)
+    os_disk_size_gb              = optional(number)
+    os_disk_type                 = optional(string)
+    upgrade_settings             = optional(object({ drain_timeout_in_minutes = optional(number), max_surge = string }))
   })
   nullable = false
 }
@@ -91,7 +99,9 @@ variable "node_pools" {
     pod_subnet_id        = optional(string)
     zones                = optional(list(string))
     node_labels          = optional(map(string))
-    upgrade_settings     = optional(object({ max_surge = string }))
+    os_disk_size_gb      = optional(number)
+    os_disk_type         = optional(string)
+    upgrade_settings     = optional(object({ drain_timeout_in_minutes = optional(number), max_surge = string }))
     mode                 = optional(string)
     priority             = optional(string)
     node_taints          = optional(list(string))
@@ -112,23 +122,27 @@ resource "azurerm_kubernetes_cluster" "this" {
   sku_tier           = var.sku_tier
 
   default_node_pool {
-    name                 = var.default_node_pool.name
-    vm_size              = var.default_node_pool.vm_size
-    auto_scaling_enabled = var.default_node_pool.auto_scaling_enabled
-    node_count           = var.default_node_pool.node_count
-    min_count            = var.default_node_pool.min_count
-    max_count            = var.default_node_pool.max_count
-    max_pods             = var.default_node_pool.max_pods
-    vnet_subnet_id       = var.default_node_pool.vnet_subnet_id
-    pod_subnet_id        = var.default_node_pool.pod_subnet_id
-    zones                = var.default_node_pool.zones
-    node_labels          = var.default_node_pool.node_labels
+    name                         = var.default_node_pool.name
+    vm_size                      = var.default_node_pool.vm_size
+    auto_scaling_enabled         = var.default_node_pool.auto_scaling_enabled
+    node_count                   = var.default_node_pool.node_count
+    min_count                    = var.default_node_pool.min_count
+    max_count                    = var.default_node_pool.max_count
+    max_pods                     = var.default_node_pool.max_pods
+    vnet_subnet_id               = var.default_node_pool.vnet_subnet_id
+    pod_subnet_id                = var.default_node_pool.pod_subnet_id
+    zones                        = var.default_node_pool.zones
+    node_labels                  = var.default_node_pool.node_labels
+    only_critical_addons_enabled = var.default_node_pool.only_critical_addons_enabled
+    os_disk_size_gb              = var.default_node_pool.os_disk_size_gb
+    os_disk_type                 = var.default_node_pool.os_disk_type
 
     dynamic "upgrade_settings" {
       for_each = var.default_node_pool.upgrade_settings == null ? [] : [var.default_node_pool.upgrade_settings]
 
       content {
-        max_surge = upgrade_settings.value.max_surge
+        max_surge                = upgrade_settings.value.max_surge
+        drain_timeout_in_minutes = upgrade_settings.value.drain_timeout_in_minutes
       }
     }
   }
@@ -153,6 +167,8 @@ resource "azurerm_kubernetes_cluster" "this" {
 
   network_profile {
     network_plugin      = var.network_profile.network_plugin
+    load_balancer_sku   = var.network_profile.load_balancer_sku
+    network_data_plane  = var.network_profile.network_data_plane
     network_plugin_mode = var.network_profile.network_plugin_mode
     network_policy      = var.network_profile.network_policy
     outbound_type       = var.network_profile.outbound_type
@@ -166,6 +182,7 @@ resource "azurerm_kubernetes_cluster" "this" {
 
       content {
         managed_outbound_ip_count = load_balancer_profile.value.managed_outbound_ip_count
+        outbound_ports_allocated  = load_balancer_profile.value.outbound_ports_allocated
       }
     }
   }
@@ -187,6 +204,8 @@ resource "azurerm_kubernetes_cluster_node_pool" "nodepools" {
   pod_subnet_id         = each.value.pod_subnet_id
   zones                 = each.value.zones
   node_labels           = each.value.node_labels
+  os_disk_size_gb       = each.value.os_disk_size_gb
+  os_disk_type          = each.value.os_disk_type
   mode                  = each.value.mode
   priority              = each.value.priority
   node_taints           = each.value.node_taints
@@ -195,7 +214,8 @@ resource "azurerm_kubernetes_cluster_node_pool" "nodepools" {
     for_each = each.value.upgrade_settings == null ? [] : [each.value.upgrade_settings]
 
     content {
-      max_surge = upgrade_settings.value.max_surge
+      max_surge                = upgrade_settings.value.max_surge
+      drain_timeout_in_minutes = upgrade_settings.value.drain_timeout_in_minutes
     }
   }
 }

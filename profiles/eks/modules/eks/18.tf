@@ -61,6 +61,8 @@ variable "self_managed_node_group_defaults" {
 
 locals {
   default_update_config = { max_unavailable_percentage = 33 }
+  managed_subnets       = { for k, v in var.eks_managed_node_groups : k => try(v.subnet_ids, var.eks_managed_node_group_defaults.subnet_ids, var.subnet_ids) }
+  self_managed_subnets  = { for k, v in var.self_managed_node_groups : k => try(v.subnet_ids, var.self_managed_node_group_defaults.subnet_ids, var.subnet_ids) }
 }
 
 resource "aws_eks_cluster" "this" {
@@ -87,13 +89,53 @@ resource "aws_eks_addon" "this" {
   configuration_values = try(each.value.configuration_values, null)
 }
 
+# with EFA or a placement group (from 20.4 on) only the subnets in zones that offer the instance type: AWS knows which
+data "aws_subnets" "placement_group" {}
+
+# for EFA the module asks AWS how many cards the instance type has: here the second one stands for the others
+resource "aws_launch_template" "this" {
+  for_each = { for k, v in var.eks_managed_node_groups : k => v if var.create && try(v.create, true) }
+
+  dynamic "block_device_mappings" {
+    for_each = try(each.value.block_device_mappings, var.eks_managed_node_group_defaults.block_device_mappings, {})
+
+    content {
+      device_name = try(block_device_mappings.value.device_name, null)
+
+      dynamic "ebs" {
+        for_each = try([block_device_mappings.value.ebs], [])
+
+        content {
+          volume_size = try(ebs.value.volume_size, null)
+          volume_type = try(ebs.value.volume_type, null)
+        }
+      }
+    }
+  }
+
+  dynamic "network_interfaces" {
+    for_each = try(each.value.enable_efa_support, var.eks_managed_node_group_defaults.enable_efa_support, false) ? [
+      { network_card_index = 0, interface_type = "efa" },
+      { network_card_index = 1, interface_type = try(each.value.enable_efa_only, var.eks_managed_node_group_defaults.enable_efa_only, false) && !contains(try(each.value.efa_indices, var.eks_managed_node_group_defaults.efa_indices, [0]), 1) ? "efa-only" : "efa" },
+    ] : try(each.value.network_interfaces, var.eks_managed_node_group_defaults.network_interfaces, [])
+
+    content {
+      network_card_index = try(network_interfaces.value.network_card_index, null)
+      interface_type     = try(network_interfaces.value.interface_type, null)
+    }
+  }
+}
+
+# create_launch_template = false without a launch_template_id: up to 18 this alone gave the template of EKS
 resource "aws_eks_node_group" "this" {
   for_each = { for k, v in var.eks_managed_node_groups : k => v if var.create && try(v.create, true) }
 
   cluster_name    = aws_eks_cluster.this[0].name
   node_group_name = try(each.value.name, each.key)
-  subnet_ids      = try(each.value.subnet_ids, var.eks_managed_node_group_defaults.subnet_ids, var.subnet_ids)
+  subnet_ids      = (try(each.value.enable_efa_support, var.eks_managed_node_group_defaults.enable_efa_support, false) || try(each.value.create_placement_group, var.eks_managed_node_group_defaults.create_placement_group, false)) && length(local.managed_subnets[each.key]) > 1 && length(data.aws_subnets.placement_group.ids) < length(local.managed_subnets[each.key]) ? data.aws_subnets.placement_group.ids : local.managed_subnets[each.key]
+  ami_type        = try(each.value.ami_id, var.eks_managed_node_group_defaults.ami_id, "") != "" ? null : try(each.value.ami_type, var.eks_managed_node_group_defaults.ami_type, null)
   capacity_type   = try(each.value.capacity_type, var.eks_managed_node_group_defaults.capacity_type, null)
+  disk_size       = try(each.value.use_custom_launch_template, var.eks_managed_node_group_defaults.use_custom_launch_template, true) && (try(each.value.create_launch_template, var.eks_managed_node_group_defaults.create_launch_template, true) || try(each.value.launch_template_id, var.eks_managed_node_group_defaults.launch_template_id, "") != "") ? null : try(each.value.disk_size, var.eks_managed_node_group_defaults.disk_size, null)
   instance_types  = try(each.value.instance_types, var.eks_managed_node_group_defaults.instance_types, null)
   labels          = try(each.value.labels, var.eks_managed_node_group_defaults.labels, null)
 
@@ -106,6 +148,14 @@ resource "aws_eks_node_group" "this" {
   update_config {
     max_unavailable            = try(each.value.update_config.max_unavailable, var.eks_managed_node_group_defaults.update_config.max_unavailable, null)
     max_unavailable_percentage = try(try(each.value.update_config, var.eks_managed_node_group_defaults.update_config, local.default_update_config).max_unavailable_percentage, null)
+  }
+
+  dynamic "launch_template" {
+    for_each = try(each.value.use_custom_launch_template, var.eks_managed_node_group_defaults.use_custom_launch_template, true) && try(each.value.create_launch_template, var.eks_managed_node_group_defaults.create_launch_template, true) ? [1] : []
+
+    content {
+      id = aws_launch_template.this[each.key].id
+    }
   }
 
   dynamic "taint" {
@@ -123,13 +173,42 @@ resource "aws_launch_template" "self_managed" {
   for_each = { for k, v in var.self_managed_node_groups : k => v if var.create && try(v.create, true) }
 
   instance_type = try(each.value.instance_type, var.self_managed_node_group_defaults.instance_type, "m6i.large")
+
+  dynamic "block_device_mappings" {
+    for_each = try(each.value.block_device_mappings, var.self_managed_node_group_defaults.block_device_mappings, {})
+
+    content {
+      device_name = try(block_device_mappings.value.device_name, null)
+
+      dynamic "ebs" {
+        for_each = try([block_device_mappings.value.ebs], [])
+
+        content {
+          volume_size = try(ebs.value.volume_size, null)
+          volume_type = try(ebs.value.volume_type, null)
+        }
+      }
+    }
+  }
+
+  dynamic "network_interfaces" {
+    for_each = try(each.value.enable_efa_support, var.self_managed_node_group_defaults.enable_efa_support, false) ? [
+      { network_card_index = 0, interface_type = "efa" },
+      { network_card_index = 1, interface_type = try(each.value.enable_efa_only, var.self_managed_node_group_defaults.enable_efa_only, false) && !contains(try(each.value.efa_indices, var.self_managed_node_group_defaults.efa_indices, [0]), 1) ? "efa-only" : "efa" },
+    ] : try(each.value.network_interfaces, var.self_managed_node_group_defaults.network_interfaces, [])
+
+    content {
+      network_card_index = try(network_interfaces.value.network_card_index, null)
+      interface_type     = try(network_interfaces.value.interface_type, null)
+    }
+  }
 }
 
 resource "aws_autoscaling_group" "self_managed" {
   for_each = { for k, v in var.self_managed_node_groups : k => v if var.create && try(v.create, true) }
 
   name                = try(each.value.name, each.key)
-  vpc_zone_identifier = try(each.value.subnet_ids, var.self_managed_node_group_defaults.subnet_ids, var.subnet_ids)
+  vpc_zone_identifier = (try(each.value.enable_efa_support, var.self_managed_node_group_defaults.enable_efa_support, false) || try(each.value.create_placement_group, var.self_managed_node_group_defaults.create_placement_group, false)) && length(local.self_managed_subnets[each.key]) > 1 && length(data.aws_subnets.placement_group.ids) < length(local.self_managed_subnets[each.key]) ? data.aws_subnets.placement_group.ids : local.self_managed_subnets[each.key]
   min_size            = try(each.value.min_size, var.self_managed_node_group_defaults.min_size, 0)
   max_size            = try(each.value.max_size, var.self_managed_node_group_defaults.max_size, 3)
   desired_capacity    = try(each.value.desired_size, var.self_managed_node_group_defaults.desired_size, 1)

@@ -55,7 +55,10 @@ variable "eks_managed_node_groups" {
     min_size       = optional(number, 1)
     max_size       = optional(number, 3)
     desired_size   = optional(number, 1)
+    ami_id         = optional(string, "")
+    ami_type       = optional(string, "AL2023_x86_64_STANDARD")
     capacity_type  = optional(string, "ON_DEMAND")
+    disk_size      = optional(number)
     instance_types = optional(list(string))
     labels         = optional(map(string))
     taints         = optional(map(object({ key = string, value = optional(string), effect = string })), {})
@@ -64,6 +67,16 @@ variable "eks_managed_node_groups" {
       max_unavailable_percentage = optional(number)
       update_strategy            = optional(string)
     }), { max_unavailable_percentage = 33 })
+    create_launch_template     = optional(bool, true)
+    use_custom_launch_template = optional(bool, true)
+    block_device_mappings = optional(map(object({
+      device_name = optional(string)
+      ebs         = optional(object({ volume_size = optional(number), volume_type = optional(string) }))
+    })), {})
+    enable_efa_support = optional(bool, false)
+    enable_efa_only    = optional(bool, true)
+    efa_indices        = optional(list(number), [0])
+    network_interfaces = optional(list(object({ network_card_index = optional(number), interface_type = optional(string) })), [])
   }))
   default = {}
 }
@@ -79,6 +92,14 @@ variable "self_managed_node_groups" {
     instance_type              = optional(string, "m6i.large")
     use_mixed_instances_policy = optional(bool, false)
     mixed_instances_policy     = optional(any)
+    block_device_mappings = optional(map(object({
+      device_name = optional(string)
+      ebs         = optional(object({ volume_size = optional(number), volume_type = optional(string) }))
+    })), {})
+    enable_efa_support = optional(bool, false)
+    enable_efa_only    = optional(bool, true)
+    efa_indices        = optional(list(number), [0])
+    network_interfaces = optional(list(object({ network_card_index = optional(number), interface_type = optional(string) })), [])
   }))
   default = {}
 }
@@ -115,13 +136,49 @@ resource "aws_eks_addon" "this" {
   configuration_values = each.value.configuration_values
 }
 
+# for EFA the module asks AWS how many cards the instance type has: here the second one stands for the others
+resource "aws_launch_template" "this" {
+  for_each = { for k, v in var.eks_managed_node_groups == null ? {} : var.eks_managed_node_groups : k => v if var.create && v.create }
+
+  dynamic "block_device_mappings" {
+    for_each = each.value.block_device_mappings
+
+    content {
+      device_name = block_device_mappings.value.device_name
+
+      dynamic "ebs" {
+        for_each = block_device_mappings.value.ebs == null ? [] : [block_device_mappings.value.ebs]
+
+        content {
+          volume_size = ebs.value.volume_size
+          volume_type = ebs.value.volume_type
+        }
+      }
+    }
+  }
+
+  dynamic "network_interfaces" {
+    for_each = each.value.enable_efa_support ? [
+      { network_card_index = 0, interface_type = "efa" },
+      { network_card_index = 1, interface_type = each.value.enable_efa_only && !contains(each.value.efa_indices, 1) ? "efa-only" : "efa" },
+    ] : each.value.network_interfaces
+
+    content {
+      network_card_index = network_interfaces.value.network_card_index
+      interface_type     = network_interfaces.value.interface_type
+    }
+  }
+}
+
 resource "aws_eks_node_group" "this" {
   for_each = { for k, v in var.eks_managed_node_groups == null ? {} : var.eks_managed_node_groups : k => v if var.create && v.create }
 
   cluster_name    = aws_eks_cluster.this[0].name
   node_group_name = coalesce(each.value.name, each.key)
   subnet_ids      = coalesce(each.value.subnet_ids, var.subnet_ids)
+  ami_type        = each.value.ami_id != "" ? null : each.value.ami_type
   capacity_type   = each.value.capacity_type
+  disk_size       = each.value.use_custom_launch_template ? null : each.value.disk_size
   instance_types  = each.value.instance_types
   labels          = each.value.labels
 
@@ -135,6 +192,14 @@ resource "aws_eks_node_group" "this" {
     max_unavailable            = each.value.update_config.max_unavailable
     max_unavailable_percentage = each.value.update_config.max_unavailable_percentage
     update_strategy            = each.value.update_config.update_strategy
+  }
+
+  dynamic "launch_template" {
+    for_each = each.value.use_custom_launch_template && each.value.create_launch_template ? [1] : []
+
+    content {
+      id = aws_launch_template.this[each.key].id
+    }
   }
 
   dynamic "taint" {
@@ -152,6 +217,35 @@ resource "aws_launch_template" "self_managed" {
   for_each = { for k, v in var.self_managed_node_groups == null ? {} : var.self_managed_node_groups : k => v if var.create && v.create }
 
   instance_type = each.value.instance_type
+
+  dynamic "block_device_mappings" {
+    for_each = each.value.block_device_mappings
+
+    content {
+      device_name = block_device_mappings.value.device_name
+
+      dynamic "ebs" {
+        for_each = block_device_mappings.value.ebs == null ? [] : [block_device_mappings.value.ebs]
+
+        content {
+          volume_size = ebs.value.volume_size
+          volume_type = ebs.value.volume_type
+        }
+      }
+    }
+  }
+
+  dynamic "network_interfaces" {
+    for_each = each.value.enable_efa_support ? [
+      { network_card_index = 0, interface_type = "efa" },
+      { network_card_index = 1, interface_type = each.value.enable_efa_only && !contains(each.value.efa_indices, 1) ? "efa-only" : "efa" },
+    ] : each.value.network_interfaces
+
+    content {
+      network_card_index = network_interfaces.value.network_card_index
+      interface_type     = network_interfaces.value.interface_type
+    }
+  }
 }
 
 resource "aws_autoscaling_group" "self_managed" {

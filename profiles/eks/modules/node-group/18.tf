@@ -14,8 +14,58 @@ variable "name" {
   default = ""
 }
 
+variable "create_launch_template" {
+  type    = bool
+  default = true
+}
+
+variable "use_custom_launch_template" {
+  type    = bool
+  default = true
+}
+
+variable "ami_id" {
+  type    = string
+  default = ""
+}
+
+variable "block_device_mappings" {
+  type    = any
+  default = {}
+}
+
+variable "enable_efa_support" {
+  type    = bool
+  default = false
+}
+
+variable "enable_efa_only" {
+  type    = bool
+  default = false
+}
+
+variable "efa_indices" {
+  type    = list(number)
+  default = [0]
+}
+
+variable "network_interfaces" {
+  type    = any
+  default = []
+}
+
+variable "create_placement_group" {
+  type    = bool
+  default = false
+}
+
 variable "subnet_ids" {
   type    = list(string)
+  default = null
+}
+
+variable "placement_group_az" {
+  type    = string
   default = null
 }
 
@@ -29,9 +79,19 @@ variable "max_size" {
   default = 3
 }
 
+variable "ami_type" {
+  type    = string
+  default = null
+}
+
 variable "capacity_type" {
   type    = string
   default = "ON_DEMAND"
+}
+
+variable "disk_size" {
+  type    = number
+  default = null
 }
 
 variable "instance_types" {
@@ -44,9 +104,56 @@ variable "labels" {
   default = null
 }
 
+variable "taints" {
+  type    = any
+  default = {}
+}
+
 variable "update_config" {
   type    = map(string)
   default = { max_unavailable_percentage = "33" }
+}
+
+# with EFA or a placement group (from 20.4 on) only the subnets in zones that offer the instance type: AWS knows which
+data "aws_subnets" "placement_group" {
+  filter {
+    name   = "availability-zone"
+    values = [var.placement_group_az]
+  }
+}
+
+# for EFA the module asks AWS how many cards the instance type has: here the second one stands for the others
+resource "aws_launch_template" "this" {
+  count = var.create ? 1 : 0
+
+  dynamic "block_device_mappings" {
+    for_each = var.block_device_mappings
+
+    content {
+      device_name = try(block_device_mappings.value.device_name, null)
+
+      dynamic "ebs" {
+        for_each = try([block_device_mappings.value.ebs], [])
+
+        content {
+          volume_size = try(ebs.value.volume_size, null)
+          volume_type = try(ebs.value.volume_type, null)
+        }
+      }
+    }
+  }
+
+  dynamic "network_interfaces" {
+    for_each = var.enable_efa_support ? [
+      { network_card_index = 0, interface_type = "efa" },
+      { network_card_index = 1, interface_type = var.enable_efa_only && !contains(var.efa_indices, 1) ? "efa-only" : "efa" },
+    ] : var.network_interfaces
+
+    content {
+      network_card_index = try(network_interfaces.value.network_card_index, null)
+      interface_type     = try(network_interfaces.value.interface_type, null)
+    }
+  }
 }
 
 resource "aws_eks_node_group" "this" {
@@ -54,14 +161,34 @@ resource "aws_eks_node_group" "this" {
 
   cluster_name    = var.cluster_name
   node_group_name = var.name
-  subnet_ids      = var.subnet_ids
+  subnet_ids      = (var.enable_efa_support || var.create_placement_group) && length(var.subnet_ids) > 1 && length(data.aws_subnets.placement_group.ids) < length(var.subnet_ids) ? data.aws_subnets.placement_group.ids : var.subnet_ids
+  ami_type        = var.ami_id != "" ? null : var.ami_type
   capacity_type   = var.capacity_type
+  disk_size       = var.use_custom_launch_template ? null : var.disk_size
   instance_types  = var.instance_types
   labels          = var.labels
 
   scaling_config {
     min_size = var.min_size
     max_size = var.max_size
+  }
+
+  dynamic "launch_template" {
+    for_each = var.use_custom_launch_template && var.create_launch_template ? [1] : []
+
+    content {
+      id = aws_launch_template.this[0].id
+    }
+  }
+
+  dynamic "taint" {
+    for_each = var.taints
+
+    content {
+      key    = taint.value.key
+      value  = try(taint.value.value, null)
+      effect = taint.value.effect
+    }
   }
 
   update_config {

@@ -4,6 +4,11 @@ variable "create" {
   default = true
 }
 
+variable "region" {
+  type    = string
+  default = null
+}
+
 variable "cluster_name" {
   type    = string
   default = null
@@ -12,6 +17,56 @@ variable "cluster_name" {
 variable "name" {
   type    = string
   default = ""
+}
+
+variable "create_launch_template" {
+  type     = bool
+  default  = true
+  nullable = false
+}
+
+variable "use_custom_launch_template" {
+  type     = bool
+  default  = true
+  nullable = false
+}
+
+variable "ami_id" {
+  type     = string
+  default  = ""
+  nullable = false
+}
+
+variable "block_device_mappings" {
+  type = map(object({
+    device_name = optional(string)
+    ebs         = optional(object({ volume_size = optional(number), volume_type = optional(string) }))
+  }))
+  default = null
+}
+
+variable "enable_efa_support" {
+  type     = bool
+  default  = false
+  nullable = false
+}
+
+variable "enable_efa_only" {
+  type     = bool
+  default  = true
+  nullable = false
+}
+
+variable "efa_indices" {
+  type     = list(number)
+  default  = [0]
+  nullable = false
+}
+
+variable "network_interfaces" {
+  type     = list(object({ network_card_index = optional(number), interface_type = optional(string) }))
+  default  = []
+  nullable = false
 }
 
 variable "subnet_ids" {
@@ -29,9 +84,20 @@ variable "max_size" {
   default = 3
 }
 
+variable "ami_type" {
+  type     = string
+  default  = "AL2023_x86_64_STANDARD"
+  nullable = false
+}
+
 variable "capacity_type" {
   type    = string
   default = "ON_DEMAND"
+}
+
+variable "disk_size" {
+  type    = number
+  default = null
 }
 
 variable "instance_types" {
@@ -44,24 +110,84 @@ variable "labels" {
   default = null
 }
 
+variable "taints" {
+  type    = map(object({ key = string, value = optional(string), effect = string }))
+  default = null
+}
+
 variable "update_config" {
   type    = map(string)
   default = { max_unavailable_percentage = "33" }
 }
 
+# for EFA the module asks AWS how many cards the instance type has: here the second one stands for the others
+resource "aws_launch_template" "this" {
+  count = var.create ? 1 : 0
+
+  dynamic "block_device_mappings" {
+    for_each = var.block_device_mappings == null ? {} : var.block_device_mappings
+
+    content {
+      device_name = block_device_mappings.value.device_name
+
+      dynamic "ebs" {
+        for_each = block_device_mappings.value.ebs == null ? [] : [block_device_mappings.value.ebs]
+
+        content {
+          volume_size = ebs.value.volume_size
+          volume_type = ebs.value.volume_type
+        }
+      }
+    }
+  }
+
+  dynamic "network_interfaces" {
+    for_each = var.enable_efa_support ? [
+      { network_card_index = 0, interface_type = "efa" },
+      { network_card_index = 1, interface_type = var.enable_efa_only && !contains(var.efa_indices, 1) ? "efa-only" : "efa" },
+    ] : var.network_interfaces
+
+    content {
+      network_card_index = network_interfaces.value.network_card_index
+      interface_type     = network_interfaces.value.interface_type
+    }
+  }
+}
+
 resource "aws_eks_node_group" "this" {
   count = var.create ? 1 : 0
 
+  region          = var.region
   cluster_name    = var.cluster_name
   node_group_name = var.name
   subnet_ids      = var.subnet_ids
+  ami_type        = var.ami_id != "" ? null : var.ami_type
   capacity_type   = var.capacity_type
+  disk_size       = var.use_custom_launch_template ? null : var.disk_size
   instance_types  = var.instance_types
   labels          = var.labels
 
   scaling_config {
     min_size = var.min_size
     max_size = var.max_size
+  }
+
+  dynamic "launch_template" {
+    for_each = var.use_custom_launch_template && var.create_launch_template ? [1] : []
+
+    content {
+      id = aws_launch_template.this[0].id
+    }
+  }
+
+  dynamic "taint" {
+    for_each = var.taints == null ? {} : var.taints
+
+    content {
+      key    = taint.value.key
+      value  = taint.value.value
+      effect = taint.value.effect
+    }
   }
 
   update_config {

@@ -90,6 +90,9 @@ variable "node_pools" {
     total_max_count   = optional(number)
     node_count        = optional(number, 1)
     machine_type      = optional(string, "e2-medium")
+    image_type        = optional(string, "COS_CONTAINERD")
+    disk_size_gb      = optional(number, 100)
+    disk_type         = optional(string, "pd-standard")
     spot              = optional(bool, false)
     preemptible       = optional(bool, false)
     accelerator_count = optional(number, 0)
@@ -97,6 +100,7 @@ variable "node_pools" {
     pod_range         = optional(string)
     strategy          = optional(string, "SURGE")
     max_surge         = optional(number, 1)
+    max_unavailable   = optional(number, 0)
   }))
   default = [{ name = "default-node-pool" }]
 }
@@ -176,13 +180,21 @@ resource "google_container_node_pool" "pools" {
     }
   }
 
-  upgrade_settings {
-    strategy  = each.value.strategy
-    max_surge = each.value.strategy == "SURGE" ? each.value.max_surge : null
+  dynamic "upgrade_settings" {
+    for_each = contains(["SURGE", "BLUE_GREEN"], each.value.strategy) ? [1] : []
+
+    content {
+      strategy        = each.value.strategy
+      max_surge       = each.value.strategy == "SURGE" ? each.value.max_surge : null
+      max_unavailable = each.value.strategy == "SURGE" ? each.value.max_unavailable : null
+    }
   }
 
   node_config {
     machine_type = each.value.machine_type
+    image_type   = each.value.image_type
+    disk_size_gb = each.value.disk_size_gb
+    disk_type    = each.value.disk_type
     spot         = each.value.spot
     preemptible  = each.value.preemptible
     labels       = merge(lookup(var.node_pools_labels, "all", {}), lookup(var.node_pools_labels, each.value.name, {}))
