@@ -212,7 +212,7 @@ class _Eks(Reader):
             growable = Unknown("max_size is not written", growable.origin)
         subnets = self._subnets(fields)
         managed = fields.resource == POOL
-        efa = template_of.efa(template, instance)
+        efa = template_of.efa(template, instance, _cards(types))
         return NodePool(
             self.identity(instance.address),
             instance.span,
@@ -398,3 +398,9 @@ def _module(address: str) -> str:
 def _text(cidr: Value[str]) -> Value[str]:
     """A range; empty text stands for none (an IPv6-only subnet)."""
     return Unset(cidr.origin) if isinstance(cidr, Known) and not cidr.value else cidr
+
+
+def _cards(types: Value[tuple[str, ...]]) -> int:
+    """How many EFA interfaces the smallest of some machine types can have; 0 where that is not known."""
+    found = [machines.machine(CLOUD, name) for name in known(types) or ()]
+    return min((one.efa for one in found if one), default=0)

@@ -187,6 +187,8 @@ class _Config:
                 disk_type=fields["disk_type"],
                 disk_size=fields["disk_size"],
                 image=fields["image"],
+                # a reservation of capacity is in one zone
+                zone_count=Known(1, Origin((place,))) if _blocks(fields.record, "capacityReservation") else NOTHING,
                 efa=mapped(types, _efa_kinds) if efa else Known((), Origin((place,))),
             )
         )
@@ -258,7 +260,7 @@ class _Config:
         return Known(Surge(nodes, least=least, most=most), Origin((fields.record.span,)))
 
 
-def _blocks(record: MappingRecord, kind: str) -> tuple[MappingRecord, ...]:
+def _blocks(record: Any, kind: str) -> tuple[MappingRecord, ...]:
     found = record.blocks(kind)
     return () if isinstance(found, Unknown) else found
 

@@ -35,8 +35,8 @@ def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
     return Known(tuple(found), Origin((instance.span,))) if found else None
 
 
-def efa(template: Fields | None, instance: Instance) -> Value[tuple[str, ...]]:
-    """The types of the EFA interfaces that a launch template makes."""
+def efa(template: Fields | None, instance: Instance, cards: int) -> Value[tuple[str, ...]]:
+    """The types of the EFA interfaces that a launch template makes; `cards` is how many a machine can have."""
     nested = template.record.blocks("network_interfaces") if template else ()
     if isinstance(nested, Unknown):
         return nested
@@ -44,9 +44,14 @@ def efa(template: Fields | None, instance: Instance) -> Value[tuple[str, ...]]:
     unknown = next((kind for kind in kinds if isinstance(kind, Unknown)), None)
     if unknown is not None:
         return unknown
-    found = tuple(str(kind.value) for kind in kinds if isinstance(kind, Known) and kind.value in ("efa", "efa-only"))
-    place = next((kind.origin for kind in kinds if isinstance(kind, Known) and kind.value == "efa"), None)
-    return Known(found, place or Origin((instance.span,)))
+    known = [kind for kind in kinds if isinstance(kind, Known) and kind.value in ("efa", "efa-only")]
+    found = tuple(str(kind.value) for kind in known)
+    if not known:
+        return Known(found, Origin((instance.span,)))
+    origin = known[0].origin
+    if origin.spans and origin.spans[0].source.bundled and cards:
+        found = (*found[:1], *found[1:2] * (cards - 1))  # a module makes as many as the machine has network cards
+    return Known(found, origin.outside(instance.span))
 
 
 def own_image(template: Fields | None) -> bool:
