@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck import machines
-from kcheck.capacity import deletion, eks, gke, ranges
+from kcheck.capacity import deletion, egress, eks, gke, load, ranges
 from kcheck.capacity import pools as growing
 from kcheck.capacity.pools import Demand
 from kcheck.capacity.ranges import parse_cidr
@@ -207,3 +207,102 @@ def test_interfaces_of_instance_types(name: str, found: tuple[int, int] | None) 
 
 def test_a_pool_without_nodes_has_no_surge() -> None:
     assert growing.surge_nodes(Surge(nodes=1, percent=33, least=6), 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "custom", "pods", "managed"),
+    [
+        ("m5.large", False, 29, 29),
+        ("m5.large", True, 20, 20),
+        ("p3dn.24xlarge", False, 737, 250),
+        ("p4d.24xlarge", False, 737, 250),
+        ("c5.4xlarge", False, 234, 110),
+        ("c5.9xlarge", False, 234, 234),
+        ("g5.xlarge", False, 58, 58),
+        ("p5.48xlarge", False, 100, 100),
+    ],
+)
+def test_pods_of_eks_nodes(name: str, custom: bool, pods: int, managed: int) -> None:
+    """The columns of the table of types in the facts; the managed cap is 110 below 30 vCPUs, 250 above."""
+    found, machine = machines.interfaces("eks", name), machines.machine("eks", name)
+    assert found is not None
+    assert machine is not None
+    formula = eks.max_pods(*found, custom=custom)
+    assert formula == pods
+    assert eks.managed_pods(formula, machine.vcpus or 0, 110, 250, 30) == managed
+
+
+def test_three_nodes_with_two_pods_of_coredns() -> None:
+    """The example of Amazon's guide: two c5.large hold two interfaces of ten addresses, the third one."""
+    held = [eks.interface_addresses(3, 10, pods, 1) for pods in (1, 1, 0)]
+    assert sum(held) == 50
+
+
+@pytest.mark.parametrize(
+    ("ports", "addresses", "nodes"), [(1000, 2, 128), (1000, 7, 448), (4000, 7, 112), (1024, 16, 1000)]
+)
+def test_nodes_with_outbound_ports_on_azure(ports: int, addresses: int, nodes: int) -> None:
+    assert egress.snat_nodes(ports, addresses, 64_000) == nodes
+
+
+def test_nodes_with_ports_on_cloud_nat() -> None:
+    assert egress.nat_nodes(64, 1, 64_512) == 1008
+    assert egress.nat_nodes(1000, 3, 64_512) == 192  # whole nodes on each address
+
+
+def test_nodes_behind_a_service() -> None:
+    assert egress.backend_nodes(10_000, 5) == 2000
+
+
+def test_pulls_of_fresh_nodes() -> None:
+    assert egress.pulls([(2, 50), (1, None)], 30) == 90
+    assert egress.pulls([(2, 50), (1, None)], 100) == 200
+
+
+def test_load_on_the_api_server() -> None:
+    assert load.creation_time(1000, 20) == 50
+    assert load.heartbeats(1000, 10, 300) == 104
+
+
+@pytest.mark.parametrize(
+    ("cloud", "name", "vcpus", "gpus"),
+    [
+        ("eks", "p5.48xlarge", 192, 8),
+        ("eks", "m5.large", 2, None),
+        ("gke", "n2-standard-8", 8, None),
+        ("gke", "a3-highgpu-8g", 208, 8),
+        ("gke", "e2-medium", 2, None),
+        ("gke", "n2-custom-8-16384", 8, None),
+        ("gke", "custom-4-2048", 4, None),
+        ("aks", "Standard_ND96asr_v4", 96, 8),
+        ("aks", "Standard_D16ds_v5", 16, None),
+        ("aks", "Standard_DS3_v2", 4, None),
+        ("aks", "Standard_M64-32ms", 64, None),  # the quota counts all, the node has half of them
+        ("ack", "ecs.gn7i-c32g1.8xlarge", 32, 1),
+    ],
+)
+def test_machines(cloud: str, name: str, vcpus: int, gpus: int | None) -> None:
+    found = machines.machine(cloud, name)
+    assert found is not None
+    assert (found.vcpus, found.gpus) == (vcpus, gpus)
+
+
+@pytest.mark.parametrize(("cloud", "name"), [("eks", "x9.huge"), ("gke", "x"), ("aks", "Standard_X"), ("ack", "")])
+def test_machines_that_are_not_known(cloud: str, name: str) -> None:
+    assert machines.machine(cloud, name) is None
+
+
+@pytest.mark.parametrize(
+    ("cloud", "name", "spot", "codes"),
+    [
+        ("eks", "p5.48xlarge", False, ["L-417A185B"]),
+        ("eks", "p5.48xlarge", True, ["L-C4BD4855"]),
+        ("eks", "g5.48xlarge", False, ["L-DB2E81BA"]),
+        ("eks", "m5.large", False, ["L-1216C47A"]),
+        ("aks", "Standard_ND96isr_H100_v5", False, ["standardNDSH100v5Family", "cores"]),
+        ("aks", "Standard_ND96isr_H100_v5", True, ["lowPriorityCores"]),
+        ("ack", "ecs.g7.2xlarge", False, ["q_ecs_enterprise_postpay_c"]),
+    ],
+)
+def test_codes_of_quotas(cloud: str, name: str, spot: bool, codes: list[str]) -> None:
+    assert [quota.code for quota in machines.quotas(cloud, name, spot=spot)] == codes

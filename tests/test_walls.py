@@ -336,3 +336,39 @@ def test_intervals_contain_the_point(sizes: list[int], data: st.DataObject, low:
 )
 def test_bounds_decide_where_they_are_clear(number: Interval, other: Interval, below: bool | None) -> None:
     assert number.below(other) is below
+
+
+def test_quotas_that_the_target_needs(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(eks(types='["p5.48xlarge"]', nodes=10))
+    assert cluster["quotas"] == [
+        {"code": "L-417A185B", "name": "Running On-Demand P instances", "needed": 1920, "unit": "vCPUs"}
+    ]
+    assert at(cluster, "quota") is None
+    settings = "limits:\n  eks.quota.p:\n    value: 960\n    reason: what the console shows\n"
+    assert at(capacity(eks(types='["p5.48xlarge"]', nodes=10), **{"kcheck.yaml": settings}), "quota") == 5
+
+
+def test_interfaces_and_address_units_of_a_vpc(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(eks(types='["m5.large"]', nodes=9000))
+    assert at(cluster, "interfaces") == 2500  # two interfaces with the first pod, 5,000 in the zone
+    assert at(cluster, "address-units") == 3200  # twenty addresses of 64,000
+
+
+PULLS = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 500
+  template:
+    spec:
+      initContainers: [{name: wait, image: busybox}]
+      containers: [{name: train, image: pytorch/pytorch:2.8.0}]
+      restartPolicy: Never
+"""
+
+
+def test_pulls_from_docker_hub(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(gke(nodes=600), **{"job.yaml": PULLS})
+    assert at(cluster, "docker-hub") == "no such wall"  # public nodes have addresses of their own
+    assert at(capacity(aks(nodes=600), **{"job.yaml": PULLS}), "docker-hub") == 50

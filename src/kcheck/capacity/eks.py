@@ -35,6 +35,33 @@ def prefix_addresses(pods: int, warm: int, size: int) -> int:
     return 1 + size * (ceil(pods / size) + warm)
 
 
+def max_pods(interfaces: int, addresses: int, *, custom: bool = False, each: int = 1) -> int:
+    """Pods of a node with the VPC CNI: interfaces x (addresses - 1) + 2, those two on the host's network.
+
+    With custom networking the first interface serves no pods; with prefix delegation every address stands for `each`.
+    `interfaces` are those of network card 0.
+    https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/eni_max_pods.go
+    """
+    return (interfaces - int(custom)) * (addresses - 1) * each + 2
+
+
+def managed_pods(formula: int, vcpus: int, small: int, large: int, many: int) -> int:
+    """Pods of a node of a managed group: at most `small`, or `large` for machines with `many` vCPUs and more.
+
+    https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses-procedure.html: 110 below 30 vCPUs, 250
+    from there on.
+    """
+    return min(formula, small if vcpus < many else large)
+
+
+def interfaces_held(pods: int, addresses: int, warm: int, most: int) -> int:
+    """Interfaces of network card 0 that a node has attached for so many pods, `warm` of them in reserve.
+
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
+    """
+    return min(ceil(pods / (addresses - 1)) + warm, most)
+
+
 def eksctl_blocks(cidr: str, zones: int) -> list[Network]:
     """The subnets that eksctl cuts a network into: public ones of each zone, then private ones; none if it refuses.
 

@@ -43,6 +43,18 @@ def read(addons: list[Fields], place: Span) -> Cni:
     )
 
 
+def pod_subnets(addons: list[Fields]) -> list[Datum]:
+    """The ids of the subnets that the add-on's `eniConfig` names, one a zone."""
+    raw = addons[0].raw("settings") if addons else None
+    zones: Datum | None = _json(raw) if raw is not None else None
+    for name in ("eniConfig", "subnets"):
+        zones = _member(zones, name) if zones is not None else None
+    if not isinstance(zones, Known) or not isinstance(zones.value, dict):
+        return []
+    ids = [_member(zone, "id") for zone in zones.value.values()]
+    return [one for one in ids if one is not None]
+
+
 _NO_OBJECT = "the settings of the VPC CNI are neither JSON nor YAML of an object"
 
 

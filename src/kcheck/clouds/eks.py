@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck import machines, profiles
+from kcheck.capacity import eks as arithmetic
 from kcheck.clouds import cni
 from kcheck.clouds import template as template_of
 from kcheck.clouds.reader import (
@@ -137,7 +138,8 @@ class _Eks(Reader):
         for instance in self.root.instances(CLUSTER):
             fields = self.fields(CLUSTER, instance)
             name = fields["name"]
-            settings = cni.read([addon for addon in addons if self._is_of(addon, name, instance)], instance.span)
+            of_cluster = [addon for addon in addons if self._is_of(addon, name, instance)]
+            settings = cni.read(of_cluster, instance.span)
             cluster = Cluster(
                 self.identity(instance.address),
                 instance.span,
@@ -154,9 +156,20 @@ class _Eks(Reader):
                 service_cidr=fields["service_cidr"],
                 outbound_ips=self._nat_gateways(instance),
                 cni=settings,
+                pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields["ip_family"], settings, instance.span),
             )
             self.found.clusters.append(cluster)
+
+    def _pod_subnets(self, addons: list[Fields]) -> Value[tuple[Subnet, ...]]:
+        """The subnets that custom networking puts pods into, as the add-on names them; unset where it does not."""
+        found = []
+        for datum in cni.pod_subnets(addons):
+            link = linked(datum, self.subnets_by_address)
+            if link is None:
+                return Unknown("the subnets of pods are not in this root", datum.origin)
+            found.append(link.value)
+        return Known(tuple(dict.fromkeys(found)), Origin((addons[0].record.span,))) if found else NOTHING
 
     def _is_of(self, addon: Fields, name: Value[str], cluster: Instance) -> bool:
         """Whether an add-on is the VPC CNI of a cluster."""
@@ -240,6 +253,8 @@ class _Eks(Reader):
             disk_type=template["disk_type"] if template else NOTHING,
             disk_size=self._disk_size(fields, template),
             image=fields["image"] if managed and not template_of.own_image(template) else NOTHING,
+            max_pods=_max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
+            pod_subnets=cluster.pod_subnets if cluster else NOTHING,
             efa=efa,
             efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
         )
@@ -404,3 +419,20 @@ def _cards(types: Value[tuple[str, ...]]) -> int:
     """How many EFA interfaces the smallest of some machine types can have; 0 where that is not known."""
     found = [machines.machine(CLOUD, name) for name in known(types) or ()]
     return min((one.efa for one in found if one), default=0)
+
+
+def _max_pods(types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
+    """Pods that a node of a managed group may run: those of the smallest of its types, up to EKS's cap."""
+    custom = known(cluster.cni.custom_networking) if cluster and cluster.cni else False
+    prefixes = known(cluster.cni.prefix_delegation) if cluster and cluster.cni else False
+    limits = profiles.limits(CLOUD)
+    small, large, many = (limits[f"max_pods.{name}"].number for name in ("small", "large", "many_vcpus"))
+    found = []
+    for name in known(types) or ():
+        interfaces, machine = machines.interfaces(CLOUD, name), machines.machine(CLOUD, name)
+        if interfaces is None or machine is None:
+            return Unknown(f"kcheck does not know the instance type {name}")
+        each = limits["cni.prefix_size"].number if prefixes else 1
+        formula = arithmetic.max_pods(*interfaces, custom=bool(custom), each=each)
+        found.append(arithmetic.managed_pods(formula, machine.vcpus or 0, small, large, many))
+    return mapped(types, lambda _: min(found, default=0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.values import known
-from kcheck.walls import addresses, egress, limits, quotas
+from kcheck.walls import addresses, egress, interfaces, limits, quotas
 from kcheck.walls.model import Ground, Wall, numbers
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool
     from kcheck.world import World
 
-_GROUPS = (limits, addresses, egress, quotas)
+_GROUPS = (limits, addresses, interfaces, egress, quotas)
 
 
 def of(cluster: Cluster, world: World) -> list[Wall]:

@@ -1,0 +1,57 @@
+"""Walls of Amazon's networks that are no subnet: interfaces of a zone, address units of a VPC."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck import machines
+from kcheck.capacity import eks
+from kcheck.capacity.pools import Interval, reach
+from kcheck.demands import per_node
+from kcheck.values import Known, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.model import Cni, NodePool
+    from kcheck.walls.model import Ground, Sizes, Wall
+
+
+def walls(ground: Ground) -> Iterator[Wall]:
+    """The quotas of interfaces and of address units, where all of it is known."""
+    cni = ground.cluster.cni
+    if cni is None or ground.gap or not ground.pools:
+        return
+    units = {pool.id: per_node(pool, ground.world).bounds.exact for pool in ground.pools}
+    if None not in units.values() and not known(cni.prefix_delegation):
+        yield from _wall(ground, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, 1)
+    held = {pool.id: _interfaces(pool, cni) for pool in ground.pools}
+    zones = min((len(known(pool.subnets) or ()) for pool in ground.pools), default=0)
+    if None not in held.values() and zones:
+        yield from _wall(ground, "interfaces", "vpc.interfaces", {k: v or 0 for k, v in held.items()}, zones)
+
+
+def _wall(ground: Ground, mechanism: str, key: str, each: dict[str, int], zones: int) -> Iterator[Wall]:
+    entry = ground.limits[key]
+    room = entry.number * zones
+
+    def fits(sizes: Sizes) -> bool:
+        return sum(each[name] * size for name, size in sizes.items()) <= room
+
+    trial = ground.trial(fits, fits, each)
+    nodes = reach(trial, ground.growth)
+    if isinstance(nodes, Interval):
+        parts = " and ".join(f"{each[pool.id]:,} a node of {ground.world.label(pool)}" for pool in ground.pools[:4])
+        text = f"{entry.number:,} {entry.unit}{f' x {zones} zones' if zones > 1 else ''}; {parts}"
+        yield ground.wall(mechanism, "the cluster", nodes, text, ground.pools[0].max_nodes, entry, trial=trial)
+
+
+def _interfaces(pool: NodePool, cni: Cni) -> int | None:
+    """Interfaces of a node with one pod of its own, those of EFA included; None where the type is not known."""
+    if not isinstance(pool.instance_types, Known) or not isinstance(cni.warm_interfaces, Known):
+        return None
+    found = [machines.interfaces("eks", name) for name in pool.instance_types.value]
+    if not found or None in found:
+        return None
+    count, addresses = min(one for one in found if one is not None)
+    return eks.interfaces_held(1, addresses, cni.warm_interfaces.value, count) + max(0, len(known(pool.efa) or ()) - 1)
