@@ -12,11 +12,12 @@ from kcheck.bundled import PROFILES
 
 
 class Machine(NamedTuple):
-    """What one machine has; None where it is not known. GPUs are accelerators of any kind."""
+    """What one machine has; None where it is not known. GPUs are accelerators of any kind, `nvme` GB of local disk."""
 
     vcpus: int | None
     gpus: int | None
     efa: int = 0
+    nvme: int = 0
 
 
 class Quota(NamedTuple):
@@ -70,9 +71,9 @@ def _entry(cloud: str, table: str, name: str) -> str | None:
 
 def _sized(cloud: str, name: str) -> Machine:
     """Of Amazon and Alibaba Cloud: family.size."""
-    found = {table: _entry(cloud, table, name) for table in ("vcpus", "gpus", "efa") if table in _tables(cloud)}
+    found = {table: _entry(cloud, table, name) for table in ("vcpus", "gpus", "efa", "nvme") if table in _tables(cloud)}
     numbers = {table: None if text is None else int(text) for table, text in found.items()}
-    return Machine(numbers["vcpus"], numbers["gpus"], numbers.get("efa") or 0)
+    return Machine(numbers["vcpus"], numbers["gpus"], numbers.get("efa") or 0, numbers.get("nvme") or 0)
 
 
 def _gce(cloud: str, name: str) -> Machine:

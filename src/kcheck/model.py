@@ -184,7 +184,8 @@ class NodePool(Thing):
     interfaces of a node take beside the others. `gpus` are those of one node. Where `subnets` is not known, `maybe` are
     some that it may be in. An upgrade replaces `rolling` nodes at a time, and waits `drain_timeout` seconds for each.
     Boot disks are of `disk_type` and `disk_size` (GB), `image` names their system; `efa` are the types of the EFA
-    interfaces of a node. `charge` says how nodes are paid; taints are written `key=value:Effect`.
+    interfaces of a node, and `local_disks` says whether its start-up joins them. `charge` says how nodes are paid;
+    taints are written `key=value:Effect`.
     """
 
     address: str
@@ -220,6 +221,7 @@ class NodePool(Thing):
     disk_size: Value[int] = NOTHING
     image: Value[str] = NOTHING
     efa: Value[tuple[str, ...]] = NOTHING
+    local_disks: Value[bool] = NOTHING
     charge: Value[str] = NOTHING
     deployment_set: Value[str] = NOTHING
 

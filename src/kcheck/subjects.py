@@ -147,6 +147,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _simple("image", "string", "what the nodes run: AMI type (EKS), image type (GKE)"),
         _made("efa", "int", "EFA interfaces of a node that take an address", pools.efa_of("efa"), nullable=True),
         _made("efa_only", "int", "EFA interfaces of a node that take none", pools.efa_of("efa-only"), nullable=True),
+        _made("nvme", "int", "GB of local disks of its smallest machine (EKS)", pools.nvme, "GB"),
+        _simple("local_disks", "bool", "whether the start-up of a node joins them; null where nothing is written"),
         _simple("charge", "string", "PostPaid or PrePaid (ACK)"),
         _simple("deployment_set", "string", "deployment set of its machines (ACK)"),
         _made("biggest_job", "string", "the biggest GPU job that fits its nodes; null if there is none", pools.job_pods, nullable=True),

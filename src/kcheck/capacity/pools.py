@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from heapq import heapify, heapreplace
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -97,9 +99,12 @@ def _proportional(weights: Sequence[int], amount: int) -> list[int]:
     """Whole shares of an amount: those of D'Hondt, the one method near this whose shares never shrink as it grows."""
     whole = sum(weights)
     shares = [amount * weight // whole for weight in weights]
+    claims = [(-weight / (share + 1), i) for i, (weight, share) in enumerate(zip(weights, shares, strict=True))]
+    heapify(claims)
     for _ in range(amount - sum(shares)):
-        best = max(range(len(weights)), key=lambda i: (weights[i] / (shares[i] + 1), -i))
-        shares[best] += 1
+        i = claims[0][1]
+        shares[i] += 1
+        heapreplace(claims, (-weights[i] / (shares[i] + 1), i))
     return shares
 
 
@@ -117,7 +122,7 @@ class Growth(NamedTuple):
 
     def sizes(self, nodes: int) -> list[int]:
         """Nodes of each pool when the cluster has `nodes`, all maxima known."""
-        return spread([size or 0 for size in self.maxima], self.growable, nodes, self.minima)
+        return _sizes(self, nodes)
 
     def filled(self, nodes: int, order: Sequence[int]) -> list[int]:
         """An extreme way to share the nodes: pools have their minima, then fill up one after the other."""
@@ -146,6 +151,12 @@ class Growth(NamedTuple):
             return spread(result, able, nodes, self.minima)
         result[first] += rest
         return result
+
+
+@lru_cache(maxsize=4096)
+def _sizes(growth: Growth, nodes: int) -> list[int]:
+    """The same sizes are asked for by every wall of a cluster."""
+    return spread([size or 0 for size in growth.maxima], growth.growable, nodes, growth.minima)
 
 
 class Interval(NamedTuple):

@@ -255,6 +255,7 @@ class _Eks(Reader):
             image=fields["image"] if managed and not template_of.own_image(template) else NOTHING,
             max_pods=_max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
             pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+            local_disks=template_of.local_disks(template, instance.span),
             efa=efa,
             efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
         )

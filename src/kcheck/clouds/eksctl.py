@@ -187,6 +187,7 @@ class _Config:
                 disk_type=fields["disk_type"],
                 disk_size=fields["disk_size"],
                 image=fields["image"],
+                local_disks=mapped(fields["bootstrap"], lambda text: "localStorage" in text or "mdadm" in text),
                 # a reservation of capacity is in one zone
                 zone_count=Known(1, Origin((place,))) if _blocks(fields.record, "capacityReservation") else NOTHING,
                 efa=mapped(types, _efa_kinds) if efa else Known((), Origin((place,))),

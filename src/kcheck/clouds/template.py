@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.reader import linked, same
-from kcheck.values import Known, Origin, Unknown, Unset, Value
+from kcheck.values import Known, Origin, Unknown, Unset, Value, mapped
 
 if TYPE_CHECKING:
     from kcheck.clouds.fields import Fields
     from kcheck.terraform.resource import Instance, Record
+    from kcheck.text import Span
 
 KIND = "aws_launch_template"
 
@@ -52,6 +53,17 @@ def efa(template: Fields | None, instance: Instance, cards: int) -> Value[tuple[
     if origin.spans and origin.spans[0].source.bundled and cards:
         found = (*found[:1], *found[1:2] * (cards - 1))  # a module makes as many as the machine has network cards
     return Known(found, origin.outside(instance.span))
+
+
+def local_disks(template: Fields | None, place: Span) -> Value[bool]:
+    """Whether the user data of a launch template joins the local disks of a machine."""
+    written = template["user_data"] if template else Unset(Origin((place,)))
+    if isinstance(written, Unset):
+        return Known(value=False, origin=Origin((place,)))
+    return mapped(written, lambda text: any(mark in text for mark in _JOINED))
+
+
+_JOINED = ("localStorage", "setup-local-disks", "RAID0", "mdadm")
 
 
 def own_image(template: Fields | None) -> bool:

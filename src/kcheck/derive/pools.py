@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kcheck import machines
 from kcheck.capacity import gke
 from kcheck.capacity.pools import surge_nodes
 from kcheck.derive.basics import cluster_of, computed
@@ -153,6 +154,15 @@ def idle_cost(pool: NodePool, world: World) -> Value[str]:
     """What the smallest size of a pool costs an hour, in brackets; empty where no price is given."""
     price, least = world.price(known(pool.cluster)), known(pool.min_nodes)
     return computed(pool, f" (${least * price / 100:,.0f} an hour)" if price and least else "")
+
+
+def nvme(pool: NodePool, _world: World) -> Value[int]:
+    """GB of local disks of the smallest machine of a pool."""
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return Unknown(reason_of(pool.cluster))
+    found = [machines.machine(cluster.cloud, name) for name in known(pool.instance_types) or ()]
+    return computed(pool, min((one.nvme for one in found if one), default=0))
 
 
 def zones(pool: NodePool, _world: World) -> Value[int]:
