@@ -118,7 +118,9 @@ def _whole(value: Any) -> int:
     number = convert.to_number(value)
     if not isinstance(number, int):
         raise EvaluationError(f"{value} is not a whole number")
-    if abs(number) > _LARGEST:
+    if number < 0:
+        raise EvaluationError(f"{value} is negative, which no number of nodes, pods or seconds can be")
+    if number > _LARGEST:
         raise EvaluationError("the number is too large to be one of nodes, pods or seconds")
     return number
 
