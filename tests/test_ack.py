@@ -40,9 +40,10 @@ resource "alicloud_cs_managed_kubernetes" "main" {
   pod_vswitch_ids = %(pods)s
 
   dynamic "addons" {
-    for_each = [{ name = "terway-eniip" }]
+    for_each = [{ name = "kube-flannel-ds", off = true }, { name = "terway-eniip", off = false }]
     content {
-      name = lookup(addons.value, "name", null)
+      name     = lookup(addons.value, "name", null)
+      disabled = addons.value.off
     }
   }
 }

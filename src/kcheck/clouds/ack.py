@@ -85,7 +85,9 @@ class _Ack(Reader):
             yield nested
             return
         for record in nested:
-            yield self.fields(INLINE_ADDON, record)["name"]
+            addon = self.fields(INLINE_ADDON, record)
+            if not known(addon["disabled"]):
+                yield addon["name"]
 
     def _addons_of(self, cluster: Instance, addons: list[Fields]) -> Iterator[Value[str]]:
         for addon in addons:

@@ -122,7 +122,9 @@ def closed(pool: NodePool, _world: World) -> Value[bool]:
     return mapped(taints, lambda own: any(text.rpartition(":")[2] in _KEEPS_AWAY for text in own))
 
 
-_KEEPS_AWAY = frozenset({"NoSchedule", "NoExecute", "NO_SCHEDULE", "NO_EXECUTE"})
+_KEEPS_AWAY = frozenset(
+    {"NoSchedule", "NoExecute", "PreferNoSchedule", "NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE"}
+)
 
 
 def efa_of(kind: str) -> Callable[[NodePool, World], Value[int]]:
