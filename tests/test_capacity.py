@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck import machines
-from kcheck.capacity import deletion, egress, eks, gke, load, ranges
+from kcheck.capacity import ack, aks, deletion, egress, eks, gke, load, ranges
 from kcheck.capacity import pools as growing
 from kcheck.capacity.pools import Demand
 from kcheck.capacity.ranges import parse_cidr
@@ -306,3 +306,21 @@ def test_machines_that_are_not_known(cloud: str, name: str) -> None:
 )
 def test_codes_of_quotas(cloud: str, name: str, spot: bool, codes: list[str]) -> None:
     assert [quota.code for quota in machines.quotas(cloud, name, spot=spot)] == codes
+
+
+@pytest.mark.parametrize(("pods", "addresses"), [(0, 16), (1, 16), (8, 16), (9, 32), (24, 32), (25, 48)])
+def test_addresses_of_aks_pods_in_batches(pods: int, addresses: int) -> None:
+    assert aks.dynamic_addresses(pods, 16, 8) == addresses
+
+
+@pytest.mark.parametrize(("pods", "addresses"), [(15, 16), (16, 32), (31, 32), (110, 112), (250, 256)])
+def test_addresses_of_aks_pods_in_blocks(pods: int, addresses: int) -> None:
+    assert aks.static_addresses(pods, 16) == addresses
+
+
+@pytest.mark.parametrize(("name", "shared", "exclusive"), [("ecs.g7.4xlarge", 210, 7), ("ecs.c6.4xlarge", 140, 7)])
+def test_pods_of_ack_nodes_with_terway(name: str, shared: int, exclusive: int) -> None:
+    found = machines.interfaces("ack", name)
+    assert found is not None
+    assert ack.terway_pods(*found) == shared
+    assert ack.terway_pods(*found, exclusive=True) == exclusive

@@ -10,6 +10,7 @@ import pytest
 from kcheck import engine
 from kcheck.config import Config
 from kcheck.files import Tree
+from kcheck.values import known
 from kcheck.report import model
 from kcheck.terraform.console import evaluate
 
@@ -195,7 +196,7 @@ def test_3_karpenter_selects_subnets_by_tags(
 def test_3_nodes_that_karpenter_adds(write: Callable[[Mapping[str, str]], Path]) -> None:
     tags = '  private_subnet_tags = {\n    "karpenter.sh/discovery" = "main"\n  }'
     node_class = NODE_CLASS.replace('Name: "${CLUSTER_NAME}-private-secondary*"', "karpenter.sh/discovery: main")
-    unlimited = NODE_POOL.replace("nvidia.com/gpu: 512", "cpu: 1000")
+    unlimited = NODE_POOL.replace("nvidia.com/gpu: 512", "memory: 1000Gi")
     write(
         {
             "main.tf": (EKS % "[]").replace('"gpu"', '"own"') + VPC % ('["10.0.0.0/24"]', tags),
@@ -208,6 +209,10 @@ def test_3_nodes_that_karpenter_adds(write: Callable[[Mapping[str, str]], Path])
     assert (
         "the limits of Karpenter's NodePool gpu are not in nodes" in engine.run(Tree(["."]), Config()).unknown_inputs()
     )
+    processors = NODE_POOL.replace("nvidia.com/gpu: 512", "cpu: 3840")  # twenty machines of 192
+    write({"karpenter.yaml": f"{processors}---\n{node_class}"})
+    world = engine.run(Tree(["."]), Config()).world
+    assert [known(pool.max_nodes) for pool in world.inventory.pools if known(pool.mode) == "Karpenter"] == [20]
 
 
 def test_4_pools_of_a_range_and_sizes_of_ranges(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:

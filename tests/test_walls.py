@@ -112,6 +112,28 @@ resource "google_container_node_pool" "cpu" {{
 """
 
 
+ACK = """
+resource "alicloud_vswitch" "nodes" {
+  vpc_id     = "vpc-1"
+  cidr_block = "10.0.0.0/24"
+}
+
+resource "alicloud_cs_managed_kubernetes" "main" {
+  cluster_spec = "ack.pro.small"
+  pod_cidr     = "172.16.0.0/12"
+}
+
+resource "alicloud_cs_kubernetes_node_pool" "gpu" {
+  cluster_id     = alicloud_cs_managed_kubernetes.main.id
+  vswitch_ids    = [alicloud_vswitch.nodes.id]
+  instance_types = ["ecs.gn7i-c32g1.8xlarge"]
+  scaling_config {
+    max_size = 900
+  }
+}
+"""
+
+
 @pytest.fixture
 def capacity(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., dict[str, Any]]:
     """Write files and ask for the walls of their only cluster."""
@@ -160,6 +182,7 @@ def gke(**values: Any) -> str:
         (eks(prefix=24, types='["p5.48xlarge"]'), "subnet", 2),
         (eks(nodes=900), "pool-quota", 450),
         (gke(prefix=24), "subnet", 252),
+        (ACK, "subnet", 252),
         (gke(pods=14), "pod-range", 1024),
         (gke(pods=16), "pod-range", 256),
         (gke(pods=11), "pod-range", 8192),

@@ -92,6 +92,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _made("reads_inflight", "int", "reads that the API server takes at a time (self-managed)", plane.setting("reads_inflight"), "requests", nullable=True),
         _made("writes_inflight", "int", "writes that it takes at a time (self-managed)", plane.setting("writes_inflight"), "requests", nullable=True),
         _made("controller_qps", "int", "requests a second of the controllers (self-managed)", plane.setting("controller_qps"), nullable=True),
+        _made("heartbeats", "int", "writes a second by which its kubelets say that they live", plane.heartbeats),
         _made("creation_time", "int", "how long its controllers take to create a pod for each node (self-managed)", plane.creation_time, "seconds", nullable=True),
         _TARGET,
         _made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.maximum(c), "nodes"),

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck import machines, profiles
+from kcheck.capacity import ack as arithmetic
 from kcheck.clouds.reader import Reader, either, linked, read_all, reason, taints_of, together, unlinked
 from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -197,6 +198,7 @@ class _Ack(Reader):
                 gpus=mapped(types, lambda names: min((machines.gpus(CLOUD, n) or 0 for n in names), default=0)),
                 pod_subnets=cluster.pod_subnets if cluster else NOTHING,
                 pod_addresses=Known(_pod_addresses(), place),
+                max_pods=self._max_pods(fields, types, cluster) if inside else NOTHING,
                 pod_range=Known(pod_range, place) if pod_range else Unset(place),
                 spot=mapped(fields["spot"], lambda strategy: strategy != "NoSpot") if inside else NOTHING,
                 taints=taints_of(instance, "taints") if inside else NOTHING,
@@ -207,6 +209,19 @@ class _Ack(Reader):
                 deployment_set=fields["deployment_set"] if inside else NOTHING,
             )
         )
+
+    def _max_pods(self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
+        """Pods that a node may run: by its interfaces with Terway, by its block with Flannel."""
+        plugin = known(cluster.network_plugin) if cluster else None
+        if plugin == "terway":
+            found = [machines.interfaces(CLOUD, name) for name in known(types) or ()]
+            if not found or None in found:
+                return Unknown("the interfaces of its instance types are not known", types.origin)
+            return mapped(types, lambda _: min(arithmetic.terway_pods(*one) for one in found if one))
+        written: Value[int] = fields["max_pods"]
+        pod_range = self.ranges.get(cluster.id) if cluster else None
+        block = pod_range.block if pod_range else NOTHING
+        return mapped(block, lambda prefix: 1 << (32 - prefix)) if isinstance(written, Unset) else written
 
     def _autoscaler(self, instance: Instance) -> None:
         fields = self.fields(AUTOSCALER, instance)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
+from kcheck.capacity import aks as arithmetic
 from kcheck.clouds.reader import (
     Reader,
     either,
@@ -229,7 +230,8 @@ class _Aks(Reader):
         pod_range = self.ranges.get(cluster.id) if cluster and isinstance(pod_subnet, Unset) else None
         origin = Origin((place,))
         instance_type: Value[str] = fields["instance_type"]
-        batch = profiles.limits(CLOUD)["pod_subnet.batch"].number
+        limits = profiles.limits(CLOUD)
+        batch = arithmetic.dynamic_addresses(1, limits["pod_subnet.batch"].number, limits["pod_subnet.spare"].number)
         pool = NodePool(
             self.identity(address),
             place,

@@ -12,6 +12,7 @@ from kcheck.values import Known, Origin, Unknown, Value, known, mapped
 
 if TYPE_CHECKING:
     from kcheck.model import Addon, Cluster, Inventory, Subnet
+    from kcheck.text import Span
 
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _CAPACITY = "karpenter.sh/capacity-type"
@@ -50,7 +51,7 @@ def _pool(
         Known(name, place) if name else Unknown("its name is not known", place),
         Known(value=True, origin=place),
         min_nodes=Known(0, place),
-        max_nodes=_most(tree, name, gpus, addon),
+        max_nodes=_most(tree, name, gpus, mapped(instance_types, _vcpus), addon),
         surge=Known(Surge(), place),
         subnets=_subnets(node_class, name, cluster, inventory, place),
         pods_take_addresses=cluster.pods_take_addresses,
@@ -62,6 +63,12 @@ def _pool(
         gpus=gpus,
         spot=Known("on-demand" not in _required(tree, _CAPACITY) and "spot" in _required(tree, _CAPACITY), place),
     )
+
+
+def _vcpus(names: tuple[str, ...]) -> int:
+    """VCPUs of the smallest of some machine types; 0 where one is not known."""
+    found = [machines.machine("eks", name) for name in names]
+    return min((one.vcpus or 0 if one else 0 for one in found), default=0)
 
 
 def _text(tree: yaml.Node, *path: str | int) -> str:
@@ -79,12 +86,16 @@ def _required(tree: yaml.Mapping, key: str) -> tuple[str, ...]:
     return ()
 
 
-def _most(tree: yaml.Mapping, name: str, gpus: Value[int], addon: Addon) -> Value[int]:
+def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], addon: Addon) -> Value[int]:
     """The most nodes that the limits allow; they count GPUs, processors and memory."""
-    limit = yaml.get(tree, "spec", "limits", _GPU)
-    own = known(gpus)
-    if isinstance(limit, yaml.Scalar) and limit.text.isdigit() and own:
-        return Known(int(limit.text) // own, Origin((limit.span,)))
+    found: list[tuple[int, Span]] = []
+    for resource, own in ((_GPU, known(gpus)), ("cpu", known(vcpus))):
+        limit = yaml.get(tree, "spec", "limits", resource)
+        if isinstance(limit, yaml.Scalar) and limit.text.isdigit() and own:
+            found.append((int(limit.text) // own, limit.span))
+    if found:
+        nodes, span = min(found, key=lambda pair: pair[0])
+        return Known(nodes, Origin((span,)))
     return Unknown(f"the limits of Karpenter's NodePool {name} are not in nodes", Origin((addon.place,)))
 
 

@@ -44,6 +44,13 @@ def creation_time(cluster: Cluster, world: World) -> Value[int]:
     return mapped(target, lambda nodes: load.creation_time(nodes, max(1, rate.value)))
 
 
+def heartbeats(cluster: Cluster, world: World) -> Value[int]:
+    """Writes a second by which the kubelets of the target say that they live."""
+    limits = world.limits("any")
+    lease, status = limits["kubelet.lease_period"].number, limits["kubelet.status_period"].number
+    return mapped(world.target(cluster), lambda nodes: load.heartbeats(nodes, lease, status))
+
+
 def minor(cluster: Cluster, _world: World) -> Value[int]:
     """The minor version of Kubernetes; null where none is written."""
     if not isinstance(cluster.version, Known):

@@ -1,0 +1,12 @@
+"""Pods of ACK nodes with Terway, and nodes of a Flannel cluster."""
+
+from __future__ import annotations
+
+
+def terway_pods(interfaces: int, addresses: int, *, exclusive: bool = False) -> int:
+    """Pods of a node that have addresses of the VPC: all interfaces but the first one, each with its addresses.
+
+    With exclusive interfaces a pod has one for itself.
+    https://help.aliyun.com/zh/ack/ack-managed-and-ack-dedicated/user-guide/work-with-terway: 210 and 7 on a g7.4xlarge.
+    """
+    return (interfaces - 1) * (1 if exclusive else addresses)

@@ -1,0 +1,21 @@
+"""Addresses that AKS nodes take of a subnet of pods."""
+
+from __future__ import annotations
+
+from math import ceil
+
+
+def dynamic_addresses(pods: int, batch: int, spare: int) -> int:
+    """Addresses of a node with dynamic allocation: batches, one more when fewer than `spare` addresses are free.
+
+    https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: 16 at a time, 16 more below 8 free ones.
+    """
+    return batch * ceil((pods + spare) / batch)
+
+
+def static_addresses(max_pods: int, block: int) -> int:
+    """Addresses of a node with static blocks: /28s for all pods that it may run, and one of them for itself.
+
+    https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: least is wasted with 16 x N - 1 pods.
+    """
+    return block * ceil((max_pods + 1) / block)
