@@ -185,8 +185,17 @@ def test_autoscaler_names_are_the_other_way_round(write: Callable[[Mapping[str, 
         + POOL
         + (
             'resource "alicloud_cs_autoscaling_config" "a" {\n  cluster_id = alicloud_cs_managed_kubernetes.main.id\n'
-            '  cool_down_duration = "3m"\n  unneeded_duration = "7m"\n}\n'
+            '  scaler_type = "cluster-autoscaler"\n  cool_down_duration = "3m"\n  unneeded_duration = "7m"\n}\n'
         )
     )
     fields = read(write, text)["autoscalers"][0]["fields"]
     assert (fields["unneeded_time"]["value"], fields["delay_after_add"]["value"]) == (180, 420)
+
+
+def test_the_engine_is_rated_for_so_many_nodes(walls: Callable[..., dict[str, dict[str, Any]]]) -> None:
+    engine = (
+        'resource "alicloud_cs_autoscaling_config" "a" {\n  cluster_id = alicloud_cs_managed_kubernetes.main.id\n'
+        '  scaler_type = "cluster-autoscaler"\n}\n'
+    )
+    found = walls(TERWAY % {"pods": "alicloud_vswitch.pods[*].id"} + engine)["engine"]
+    assert (found["nodes"], found["kind"], found["before_target"]) == (100, "recommended", True)

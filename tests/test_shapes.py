@@ -10,9 +10,9 @@ import pytest
 from kcheck import engine
 from kcheck.config import Config
 from kcheck.files import Tree
-from kcheck.values import known
 from kcheck.report import model
 from kcheck.terraform.console import evaluate
+from kcheck.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

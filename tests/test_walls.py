@@ -395,3 +395,26 @@ def test_pulls_from_docker_hub(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(gke(nodes=600), **{"job.yaml": PULLS})
     assert at(cluster, "docker-hub") == "no such wall"  # public nodes have addresses of their own
     assert at(capacity(aks(nodes=600), **{"job.yaml": PULLS}), "docker-hub") == 50
+
+
+CUSTOM = """
+resource "aws_subnet" "pods" {
+  vpc_id     = aws_vpc.main.id
+  cidr_block = "10.0.128.0/24"
+}
+
+resource "aws_eks_addon" "cni" {
+  cluster_name = aws_eks_cluster.main.name
+  addon_name   = "vpc-cni"
+  configuration_values = jsonencode({
+    env       = { AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG = "true" }
+    eniConfig = { create = true, subnets = { "eu-west-1a" = { id = aws_subnet.pods.id } } }
+  })
+}
+"""
+
+
+def test_custom_networking_puts_pods_into_subnets_of_their_own(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(eks(prefix=24, nodes=900) + CUSTOM)
+    assert at(cluster, "subnet") == 251  # one address a node
+    assert at(cluster, "pod-subnet") == 12  # two interfaces of ten, the first one is not for pods

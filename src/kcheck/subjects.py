@@ -216,7 +216,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     ),
     "autoscaler": (
         _made("kind", "string", "cluster-autoscaler, or gke where Google runs it", lambda a, _w: basics.computed(a, a.kind)),
-        _simple("profile", "string", "BALANCED or OPTIMIZE_UTILIZATION (GKE)"),
+        _simple("profile", "string", "BALANCED or OPTIMIZE_UTILIZATION (GKE), cluster-autoscaler or goatscaler (ACK)"),
         _simple("provisioning", "bool", "whether node auto-provisioning is on (GKE)"),
         _simple("max_unready_nodes", "int", "unready nodes always tolerated (ok-total-unready-count)", "nodes", nullable=False),
         _simple("max_unready_percentage", "int", "share of unready nodes above which it stops", "percent", nullable=False),

@@ -6,9 +6,9 @@ from math import ceil
 
 
 def dynamic_addresses(pods: int, batch: int, spare: int) -> int:
-    """Addresses of a node with dynamic allocation: batches, one more when fewer than `spare` addresses are free.
+    """Addresses of a node with dynamic allocation: batches, one more when fewer than `spare` are free.
 
-    https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: 16 at a time, 16 more below 8 free ones.
+    https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: 16 at a time, 16 more below 8.
     """
     return batch * ceil((pods + spare) / batch)
 

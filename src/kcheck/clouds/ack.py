@@ -232,6 +232,7 @@ class _Ack(Reader):
                 instance.span,
                 owner if owner is not None else unlinked(fields["cluster"], "cluster"),
                 "ack",
+                profile=fields["engine"],
                 unneeded_time=fields["unneeded_time"],
                 delay_after_add=fields["delay_after_add"],
                 scan_interval=fields["scan_interval"],

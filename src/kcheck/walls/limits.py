@@ -25,6 +25,8 @@ def walls(ground: Ground) -> Iterator[Wall]:
     yield from _CLUSTER.get(ground.cluster.cloud, _nothing)(ground)
     for pool in ground.pools:
         yield from _pool(pool, ground)
+        if ground.cluster.cloud == "ack":
+            yield from _engine(pool, ground)
 
 
 def _nothing(_ground: Ground) -> Iterator[Wall]:
@@ -103,6 +105,23 @@ def _ack(ground: Ground) -> Iterator[Wall]:
     if not isinstance(tier, Known):
         why = f"unknown because {reason_of(tier)}"
         yield ground.wall("cluster-limit", "the cluster", None, why, tier, ground.limits["basic.nodes"])
+
+
+def _engine(pool: NodePool, ground: Ground) -> Iterator[Wall]:
+    """What the Cluster Autoscaler of ACK is rated for; its other engine has no such number."""
+    own = [one for one in ground.world.inventory.autoscalers if known(one.cluster) is ground.cluster]
+    if not any(is_known(one.profile, "cluster-autoscaler") for one in own) or ground.gap:
+        return
+    entry = ground.limits["autoscaler.nodes"]
+
+    def fits(sizes: Sizes) -> bool:
+        return sizes[pool.id] <= entry.number
+
+    trial = ground.trial(fits, fits, {pool.id: 1})
+    nodes = reach(trial, ground.growth)
+    if nodes is not None:
+        scope, text = f"pool {ground.world.label(pool)}", "what ACK rates its Cluster Autoscaler for, a pool"
+        yield ground.wall("engine", scope, nodes, text, own[0].profile, entry, pool.id, trial, [pool])
 
 
 def _group(ground: Ground) -> Wall:
