@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -16,7 +18,8 @@ from kcheck.model import Surge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 AKS = """
 resource "azurerm_subnet" "nodes" {{
@@ -418,3 +421,11 @@ def test_custom_networking_puts_pods_into_subnets_of_their_own(capacity: Callabl
     cluster = capacity(eks(prefix=24, nodes=900) + CUSTOM)
     assert at(cluster, "subnet") == 251  # one address a node
     assert at(cluster, "pod-subnet") == 12  # two interfaces of ten, the first one is not for pods
+
+
+@pytest.mark.parametrize("example", sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir()))
+def test_json_is_as_documented(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES)
+    output = CliRunner().invoke(cli, ["capacity", example, "--format", "json"], catch_exceptions=False).stdout
+    schema = json.loads((EXAMPLES.parent / "docs" / "capacity.schema.json").read_text())
+    jsonschema.validate(json.loads(output), schema)
