@@ -239,6 +239,11 @@ def test_bounds_where_the_instance_type_is_unknown(capacity: Callable[..., dict[
     assert wall["before_target"] is None
 
 
+def test_the_sentence_says_that_something_is_open(capacity: Callable[..., dict[str, Any]]) -> None:
+    text = 'variable "type" {\n  type = string\n}\n' + eks(prefix=24, types="[var.type]", nodes=200)
+    assert "reaches the 200 nodes its pools may have, as far as is known;" in capacity(text)["summary"]
+
+
 def test_mixed_types_give_an_interval(capacity: Callable[..., dict[str, Any]]) -> None:
     wall = capacity(eks(prefix=24, types='["m5.large", "g5.xlarge"]'))["walls"][0]
     assert (wall["at_least"], wall["at_most"]) == (8, 12)

@@ -81,7 +81,9 @@ def sentence(cluster: Cluster, world: World) -> str:
         return f"{name}: no wall is known{'' if aim.exact is None else f' below {aim.low:,} nodes'}."
     if aim.exact is not None and first.number >= aim.exact:
         beyond = "" if first.number == aim.exact else f", at {first.number:,}"
-        return f"{name} reaches the {aim.exact:,} nodes {asked}; the first wall is the {first.what}{beyond}."
+        open_ = any(w.short is None and w.kind != "recommended" and not _asked(w) for w in walls.of(cluster, world))
+        far = ", as far as is known" if open_ else ""
+        return f"{name} reaches the {aim.exact:,} nodes {asked}{far}; the first wall is the {first.what}{beyond}."
     bound = "at most " if first.nodes and first.nodes.exact is None else ""
     if aim.exact is None:
         return f"{name} reaches {bound}{first.number:,} nodes; the first wall is the {first.what}."
