@@ -222,3 +222,27 @@ def test_the_target_decides(check: Callable[..., Result]) -> None:
     assert not found
     found = check({"a.yaml": text}, Config(nodes={"": 300})).findings
     assert [finding.rule for finding in found if finding.severity] == ["pod-range-too-small"]
+
+
+def test_two_clusters_in_one_file(read: Callable[..., dict[str, Any]]) -> None:
+    documents = [KUBEADM.format(version="v1beta4", pods=pods, more="") for pods in ("10.244.0.0/16", "10.0.0.0/14")]
+    data = read(a="---".join(documents))
+    assert len({cluster["id"] for cluster in data["clusters"]}) == 2
+    assert [of(found, "pools") for found in data["pod_ranges"]] == [
+        ["selfmanaged/a.yaml:ClusterConfiguration/kubernetes/nodes"],
+        ["selfmanaged/a.yaml:ClusterConfiguration/kubernetes#2/nodes"],
+    ]
+
+
+def test_public_groups_need_no_gateway(read: Callable[..., dict[str, Any]]) -> None:
+    assert of(read(a=eksctl())["clusters"][0], "outbound_type") == "node"
+    cluster = read(a=eksctl("privateNetworking: true"))["clusters"][0]
+    assert (of(cluster, "outbound_type"), of(cluster, "outbound_ips")) == ("nat", 1)
+    cluster = read(a=eksctl("privateNetworking: true", "vpc:\n  id: vpc-1"))["clusters"][0]
+    assert of(cluster, "outbound_ips") == "the NAT gateways are those of a VPC that exists"
+
+
+def test_efa_takes_the_first_of_listed_zones(read: Callable[..., dict[str, Any]]) -> None:
+    zones = 'availabilityZones: ["eu-west-1a", "eu-west-1b"]'
+    group = f"instanceType: p4d.24xlarge\nefaEnabled: true\n{zones}"
+    assert len(of(read(a=eksctl(group, zones))["pools"][0], "subnets")) == 1

@@ -372,7 +372,13 @@ def test_bounds_decide_where_they_are_clear(number: Interval, other: Interval, b
 def test_quotas_that_the_target_needs(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(eks(types='["p5.48xlarge"]', nodes=10))
     assert cluster["quotas"] == [
-        {"code": "L-417A185B", "name": "Running On-Demand P instances", "needed": 1920, "unit": "vCPUs"}
+        {
+            "code": "L-417A185B",
+            "name": "Running On-Demand P instances",
+            "needed": 1920,
+            "exact": True,
+            "unit": "vCPUs",
+        }
     ]
     assert at(cluster, "quota") is None
     settings = "limits:\n  eks.quota.p:\n    value: 960\n    reason: what the console shows\n"
@@ -434,3 +440,103 @@ def test_json_is_as_documented(example: str, monkeypatch: pytest.MonkeyPatch) ->
     output = CliRunner().invoke(cli, ["capacity", example, "--format", "json"], catch_exceptions=False).stdout
     schema = json.loads((EXAMPLES.parent / "docs" / "capacity.schema.json").read_text())
     jsonschema.validate(json.loads(output), schema)
+
+
+def test_a_lower_bound_is_not_told_as_an_upper_one(capacity: Callable[..., dict[str, Any]]) -> None:
+    more = EKS.split('resource "aws_eks_node_group"')[1].format(nodes="var.most", types='["m5.large"]', prefix=16)
+    second = f'resource "aws_eks_node_group"{more}'.replace('"cpu"', '"gpu"')
+    text = 'variable "most" {\n  type = number\n}\n' + eks(nodes="var.most") + second
+    cluster = capacity(text)
+    wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "pool-quota")
+    assert (wall["at_least"], wall["at_most"]) == (450, None)
+    assert cluster["reaches"] is None
+    assert "at most 2,500 nodes" in cluster["summary"]
+
+
+PRIVATE = """
+  private_cluster_config {
+    enable_private_nodes = true
+  }
+
+  ip_allocation_policy {"""
+NAT = """
+resource "google_compute_router_nat" "nat" {{
+  router                 = "router"
+  region                 = "{region}"
+  nat_ip_allocate_option = "MANUAL_ONLY"
+  nat_ips                = ["ip-1"]
+  min_ports_per_vm       = {ports}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("region", "ports", "nodes"),
+    [("us-central1", 128, 504), ("us-central1", 65_536, 0), ("europe-west4", 128, "no such wall")],
+)
+def test_a_nat_gateway_serves_its_region(
+    region: str, ports: int, nodes: object, capacity: Callable[..., dict[str, Any]]
+) -> None:
+    text = gke(nodes=900).replace("\n  ip_allocation_policy {", PRIVATE) + NAT.format(region=region, ports=ports)
+    assert at(capacity(text), "outbound-ports") == nodes
+
+
+def test_clusters_share_a_nat_gateway(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    first = gke(nodes=600).replace("\n  ip_allocation_policy {", PRIVATE)
+    network, rest = first.split('resource "google_container_cluster"')
+    rest = f'resource "google_container_cluster"{rest}'
+    other = rest.replace('"train"', '"other"').replace("cluster.train", "cluster.other").replace('"cpu"', '"more"')
+    write({"main.tf": network + rest + other + NAT.format(region="us-central1", ports=64)})
+    output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json"], catch_exceptions=False).stdout
+    assert [at(cluster, "outbound-ports") for cluster in json.loads(output)["clusters"]] == [408, 408]
+
+
+def test_a_known_quota_and_pools_that_may_be_missing(capacity: Callable[..., dict[str, Any]]) -> None:
+    settings = "limits:\n  eks.quota.standard:\n    value: 4000\n    reason: raised\n"
+    text = (
+        eks()
+        + 'variable "pools" {\n  type = map(any)\n}\n'
+        + (
+            'resource "aws_eks_node_group" "more" {\n  for_each     = var.pools\n'
+            "  cluster_name = aws_eks_cluster.main.name\n}\n"
+        )
+    )
+    cluster = capacity(text, **{"kcheck.yaml": settings})
+    wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "quota")
+    assert wall["nodes"] is wall["at_least"] is None
+    assert not cluster["quotas"][0]["exact"]
+
+
+def test_an_unknown_surge_leaves_ports_open(capacity: Callable[..., dict[str, Any]]) -> None:
+    profile = (
+        "load_balancer_profile {\n      managed_outbound_ip_count = 5\n      outbound_ports_allocated  = 1000\n    }"
+    )
+    text = aks(nodes=300).replace("    pod_cidr       = null", f"    {profile}").replace('"1" }', "var.surge }")
+    cluster = capacity('variable "surge" {\n  type = string\n}\n' + text)
+    wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "outbound-ports")
+    assert (wall["at_least"], wall["at_most"], wall["before_target"]) == (160, 320, None)
+
+
+@pytest.mark.parametrize(("kind", "nodes"), [("loadBalancer", 5000), ("managedNATGateway", "no such wall")])
+def test_a_load_balancer_where_there_is_one(kind: str, nodes: object, capacity: Callable[..., dict[str, Any]]) -> None:
+    text = aks(nodes=300).replace("    pod_cidr       = null", f'    outbound_type = "{kind}"')
+    assert at(capacity(text), "load-balancer") == nodes
+
+
+WARM = """
+resource "aws_eks_addon" "cni" {
+  cluster_name         = aws_eks_cluster.main.name
+  addon_name           = "vpc-cni"
+  configuration_values = jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })
+}
+"""
+
+
+def test_a_node_with_prefixes_has_one_interface(capacity: Callable[..., dict[str, Any]]) -> None:
+    assert at(capacity(eks(nodes=9000) + WARM), "interfaces") == 5000
+
+
+def test_one_address_is_assumed_at_least(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(eks(nodes=600), **{"job.yaml": PULLS})
+    wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "docker-hub")
+    assert (wall["at_least"], wall["at_most"]) == (50, None)

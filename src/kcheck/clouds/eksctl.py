@@ -9,7 +9,7 @@ from kcheck import machines, profiles
 from kcheck.capacity import eks as arithmetic
 from kcheck.clouds import cni
 from kcheck.clouds.fields import Fields
-from kcheck.clouds.reader import either, has_accelerator, taints_of
+from kcheck.clouds.reader import either, has_accelerator, taints_of, unique
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, Cluster, Network, NodePool, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -45,7 +45,7 @@ class _Config:
         self.defaults = profiles.settings(CLOUD)
         label = known(self.fields["name"]) or "?"
         self.address = f"{KIND}/{label}"
-        self.identity = f"{CLOUD}/{item.span.source.path}:{self.address}"
+        self.identity = unique(f"{CLOUD}/{item.span.source.path}:{self.address}", inventory)
 
     def _fields(self, resource: str, record: Any) -> Fields:
         return Fields(CLOUD, resource, record)
@@ -72,7 +72,8 @@ class _Config:
             tier=fields["tier"],
             network_plugin=Known("vpc-cni", self.origin),
             service_cidr=fields["service_cidr"],
-            outbound_ips=self._gateways(),
+            outbound_type=Known("nat" if self._private() else "node", self.origin),
+            outbound_ips=self._gateways() if self._private() else NOTHING,
             cni=settings,
             pods_take_addresses=inside,
         )
@@ -88,9 +89,17 @@ class _Config:
         addons = [self._fields(f"{KIND}.addon", one) for one in (() if isinstance(nested, Unknown) else nested)]
         return [addon for addon in addons if known(addon["name"]) == "vpc-cni"]
 
+    def _private(self) -> bool:
+        """Whether some group has no public addresses of its own."""
+        kinds = [self.record.blocks(kind) for kind in ("managedNodeGroups", "nodeGroups")]
+        groups = [record for nested in kinds if not isinstance(nested, Unknown) for record in nested]
+        return any(known(self._fields(f"{KIND}.group", record)["private"]) is not False for record in groups)
+
     def _gateways(self) -> Value[int]:
-        """Public addresses of the NAT gateways: one, or one a zone."""
+        """Public addresses of the NAT gateways: one, or one a zone; in a VPC that exists they are not known."""
         nat = self.fields["nat"]
+        if not isinstance(self.fields["vpc"], Unset):
+            return Unknown("the NAT gateways are those of a VPC that exists", self.origin)
         if known(nat) == "HighlyAvailable":
             return mapped(self._zones(), len)
         return mapped(nat, lambda kind: 0 if kind == "Disable" else 1)
@@ -233,7 +242,8 @@ class _Config:
             found = [s for s in side if any(_is(s, name, zone=label == "zones") for name in wanted.value)]
             if len(found) != len(set(wanted.value)):
                 return Unknown(f"the {label} of the group are not those of the cluster", wanted.origin)
-            return Known(tuple(found), wanted.origin)
+            alone = known(fields["efa"])  # eksctl takes the first one of those that are listed
+            return Known(tuple(found[:1] if alone else found), wanted.origin)
         why = "the subnets are given by their ids" if not isinstance(self.fields["vpc"], Unset) else "its network"
         return Known(tuple(side), self.origin) if side else Unknown(f"{why}: they are not in this file", self.origin)
 

@@ -103,6 +103,7 @@ class _Gke(Reader):
             nested = instance.blocks("node_pool")
             autopilot, provisioning = fields["autopilot"], fields["provisioning"]
             private = fields["private_nodes"]
+            near = nat.near(nats, location)
             cluster = Cluster(
                 self.identity(instance.address),
                 instance.span,
@@ -121,8 +122,8 @@ class _Gke(Reader):
                 network_mode=fields["network_mode"],
                 service_cidr=self._services(fields),
                 outbound_type=mapped(private, lambda inside: "nat" if inside else "node"),
-                outbound_ips=nat.addresses(nats) if known(private) else NOTHING,
-                outbound_ports=nat.ports(nats) if known(private) else NOTHING,
+                outbound_ips=nat.addresses(near) if known(private) else NOTHING,
+                outbound_ports=nat.ports(near) if known(private) else NOTHING,
                 data_plane=fields["network_policy"],
             )
             self.found.clusters.append(cluster)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from kcheck.model import NOTHING
@@ -11,6 +12,13 @@ if TYPE_CHECKING:
     from kcheck.clouds.fields import Fields
 
 KIND = "google_compute_router_nat"
+
+
+def near(gateways: list[Fields], location: Value[str]) -> list[Fields]:
+    """The gateways of the region of a cluster, and those whose region is not known."""
+    zone = known(location) or ""
+    region = zone if re.search(r"\d$", zone) else zone.rpartition("-")[0]
+    return [one for one in gateways if not region or known(one["region"]) in (None, region)]
 
 
 def addresses(gateways: list[Fields]) -> Value[int]:

@@ -240,6 +240,16 @@ def text_of(value: Value[Any]) -> str | None:
     return symbol.address.strip('"') if symbol is not None and symbol.attribute == "text" else None
 
 
+def unique(identity: str, inventory: Inventory) -> str:
+    """An identity for a cluster that no other one has: documents of one file may have the same name."""
+    taken = {cluster.id for cluster in inventory.clusters}
+    number, found = 1, identity
+    while found in taken:
+        number += 1
+        found = f"{identity}#{number}"
+    return found
+
+
 def has_accelerator(cloud: str, instance_type: str) -> bool:
     """Whether machines of a type have GPUs or other accelerators."""
     return re.search(str(profiles.settings(cloud)["pool.gpu_types"].value), instance_type) is not None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import profiles
 from kcheck.capacity.ranges import parse_cidr
 from kcheck.clouds.fields import Fields
+from kcheck.clouds.reader import unique
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Cluster, NodePool, Plane, PodRange, Surge
 from kcheck.syntax import yaml
@@ -68,7 +69,7 @@ class _Cluster:
         path = self.place.source.path
         self.folder = os.path.dirname(path) or "."
         self.address = f"{KIND}/{known(first['name'])}" if KIND in parts else "static pods"
-        self.identity = f"{CLOUD}/{path if KIND in parts else self.folder}:{self.address}"
+        self.identity = unique(f"{CLOUD}/{path if KIND in parts else self.folder}:{self.address}", inventory)
 
     def value(self, name: str, *parts: str) -> Value[Any]:
         """A field: as a flag of a static pod says it, else as kubeadm's configuration does."""

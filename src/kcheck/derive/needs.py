@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from kcheck.capacity.pools import surge_nodes
 from kcheck.capacity.ranges import parse_cidr
 from kcheck.derive.basics import computed
-from kcheck.model import Surge
 from kcheck.values import Known, Unknown, Value, known, mapped
 from kcheck.walls import quotas
 
@@ -24,7 +23,11 @@ def asked(cluster: Cluster, world: World) -> Value[str]:
     if isinstance(world.target(cluster), Unknown):
         return world.target(cluster)  # type: ignore[return-value]
     found = quotas.at_target(cluster, world)
-    parts = [f"{many:,} {quotas.unit(need)} of {need.quota.code} ({need.quota.name})" for need, many in found]
+    parts = [
+        f"{one.amount:,} {quotas.unit(one.need)}{'' if one.sure else ' or more'} of {one.need.quota.code} "
+        f"({one.need.quota.name})"
+        for one in found
+    ]
     return computed(cluster, "; ".join(parts) or None)
 
 
@@ -47,9 +50,12 @@ def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
         nodes = world.nodes(pool)
         if not isinstance(nodes, Known):
             return computed(cluster, None)
-        total += nodes.value + surge_nodes(known(pool.surge) or Surge(), nodes.value)
+        if not isinstance(pool.surge, Known):
+            return computed(cluster, None)
+        total += nodes.value + surge_nodes(pool.surge.value, nodes.value)
     if cluster.cloud == "gke":
-        return computed(cluster, -(-total // (entry.number // ports)))
+        each = entry.number // ports
+        return computed(cluster, -(-total // each) if each else None)
     return computed(cluster, -(-total * ports // entry.number))
 
 

@@ -35,8 +35,14 @@ def _cluster(cluster: Cluster, world: World) -> dict[str, Any]:
         "reaches": _reaches(cluster, world),
         "walls": [_wall(wall) for wall in walls.of(cluster, world)],
         "quotas": [
-            {"code": need.quota.code, "name": need.quota.name, "needed": many, "unit": quotas.unit(need)}
-            for need, many in quotas.at_target(cluster, world)
+            {
+                "code": one.need.quota.code,
+                "name": one.need.quota.name,
+                "needed": one.amount,
+                "exact": one.sure,
+                "unit": quotas.unit(one.need),
+            }
+            for one in quotas.at_target(cluster, world)
         ],
         "summary": sentence(cluster, world),
     }
@@ -64,31 +70,45 @@ def _name(cluster: Cluster) -> str:
 
 
 def _reaches(cluster: Cluster, world: World) -> int | None:
-    """Nodes that the cluster reaches: its target, or as far as its first wall lets it; None where neither is known."""
+    """Nodes that the cluster reaches: its target, or as far as its first wall lets it; None where that is not known."""
     first, target = walls.first(cluster, world), world.aim(cluster).exact
-    numbers = [number for number in (first.number if first else None, target) if number is not None]
-    return min(numbers, default=None)
+    if first is None or first.nodes is None:
+        return None if _open(cluster, world) else target
+    if target is not None and first.nodes.low >= target:
+        return target
+    return _exactly(first, cluster, world)
+
+
+def _open(cluster: Cluster, world: World) -> bool:
+    """Whether walls are not known that may come before the target."""
+    return any(w.short is None and w.kind != "recommended" and not _asked(w) for w in walls.of(cluster, world))
+
+
+def _exactly(first: Wall, cluster: Cluster, world: World) -> int | None:
+    """The nodes at the first wall; None if it may be met earlier, or another one that has no upper bound."""
+    nodes = first.nodes.exact if first.nodes else None
+    lows = [w.nodes.low for w in walls.of(cluster, world) if w.nodes and w.kind != "recommended"]
+    return nodes if nodes is not None and min(lows) >= nodes else None
 
 
 def sentence(cluster: Cluster, world: World) -> str:
     """How far the cluster gets, in one sentence."""
-    name, aim = _name(cluster), world.aim(cluster)
-    first = walls.first(cluster, world)
-    if not world.pools(cluster) and first is not None and aim.high == 0:
-        return f"{name} has no node pools in this code; the first wall is the {first.what}, at {first.number:,}."
+    name, aim, first = _name(cluster), world.aim(cluster), walls.first(cluster, world)
     asked = "you ask for" if world.asked(cluster) else "its pools may have"
-    if first is None or first.number is None:
+    if first is None or first.nodes is None or first.nodes.high is None:
         return f"{name}: no wall is known{'' if aim.exact is None else f' below {aim.low:,} nodes'}."
-    if aim.exact is not None and first.number >= aim.exact:
-        beyond = "" if first.number == aim.exact else f", at {first.number:,}"
-        open_ = any(w.short is None and w.kind != "recommended" and not _asked(w) for w in walls.of(cluster, world))
-        far = ", as far as is known" if open_ else ""
-        return f"{name} reaches the {aim.exact:,} nodes {asked}{far}; the first wall is the {first.what}{beyond}."
-    bound = "at most " if first.nodes and first.nodes.exact is None else ""
-    if aim.exact is None:
-        return f"{name} reaches {bound}{first.number:,} nodes; the first wall is the {first.what}."
-    part = f"{bound}{first.number:,} of the {aim.exact:,} nodes {asked}"
-    return f"{name} reaches {part}; the first wall is the {first.what}."
+    high = first.nodes.high
+    if not world.pools(cluster) and aim.high == 0:
+        return f"{name} has no node pools in this code; the first wall is the {first.what}, at {high:,}."
+    what = f"; the first wall is the {first.what}"
+    if aim.exact is not None and high >= aim.exact:
+        far = ", as far as is known" if _open(cluster, world) else ""
+        return (
+            f"{name} reaches the {aim.exact:,} nodes {asked}{far}{what}{'' if high == aim.exact else f', at {high:,}'}."
+        )
+    bound = "at most " if _exactly(first, cluster, world) is None else ""
+    part = f"{bound}{high:,}" + (" nodes" if aim.exact is None else f" of the {aim.exact:,} nodes {asked}")
+    return f"{name} reaches {part}{what}."
 
 
 # --- text
@@ -126,8 +146,11 @@ def _quotas(cluster: Cluster, world: World) -> list[str]:
         return []
     target = world.aim(cluster).exact
     lines = ["", f"  quotas that {'its nodes' if target is None else f'{target:,} nodes'} need:"]
-    for need, many in found:
-        lines.append(f"  {many:>9,} {quotas.unit(need):5}  {need.quota.code}: {need.quota.name}")
+    for one in found:
+        more = "" if one.sure else " or more"
+        lines.append(
+            f"  {one.amount:>9,} {quotas.unit(one.need):5}{more}  {one.need.quota.code}: {one.need.quota.name}"
+        )
     return lines
 
 
@@ -203,7 +226,11 @@ def _section(cluster: Cluster, world: World) -> str:
         )
     found = quotas.at_target(cluster, world)
     lines += ["", "| needed | quota | name |", "|---:|---|---|"] if found else []
-    lines += [f"| {many:,} {quotas.unit(need)} | `{need.quota.code}` | {need.quota.name} |" for need, many in found]
+    for one in found:
+        more = "" if one.sure else " or more"
+        lines.append(
+            f"| {one.amount:,} {quotas.unit(one.need)}{more} | `{one.need.quota.code}` | {one.need.quota.name} |"
+        )
     return "\n".join(lines) + "\n"
 
 

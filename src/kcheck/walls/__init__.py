@@ -44,5 +44,6 @@ def nodes_at(place: Place, pools: list[NodePool], world: World) -> int | None:
 
 
 def first(cluster: Cluster, world: World) -> Wall | None:
-    """The first wall that is known and is no recommendation."""
-    return next((wall for wall in of(cluster, world) if wall.number is not None and wall.kind != "recommended"), None)
+    """The first wall that has an upper bound and is no recommendation."""
+    bounded = (wall for wall in of(cluster, world) if wall.nodes is not None and wall.nodes.high is not None)
+    return next((wall for wall in bounded if wall.kind != "recommended"), None)

@@ -102,6 +102,14 @@ def _same(least: Demand, most: Demand) -> bool:
     return (least.per_node, least.surge) == (most.per_node, most.surge)
 
 
+def _each(found: Bounds, demands_: list[Demand]) -> list[int]:
+    """What a node of each pool takes, for itself and for its pods."""
+    total: dict[str, int] = {}
+    for pool, demand in zip(found.pools, demands_, strict=True):
+        total[pool.id] = total.get(pool.id, 0) + demand.per_node
+    return list(total.values())
+
+
 def _text(place: Place, room: int, found: Bounds, nodes: Interval, ground: Ground) -> str:
     """The arithmetic in words: with all numbers where they are exact."""
     what = "usable addresses" if isinstance(place, Subnet) else "addresses"
@@ -110,8 +118,8 @@ def _text(place: Place, room: int, found: Bounds, nodes: Interval, ground: Groun
     if sizes is not None:
         at = [d._replace(nodes=sizes.get(p.id, d.nodes)) for p, d in zip(found.pools, found.low, strict=True)]
         return f"{begin}; {demands.arithmetic([demand for demand in at if demand.nodes])}"
-    low = min(demand.per_node for demand in found.low)
-    high = None if found.high is None else max(demand.per_node for demand in found.high)
+    low = min(_each(found, found.low))
+    high = None if found.high is None else max(_each(found, found.high))
     each = f"{low:,}" if low == high else f"at least {low:,}" if high is None else f"{low:,} to {high:,}"
     why = "" if low == high else found.why
     return f"{begin}, a node takes {each}" + (f": {why}" if why else "")

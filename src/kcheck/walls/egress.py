@@ -8,13 +8,13 @@ from kcheck.capacity import egress
 from kcheck.capacity.pools import CEILING, Interval, reach, surge_nodes
 from kcheck.images import DOCKER_HUB
 from kcheck.model import Surge
-from kcheck.values import Known, equals, known, number
+from kcheck.values import Known, equals, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.model import Image, Workload
-    from kcheck.walls.model import Ground, Sizes, Wall
+    from kcheck.walls.model import Fits, Ground, Wall
 
 
 def walls(ground: Ground) -> Iterator[Wall]:
@@ -33,18 +33,44 @@ def _ports(ground: Ground) -> Iterator[Wall]:
         return
     entry = ground.limits["snat.ports_per_address"]
     most = formula(ports, addresses, entry.number)
-    surges = {pool.id: known(pool.surge) or Surge() for pool in ground.pools}
+    text = f"{entry.number:,} ports x {addresses} addresses / {ports:,} ports of a node = {most:,} nodes with surge"
+    cause = cluster.outbound_ports
+    others = _others(ground)
+    if ground.gap or others is None or not ground.pools:
+        nodes = None if ground.gap or others is None else Interval(most, most)
+        why = f"unknown because {ground.gap or 'other clusters of unknown size use the same gateway'}"
+        yield ground.wall("outbound-ports", "the cluster", nodes, text if nodes else why, cause, entry)
+        return
 
-    def fits(sizes: Sizes) -> bool:
-        return sum(size + surge_nodes(surges[name], size) for name, size in sizes.items()) <= most
+    def fits(unknown: Surge) -> Fits:
+        surges = {pool.id: known(pool.surge) or unknown for pool in ground.pools}
+        return lambda sizes: (
+            sum(size + surge_nodes(surges[name], size) for name, size in sizes.items()) + others <= most
+        )
 
-    trial = ground.trial(fits, fits, dict.fromkeys(surges, 1))
-    nodes = reach(trial, ground.growth) if ground.pools and not ground.gap else Interval(0, most)
-    if nodes is not None:
-        text = f"{entry.number:,} ports x {addresses} addresses / {ports:,} ports of a node = {most:,} nodes with surge"
-        cause = cluster.outbound_ports
-        own = trial if ground.pools and not ground.gap else None
-        yield ground.wall("outbound-ports", "the cluster", nodes, text, cause, entry, trial=own)
+    least = fits(Surge())
+    exact = all(isinstance(pool.surge, Known) for pool in ground.pools)
+    trial = ground.trial(least, least if exact else fits(Surge(percent=100)), {pool.id: 1 for pool in ground.pools})
+    found = reach(trial, ground.growth)
+    if found is not None:
+        text += f", {others:,} of them for other clusters" if others else ""
+        yield ground.wall("outbound-ports", "the cluster", found, text, cause, entry, trial=trial)
+
+
+def _others(ground: Ground) -> int | None:
+    """Nodes of other clusters on the same gateway; None where they are not known."""
+    origin = ground.cluster.outbound_ports.origin
+    if origin is None or ground.cluster.cloud != "gke":
+        return 0
+    total = 0
+    for other in ground.world.inventory.clusters:
+        own = other.outbound_ports.origin
+        if other is not ground.cluster and own is not None and own.spans and own.spans == origin.spans:
+            nodes = known(ground.world.target(other))
+            if nodes is None:
+                return None
+            total += nodes
+    return total
 
 
 def _pulls(ground: Ground) -> Iterator[Wall]:
@@ -71,8 +97,11 @@ def _pulls(ground: Ground) -> Iterator[Wall]:
         low, high = (middle, high) if egress.pulls(found, middle) <= budget else (low, middle - 1)
     if low < CEILING:
         each = sum(count for count, _ in found)
-        text = f"{entry.number} anonymous pulls x {addresses} public addresses; up to {each} images on a fresh node"
-        yield ground.wall("docker-hub", "the cluster", Interval(low, low), text, images[0].text, entry, pools=[])
+        sure = isinstance(cluster.outbound_ips, Known)
+        many = f"{addresses} public addresses" if sure else "one public address, if there are no more"
+        text = f"{entry.number} anonymous pulls x {many}; up to {each} images on a fresh node"
+        nodes = Interval(low, low if sure else None)
+        yield ground.wall("docker-hub", "the cluster", nodes, text, images[0].text, entry, pools=[])
 
 
 def _anonymous(workload: Workload) -> dict[str, Image]:
@@ -96,7 +125,7 @@ def _balancers(ground: Ground) -> Iterator[Wall]:
             cause = service.name
             yield ground.wall("load-balancer", scope, Interval(nodes, nodes), text, cause, entry, service.id, pools=[])
     pool = ground.limits["load_balancer.pool"]
-    if number(ground.cluster.outbound_ips, 0):
+    if equals(ground.cluster.outbound_type, "loadBalancer"):
         text = "machines in a backend pool of the outbound load balancer"
         size = Interval(pool.number, pool.number)
         yield ground.wall("load-balancer", "the cluster", size, text, ground.cluster.outbound_type, pool)

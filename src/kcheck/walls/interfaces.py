@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def walls(ground: Ground) -> Iterator[Wall]:
     """The quotas of interfaces and of address units, where all of it is known."""
     cni = ground.cluster.cni
-    if cni is None or ground.gap or not ground.pools:
+    inside = ground.cluster.pods_take_addresses
+    if cni is None or ground.gap or not ground.pools or not (known(inside) or known(cni.custom_networking)):
         return
     units = {pool.id: per_node(pool, ground.world).bounds.exact for pool in ground.pools}
     if None not in units.values() and not known(cni.prefix_delegation):
@@ -54,4 +55,6 @@ def _interfaces(pool: NodePool, cni: Cni) -> int | None:
     if not found or None in found:
         return None
     count, addresses = min(one for one in found if one is not None)
-    return eks.interfaces_held(1, addresses, cni.warm_interfaces.value, count) + max(0, len(known(pool.efa) or ()) - 1)
+    single = known(cni.prefix_delegation) or known(cni.warm_ips) is not None or known(cni.minimum_ips) is not None
+    warm = 0 if single else cni.warm_interfaces.value  # the warm interface is of the plain mode only
+    return eks.interfaces_held(1, addresses, warm, count) + max(0, len(known(pool.efa) or ()) - 1)

@@ -49,7 +49,8 @@ def _maximum(ground: Ground) -> Iterator[Wall]:
         yield ground.wall("maximum", "the pools", nodes, text, biggest.max_nodes, entry)
     else:
         why = f"unknown because {reason_of(maximum)}"
-        yield ground.wall("maximum", "the pools", None, why, biggest.max_nodes, entry)
+        unknown = next((pool for pool in ground.pools if not isinstance(pool.max_nodes, Known)), biggest)
+        yield ground.wall("maximum", "the pools", None, why, unknown.max_nodes, entry)
 
 
 # --- of the cluster

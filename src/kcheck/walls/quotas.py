@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import machines
-from kcheck.capacity.pools import Interval, reach
-from kcheck.values import Known, known
+from kcheck.capacity.pools import reach
+from kcheck.values import Known, Unknown, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,11 +70,26 @@ def amount(need: Need, sizes: Sizes) -> int:
     return sum(each * sizes.get(name, 0) for name, each in need.per_node.items())
 
 
-def at_target(cluster: Cluster, world: World) -> list[tuple[Need, int]]:
-    """What the cluster needs of each quota at its target, as far as the sizes of its pools are known."""
-    sizes = {pool.id: known(world.nodes(pool)) or 0 for pool in world.pools(cluster)}
-    found = [(need, amount(need, sizes)) for need in needs(cluster, world)]
-    return [(need, many) for need, many in found if many]
+class Asked(NamedTuple):
+    """What a target needs of a quota; `sure` says that no more can be needed."""
+
+    need: Need
+    amount: int
+    sure: bool
+
+
+def at_target(cluster: Cluster, world: World) -> list[Asked]:
+    """What the cluster needs of each quota at its target, at least where sizes or markets are not known."""
+    nodes = {pool.id: known(world.nodes(pool)) for pool in world.pools(cluster)}
+    complete = not isinstance(world.all_pools(cluster), Unknown)
+    result = []
+    for need in needs(cluster, world):
+        many = amount(need, {name: size or 0 for name, size in nodes.items()})
+        sized = all(nodes[pool.id] is not None for pool in need.pools)
+        market = all(not isinstance(pool.spot, Unknown) for pool in need.pools)
+        if many or not sized:
+            result.append(Asked(need, many, complete and sized and market))
+    return result
 
 
 def unit(need: Need) -> str:
@@ -101,8 +116,12 @@ def walls(ground: Ground) -> Iterator[Wall]:
         def fits(sizes: Sizes, need: Need = need, room: int = room) -> bool:
             return amount(need, sizes) <= room
 
+        if ground.gap:
+            why = f"unknown because {ground.gap}"
+            yield ground.wall("quota", scope, None, why, cause, entry, need.quota.code, pools=need.pools)
+            continue
         trial = ground.trial(fits, fits, need.per_node)
-        nodes = reach(trial, ground.growth) if not ground.gap else Interval(0, None)
+        nodes = reach(trial, ground.growth)
         if nodes is not None:
             text = f"a quota of {room:,}"
             yield ground.wall("quota", scope, nodes, text, cause, entry, need.quota.code, trial, need.pools)
