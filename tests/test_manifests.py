@@ -246,3 +246,22 @@ def test_efa_takes_the_first_of_listed_zones(read: Callable[..., dict[str, Any]]
     zones = 'availabilityZones: ["eu-west-1a", "eu-west-1b"]'
     group = f"instanceType: p4d.24xlarge\nefaEnabled: true\n{zones}"
     assert len(of(read(a=eksctl(group, zones))["pools"][0], "subnets")) == 1
+
+
+def rules_of(result: Result) -> set[str]:
+    return {finding.rule for finding in result.findings}
+
+
+def test_efa_addresses_matter_where_the_subnets_run_dry(check: Callable[..., Result]) -> None:
+    group = "instanceType: p5.48xlarge\nefaEnabled: true\nmaxSize: {}"
+    assert "efa-interfaces-take-addresses" not in rules_of(check({"a.yaml": eksctl(group.format(8))}))
+    assert "efa-interfaces-take-addresses" in rules_of(check({"a.yaml": eksctl(group.format(400))}))
+
+
+def test_gpu_pools_without_others_cannot_be_tainted(check: Callable[..., Result]) -> None:
+    gpus = "instanceType: g5.xlarge\nminSize: 0\nmaxSize: 4\niam: {withAddonPolicies: {autoScaler: true}}"
+    one = eksctl(gpus)
+    two = one + "  - name: more\n" + "\n".join(f"    {line}" for line in gpus.splitlines())
+    plain = one + "  - name: system\n    instanceType: m5.large\n"
+    assert "gpu-pool-untainted" not in rules_of(check({"a.yaml": two}))
+    assert "gpu-pool-untainted" in rules_of(check({"a.yaml": plain}))

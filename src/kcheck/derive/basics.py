@@ -8,6 +8,8 @@ from kcheck.model import Cluster, Thing, Workload
 from kcheck.values import Known, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kcheck.world import World
 
 
@@ -20,6 +22,15 @@ def computed(thing: Thing, value: Any) -> Value[Any]:
 def count(thing: Thing, found: list[Any] | Unknown) -> Value[int]:
     """How many there are."""
     return found if isinstance(found, Unknown) else computed(thing, len(found))
+
+
+def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object) -> Value[bool]:
+    """Whether any of them is true; not known where none is and one is not known, or there may be more of them."""
+    values = list(found)
+    if any(isinstance(value, Known) and value.value for value in values):
+        return computed(thing, value=True)
+    unknown = next((value for value in (*values, complete) if isinstance(value, Unknown)), None)
+    return computed(thing, value=False) if unknown is None else Unknown(unknown.reason, unknown.origin)
 
 
 def is_default(thing: Thing, value: Value[Any]) -> Value[bool]:

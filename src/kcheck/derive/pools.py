@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
-from kcheck import machines
+from kcheck import demands, machines
 from kcheck.capacity import gke
 from kcheck.capacity.pools import surge_nodes
-from kcheck.derive.basics import cluster_of, computed
+from kcheck.derive.basics import anyone, cluster_of, computed
 from kcheck.model import Autoscaler, Cluster, NodePool
 from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 from kcheck.walls import limits
@@ -228,11 +229,16 @@ def deployed_here(cluster: Cluster, world: World) -> Value[bool]:
 
 def autoscaled(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster is autoscaled."""
-    pools = world.pools(cluster)
-    if any(isinstance(pool.autoscaled, Known) and pool.autoscaled.value for pool in pools):
-        return computed(cluster, value=True)
-    unknown = next((p.autoscaled for p in pools if not isinstance(p.autoscaled, Known)), None)
-    if unknown is not None:
-        return Unknown(reason_of(unknown), unknown.origin)
-    complete = world.all_pools(cluster)
-    return complete if isinstance(complete, Unknown) else computed(cluster, value=False)
+    return anyone(cluster, (pool.autoscaled for pool in world.pools(cluster)), world.all_pools(cluster))
+
+
+def plain(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether any pool of a cluster is without GPUs, so that there is a place for pods that need none."""
+    flags = (mapped(pool.gpu, operator.not_) for pool in world.pools(cluster))
+    return anyone(cluster, flags, world.all_pools(cluster))
+
+
+def crowded(pool: NodePool, world: World) -> Value[bool]:
+    """Whether a subnet of a pool's nodes is full before its clusters reach their targets."""
+    subnets = known(pool.subnets) or ()
+    return anyone(pool, (demands.overflows(subnet, world) for subnet in subnets), pool.subnets)
