@@ -274,7 +274,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _made("signed_in", "bool", "whether the workload names pull secrets",
               lambda i, w: pulls.owner(i, w).pull_secrets),
         _made("hub_images", "int", "Docker Hub images of one pod of the workload",
-              lambda i, w: basics.computed(i, w.hub_images(pulls.owner(i, w))), "images"),
+              lambda i, w: basics.computed(i, len(w.hub_images(pulls.owner(i, w)))), "images"),
         _made("pulls", "int", "pulls by fresh nodes through one public address", pulls.pulls, "pulls"),
         _made("out_of_pulls_at", "int", "the node at which anonymous pulls run out", pulls.out_of_pulls_at, "nodes"),
         _made("egress", "string", "the public addresses that all nodes share", pulls.egress),

@@ -320,11 +320,10 @@ class World:
         """Nodes that pull the image."""
         return self.workload_nodes(workload or self.uses(image)[0][0])
 
-    def hub_images(self, workload: Workload) -> int:
-        """How many different Docker Hub images one pod of the workload pulls."""
-        return len(
-            {known(i.text) for i in workload.images if equals(i.registry, DOCKER_HUB) and isinstance(i.text, Known)}
-        )
+    def hub_images(self, workload: Workload) -> dict[str, Image]:
+        """The images that one pod of the workload pulls from Docker Hub, by their text."""
+        images = [image for image in workload.images if equals(image.registry, DOCKER_HUB)]
+        return {image.text.value: image for image in images if isinstance(image.text, Known)}
 
     def egress_addresses(self, workload: Workload) -> Value[int]:
         """Public addresses that all nodes share for pulls, as far as the cluster says; one if it is not known."""

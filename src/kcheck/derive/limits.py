@@ -33,8 +33,7 @@ def short(wall: Wall, world: World) -> Value[bool]:
     if wall.short is not None:
         return computed(wall, wall.short)
     target = world.target(wall.cluster)
-    why = target.reason if isinstance(target, Unknown) and wall.nodes is not None else wall.arithmetic
-    return Unknown(why.removeprefix("unknown because "))
+    return Unknown(target.reason if isinstance(target, Unknown) and wall.nodes is not None else wall.why)
 
 
 def target(wall: Wall, world: World) -> Value[str]:

@@ -22,7 +22,7 @@ def pulls(image: Image, world: World) -> Value[int]:
     """Pulls by fresh nodes through one public address."""
     workload = owner(image, world)
     addresses = max(1, number(world.egress_addresses(workload), 1))
-    return mapped(world.image_nodes(image), lambda nodes: nodes * world.hub_images(workload) // addresses)
+    return mapped(world.image_nodes(image), lambda nodes: nodes * len(world.hub_images(workload)) // addresses)
 
 
 def out_of_pulls_at(image: Image, world: World) -> Value[int]:
@@ -30,7 +30,7 @@ def out_of_pulls_at(image: Image, world: World) -> Value[int]:
     workload = owner(image, world)
     addresses = world.egress_addresses(workload)
     pulls = world.limits("any")["docker_hub.pulls"].number
-    return mapped(addresses, lambda count: pulls * count // max(1, world.hub_images(workload)) + 1)
+    return mapped(addresses, lambda count: pulls * count // max(1, len(world.hub_images(workload))) + 1)
 
 
 def egress(image: Image, world: World) -> Value[str]:

@@ -47,7 +47,7 @@ def _wall(place: Place, ground: Ground) -> Wall | None:
     scope = scope_of(own, world) if pods and own else f"range {name}" if pods else f"subnet {name}"
 
     def unknown(why: str) -> Wall:
-        return ground.wall(mechanism, scope, None, f"unknown because {why}", place.cidr, entry, place.id, pools=own)
+        return ground.unknown(mechanism, scope, why, place.cidr, entry, place.id, own)
 
     if isinstance(found, Unknown) or not isinstance(there, Known) or ground.gap:
         return unknown(ground.gap or reason_of(found if isinstance(found, Unknown) else there))

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from kcheck.capacity import egress
 from kcheck.capacity.pools import CEILING, Interval, reach, surge_nodes
-from kcheck.images import DOCKER_HUB
 from kcheck.model import Surge
 from kcheck.values import Known, equals, known
+from kcheck.world import NODE_ADDRESSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.model import Image, Workload
+    from kcheck.model import Image
     from kcheck.walls.model import Fits, Ground, Wall
 
 
@@ -36,10 +36,12 @@ def _ports(ground: Ground) -> Iterator[Wall]:
     text = f"{entry.number:,} ports x {addresses} addresses / {ports:,} ports of a node = {most:,} nodes with surge"
     cause = cluster.outbound_ports
     others = _others(ground)
-    if ground.gap or others is None or not ground.pools:
-        nodes = None if ground.gap or others is None else Interval(most, most)
-        why = f"unknown because {ground.gap or 'other clusters of unknown size use the same gateway'}"
-        yield ground.wall("outbound-ports", "the cluster", nodes, text if nodes else why, cause, entry)
+    if ground.gap or others is None:
+        why = ground.gap or "other clusters of unknown size use the same gateway"
+        yield ground.unknown("outbound-ports", "the cluster", why, cause, entry)
+        return
+    if not ground.pools:
+        yield ground.wall("outbound-ports", "the cluster", Interval(most, most), text, cause, entry)
         return
 
     def fits(unknown: Surge) -> Fits:
@@ -79,7 +81,7 @@ def _pulls(ground: Ground) -> Iterator[Wall]:
     found: list[tuple[int, int | None]] = []
     images: list[Image] = []
     for workload in world.workloads(cluster):
-        own = _anonymous(workload)
+        own = {} if known(workload.pull_secrets) else world.hub_images(workload)
         pods = known(workload.pods)
         if own and (workload.per_node or pods is not None):
             found.append((len(own), None if workload.per_node else pods))
@@ -87,7 +89,7 @@ def _pulls(ground: Ground) -> Iterator[Wall]:
     if not found:
         return
     addresses = known(world.egress_addresses(world.workloads(cluster)[0]))
-    if addresses is None or not isinstance(addresses, int) or equals(cluster.outbound_type, "node"):
+    if addresses is None or not isinstance(addresses, int) or equals(cluster.outbound_type, NODE_ADDRESSES):
         return
     entry = world.limits("any")["docker_hub.pulls"]
     budget = entry.number * max(1, addresses)
@@ -102,14 +104,6 @@ def _pulls(ground: Ground) -> Iterator[Wall]:
         text = f"{entry.number} anonymous pulls x {many}; up to {each} images on a fresh node"
         nodes = Interval(low, low if sure else None)
         yield ground.wall("docker-hub", "the cluster", nodes, text, images[0].text, entry, pools=[])
-
-
-def _anonymous(workload: Workload) -> dict[str, Image]:
-    """The images that a pod of a workload pulls from Docker Hub without signing in, by their text."""
-    if known(workload.pull_secrets):
-        return {}
-    images = [image for image in workload.images if equals(image.registry, DOCKER_HUB)]
-    return {image.text.value: image for image in images if isinstance(image.text, Known)}
 
 
 def _balancers(ground: Ground) -> Iterator[Wall]:

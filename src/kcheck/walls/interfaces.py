@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from kcheck import machines
 from kcheck.capacity import eks
-from kcheck.capacity.pools import Interval, reach
 from kcheck.demands import per_node
 from kcheck.values import Known, known
 
@@ -39,12 +38,9 @@ def _wall(ground: Ground, mechanism: str, key: str, each: dict[str, int], zones:
     def fits(sizes: Sizes) -> bool:
         return sum(each[name] * size for name, size in sizes.items()) <= room
 
-    trial = ground.trial(fits, fits, each)
-    nodes = reach(trial, ground.growth)
-    if isinstance(nodes, Interval):
-        parts = " and ".join(f"{each[pool.id]:,} a node of {ground.world.label(pool)}" for pool in ground.pools[:4])
-        text = f"{entry.number:,} {entry.unit}{f' x {zones} zones' if zones > 1 else ''}; {parts}"
-        yield ground.wall(mechanism, "the cluster", nodes, text, ground.pools[0].max_nodes, entry, trial=trial)
+    parts = " and ".join(f"{each[pool.id]:,} a node of {ground.world.label(pool)}" for pool in ground.pools[:4])
+    text = f"{entry.number:,} {entry.unit}{f' x {zones} zones' if zones > 1 else ''}; {parts}"
+    yield from ground.grown(mechanism, "the cluster", fits, each, text, ground.pools[0].max_nodes, entry)
 
 
 def _interfaces(pool: NodePool, cni: Cni) -> int | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck import profiles
-from kcheck.capacity.pools import Interval, reach, surge_nodes
-from kcheck.values import Known, Unknown, Unset, known, number, reason_of
-from kcheck.walls.model import is_known
+from kcheck.capacity.pools import Interval, surge_nodes
+from kcheck.values import Known, Unknown, Unset, equals, known, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,15 +21,11 @@ _FAQ = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/
 def walls(ground: Ground) -> Iterator[Wall]:
     """The maximum that is written, the limits of the cluster and of each pool."""
     yield from _maximum(ground)
-    yield from _CLUSTER.get(ground.cluster.cloud, _nothing)(ground)
+    yield from _CLUSTER[ground.cluster.cloud](ground)
     for pool in ground.pools:
         yield from _pool(pool, ground)
         if ground.cluster.cloud == "ack":
             yield from _engine(pool, ground)
-
-
-def _nothing(_ground: Ground) -> Iterator[Wall]:
-    yield from ()
 
 
 def _maximum(ground: Ground) -> Iterator[Wall]:
@@ -48,9 +43,8 @@ def _maximum(ground: Ground) -> Iterator[Wall]:
         nodes = Interval(maximum.value, maximum.value)
         yield ground.wall("maximum", "the pools", nodes, text, biggest.max_nodes, entry)
     else:
-        why = f"unknown because {reason_of(maximum)}"
         unknown = next((pool for pool in ground.pools if not isinstance(pool.max_nodes, Known)), biggest)
-        yield ground.wall("maximum", "the pools", None, why, unknown.max_nodes, entry)
+        yield ground.unknown("maximum", "the pools", reason_of(maximum), unknown.max_nodes, entry)
 
 
 # --- of the cluster
@@ -69,10 +63,10 @@ def _aks(ground: Ground) -> Iterator[Wall]:
         yield ground.fixed("control-plane", "free_tier.recommended", tier, text)
     else:
         yield ground.fixed("cluster-limit", "standard_tier.nodes", tier, f"the limit of the {tier.value} tier")
-    if is_known(cluster.network_plugin, "kubenet"):
+    if equals(cluster.network_plugin, "kubenet"):
         text = "one route for each node in a route table"
         yield ground.fixed("kubenet-routes", "kubenet.nodes", cluster.network_plugin, text)
-    if is_known(cluster.network_policy, "azure"):
+    if equals(cluster.network_policy, "azure"):
         text = "what Azure's Network Policy Manager supports"
         yield ground.fixed("network-policy", "network_policy.nodes", cluster.network_policy, text)
 
@@ -92,37 +86,33 @@ def _gke(ground: Ground) -> Iterator[Wall]:
 
 def _ack(ground: Ground) -> Iterator[Wall]:
     tier, plugin = ground.cluster.tier, ground.cluster.network_plugin
-    if is_known(tier, "ack.standard"):
+    if equals(tier, "ack.standard"):
         yield ground.fixed("cluster-limit", "basic.nodes", tier, "an ACK Basic cluster, and it cannot be raised")
         return
-    if is_known(plugin, "flannel"):
+    if equals(plugin, "flannel"):
         text = "one route of the VPC for each node; up to 1,000 on request"
         yield ground.fixed("flannel-routes", "flannel.nodes", plugin, text)
         yield ground.fixed("cluster-limit", "flannel.ceiling", plugin, "no more routes than that can be had")
-    elif is_known(plugin, "terway"):
+    elif equals(plugin, "terway"):
         yield ground.fixed("cluster-limit", "terway.nodes", plugin, "the default; up to 15,000 on request")
-    if is_known(plugin, "terway") and is_known(ground.cluster.security_group, "basic"):
+    if equals(plugin, "terway") and equals(ground.cluster.security_group, "basic"):
         yield _group(ground)
     if not isinstance(tier, Known):
-        why = f"unknown because {reason_of(tier)}"
-        yield ground.wall("cluster-limit", "the cluster", None, why, tier, ground.limits["basic.nodes"])
+        yield ground.unknown("cluster-limit", "the cluster", reason_of(tier), tier, ground.limits["basic.nodes"])
 
 
 def _engine(pool: NodePool, ground: Ground) -> Iterator[Wall]:
     """What the Cluster Autoscaler of ACK is rated for; its other engine has no such number."""
     own = [one for one in ground.world.inventory.autoscalers if known(one.cluster) is ground.cluster]
-    if not any(is_known(one.profile, "cluster-autoscaler") for one in own) or ground.gap:
+    if not any(equals(one.profile, "cluster-autoscaler") for one in own) or ground.gap:
         return
     entry = ground.limits["autoscaler.nodes"]
 
     def fits(sizes: Sizes) -> bool:
         return sizes[pool.id] <= entry.number
 
-    trial = ground.trial(fits, fits, {pool.id: 1})
-    nodes = reach(trial, ground.growth)
-    if nodes is not None:
-        scope, text = f"pool {ground.world.label(pool)}", "what ACK rates its Cluster Autoscaler for, a pool"
-        yield ground.wall("engine", scope, nodes, text, own[0].profile, entry, pool.id, trial, [pool])
+    scope, text = f"pool {ground.world.label(pool)}", "what ACK rates its Cluster Autoscaler for, a pool"
+    yield from ground.grown("engine", scope, fits, {pool.id: 1}, text, own[0].profile, entry, pool.id, [pool])
 
 
 def _group(ground: Ground) -> Wall:
@@ -185,19 +175,12 @@ def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
     first = counted(pool, 1, world)
     if isinstance(first, Unknown) or ground.gap:
         why = ground.gap or (first.reason if isinstance(first, Unknown) else "")
-        yield ground.wall(
-            mechanism, scope, None, f"unknown because {why}", pool.max_nodes, entry, pool.id, pools=[pool]
-        )
+        yield ground.unknown(mechanism, scope, why, pool.max_nodes, entry, pool.id, [pool])
         return
 
     def fits(sizes: Sizes) -> bool:
         many = counted(pool, sizes[pool.id], world)
         return isinstance(many, int) and many <= entry.number
 
-    trial = ground.trial(fits, fits, {pool.id: 1})
-    nodes = reach(trial, ground.growth)
-    if nodes is not None:
-        what = limits["pool.what"].value if "pool.what" in limits else "nodes"
-        yield ground.wall(
-            mechanism, scope, nodes, f"{entry.value:,} {what}", pool.max_nodes, entry, pool.id, trial, [pool]
-        )
+    text = f"{entry.value:,} {limits['pool.what'].value if 'pool.what' in limits else 'nodes'}"
+    yield from ground.grown(mechanism, scope, fits, {pool.id: 1}, text, pool.max_nodes, entry, pool.id, [pool])

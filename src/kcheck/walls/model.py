@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcheck import profiles
-from kcheck.capacity.pools import Interval, Trial, short
+from kcheck.capacity.pools import Interval, Trial, reach, short
 from kcheck.model import Thing
-from kcheck.values import Known, Unknown, known
+from kcheck.values import Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, TypeAlias
 
     from kcheck.model import Cluster, NodePool
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     """Nodes of each pool of a cluster, by its id."""
 
     Fits: TypeAlias = Callable[[Sizes], bool]
+
+
+_UNKNOWN = "unknown because "
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +57,11 @@ class Wall(Thing):
         """How to move it."""
         ways: dict[str, str] = profiles.mechanisms()[self.mechanism]["move"]
         return ways.get(self.cluster.cloud, ways["any"])
+
+    @property
+    def why(self) -> str:
+        """Why its nodes are not known, where they are not."""
+        return self.arithmetic.removeprefix(_UNKNOWN)
 
     @property
     def number(self) -> int | None:
@@ -118,6 +126,37 @@ class Ground:
             identity, place, self.cluster, mechanism, scope, nodes, before, arithmetic, cause, kind, source, concerned
         )
 
+    def unknown(
+        self,
+        mechanism: str,
+        scope: str,
+        why: str,
+        cause: Value[Any],
+        entry: Entry | tuple[str, str],
+        key: str = "",
+        pools: Sequence[NodePool] | None = None,
+    ) -> Wall:
+        """A wall at a number of nodes that cannot be worked out."""
+        return self.wall(mechanism, scope, None, f"{_UNKNOWN}{why}", cause, entry, key, pools=pools)
+
+    def grown(
+        self,
+        mechanism: str,
+        scope: str,
+        fits: Fits,
+        weights: Mapping[str, int],
+        arithmetic: str,
+        cause: Value[Any],
+        entry: Entry,
+        key: str = "",
+        pools: Sequence[NodePool] | None = None,
+    ) -> Iterator[Wall]:
+        """The wall where the pools, as they grow, fit no more; none if they always do."""
+        trial = self.trial(fits, fits, weights)
+        nodes = reach(trial, self.growth)
+        if nodes is not None:
+            yield self.wall(mechanism, scope, nodes, arithmetic, cause, entry, key, trial, pools)
+
     def fixed(self, mechanism: str, key: str, cause: Value[Any], arithmetic: str) -> Wall:
         """A wall at a documented number of nodes of the whole cluster."""
         entry = self.limits[key]
@@ -136,8 +175,3 @@ def scope_of(pools: list[NodePool], world: World) -> str:
 def numbers(nodes: Interval | None, ground: Ground) -> Sizes | None:
     """The sizes of the pools at a wall that is known exactly."""
     return None if nodes is None or nodes.exact is None or not ground.growth.known else ground.sizes(nodes.exact)
-
-
-def is_known(value: Value[Any], wanted: object) -> bool:
-    """Whether a value is known to be something."""
-    return isinstance(value, Known) and known(value) == wanted

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import machines
-from kcheck.capacity.pools import reach
 from kcheck.values import Known, Unknown, known
 
 if TYPE_CHECKING:
@@ -103,25 +102,26 @@ def walls(ground: Ground) -> Iterator[Wall]:
         entry = ground.limits[f"quota.{need.quota.key}"]
         scope = f"{need.quota.code} ({need.quota.name})"
         cause = need.pools[0].max_nodes
-        if not isinstance(entry.value, int):
-            each = " and ".join(
-                f"{need.per_node[pool.id]:,} {unit(need)} for each node of {ground.world.label(pool)}"
-                for pool in need.pools[:4]
+        if not isinstance(entry.value, int) or ground.gap:
+            why = (
+                ground.gap
+                if isinstance(entry.value, int)
+                else f"the quota differs by account: it takes {_each(need, ground)}"
             )
-            why = f"unknown because the quota differs by account: it takes {each}"
-            yield ground.wall("quota", scope, None, why, cause, entry, need.quota.code, pools=need.pools)
+            yield ground.unknown("quota", scope, why, cause, entry, need.quota.code, need.pools)
             continue
         room = entry.value
 
         def fits(sizes: Sizes, need: Need = need, room: int = room) -> bool:
             return amount(need, sizes) <= room
 
-        if ground.gap:
-            why = f"unknown because {ground.gap}"
-            yield ground.wall("quota", scope, None, why, cause, entry, need.quota.code, pools=need.pools)
-            continue
-        trial = ground.trial(fits, fits, need.per_node)
-        nodes = reach(trial, ground.growth)
-        if nodes is not None:
-            text = f"a quota of {room:,}"
-            yield ground.wall("quota", scope, nodes, text, cause, entry, need.quota.code, trial, need.pools)
+        text = f"a quota of {room:,}"
+        yield from ground.grown("quota", scope, fits, need.per_node, text, cause, entry, need.quota.code, need.pools)
+
+
+def _each(need: Need, ground: Ground) -> str:
+    """What one node of each pool takes of a quota, in words."""
+    label = ground.world.label
+    return " and ".join(
+        f"{need.per_node[pool.id]:,} {unit(need)} for each node of {label(pool)}" for pool in need.pools[:4]
+    )
