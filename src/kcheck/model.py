@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 NOTHING = Unset(Origin(()))
 """What a field is on a cloud that has no such thing."""
 
+NODE_ADDRESSES = "node"
+"""The outbound type of a cluster whose nodes have public addresses of their own."""
+
 
 class Surge(NamedTuple):
     """What an upgrade adds to a pool: a number of nodes, or a percentage of it, within bounds."""

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.text import Span
 
@@ -266,6 +266,12 @@ def unknown_of(*values: Value[Any]) -> Unknown | None:
     """Why the first of some values that is needed and not there is not; None if all are known."""
     missing = next((value for value in values if not isinstance(value, Known)), None)
     return None if missing is None else Unknown(reason_of(missing), missing.origin)
+
+
+def total(values: Iterable[Value[int]]) -> int | Unknown:
+    """The sum of some numbers, or why one of them is not known."""
+    found = list(values)
+    return unknown_of(*found) or sum(known(value) for value in found)
 
 
 def mapped(value: Value[Any], change: Callable[[Any], Any]) -> Value[Any]:

@@ -11,8 +11,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kcheck import profiles
 from kcheck.capacity.pools import Growth, Interval
 from kcheck.images import DOCKER_HUB
-from kcheck.model import Addon, Cluster, Image, Inventory, NodePool, PodRange, Service, Subnet, Thing, Workload
-from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of
+from kcheck.model import (
+    NODE_ADDRESSES,
+    Addon,
+    Cluster,
+    Image,
+    Inventory,
+    NodePool,
+    PodRange,
+    Service,
+    Subnet,
+    Thing,
+    Workload,
+)
+from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,8 +35,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _GROWS = re.compile(r"(?:^|/)(cluster-autoscaler|karpenter)(?:$|[/:@-])")
-NODE_ADDRESSES = "node"
-"""The outbound type of a cluster whose nodes have public addresses of their own."""
 
 
 def _grouped(pairs: Iterable[tuple[Thing | None, T]]) -> dict[str, list[T]]:
@@ -242,12 +252,8 @@ class World:
         pools = self.all_pools(cluster)
         if isinstance(pools, Unknown):
             return pools
-        total = 0
-        for pool in pools:
-            if not isinstance(pool.max_nodes, Known):
-                return Unknown(reason_of(pool.max_nodes), pool.max_nodes.origin)
-            total += pool.max_nodes.value
-        return Known(total, Origin((cluster.place,)))
+        nodes = total(pool.max_nodes for pool in pools)
+        return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((cluster.place,)))
 
     def aim(self, cluster: Cluster) -> Interval:
         """The target as bounds: where it is not known, at least the maxima that are."""

@@ -11,7 +11,7 @@ from kcheck.clouds import cni
 from kcheck.clouds.fields import Fields
 from kcheck.clouds.reader import either, has_accelerator, taints_of, unique
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.model import NOTHING, Cluster, Network, NodePool, Subnet, Surge
+from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, Network, NodePool, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class _Config:
             tier=fields["tier"],
             network_plugin=Known("vpc-cni", self.origin),
             service_cidr=fields["service_cidr"],
-            outbound_type=Known("nat" if self._private() else "node", self.origin),
+            outbound_type=Known("nat" if self._private() else NODE_ADDRESSES, self.origin),
             outbound_ips=self._gateways() if self._private() else NOTHING,
             cni=settings,
             pods_take_addresses=inside,

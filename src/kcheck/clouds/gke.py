@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kcheck import profiles
 from kcheck.clouds import nat
 from kcheck.clouds.reader import Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
-from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Subnet, Surge
+from kcheck.model import NODE_ADDRESSES, NOTHING, Autoscaler, Cluster, NodePool, PodRange, Subnet, Surge
 from kcheck.terraform import providers
 from kcheck.units import seconds
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
@@ -121,7 +121,7 @@ class _Gke(Reader):
                 provisioned=autopilot if known(autopilot) or isinstance(autopilot, Unknown) else provisioning,
                 network_mode=fields["network_mode"],
                 service_cidr=self._services(fields),
-                outbound_type=mapped(private, lambda inside: "nat" if inside else "node"),
+                outbound_type=mapped(private, lambda inside: "nat" if inside else NODE_ADDRESSES),
                 outbound_ips=nat.addresses(near) if known(private) else NOTHING,
                 outbound_ports=nat.ports(near) if known(private) else NOTHING,
                 data_plane=fields["network_policy"],

@@ -24,13 +24,13 @@ def count(thing: Thing, found: list[Any] | Unknown) -> Value[int]:
     return found if isinstance(found, Unknown) else computed(thing, len(found))
 
 
-def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object) -> Value[bool]:
+def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) -> Value[bool]:
     """Whether any of them is true; not known where none is and one is not known, or there may be more of them."""
     values = list(found)
     if any(isinstance(value, Known) and value.value for value in values):
         return computed(thing, value=True)
     unknown = next((value for value in (*values, complete) if isinstance(value, Unknown)), None)
-    return computed(thing, value=False) if unknown is None else Unknown(unknown.reason, unknown.origin)
+    return computed(thing, value=False) if unknown is None else unknown
 
 
 def is_default(thing: Thing, value: Value[Any]) -> Value[bool]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from kcheck.capacity.pools import surge_nodes
 from kcheck.capacity.ranges import parse_cidr
-from kcheck.derive.basics import computed
-from kcheck.values import Known, Unknown, Value, known, mapped
+from kcheck.derive.basics import anyone, computed
+from kcheck.values import Known, Unknown, Value, known, mapped, unknown_of
 from kcheck.walls import quotas
 
 if TYPE_CHECKING:
@@ -45,14 +45,10 @@ def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
     ports, entry = known(cluster.outbound_ports), world.limits(cluster.cloud).get("snat.ports_per_address")
     if not ports or entry is None:
         return computed(cluster, None)
-    total = 0
-    for pool in world.pools(cluster):
-        nodes = world.nodes(pool)
-        if not isinstance(nodes, Known):
-            return computed(cluster, None)
-        if not isinstance(pool.surge, Known):
-            return computed(cluster, None)
-        total += nodes.value + surge_nodes(pool.surge.value, nodes.value)
+    sizes = [(world.nodes(pool), pool.surge) for pool in world.pools(cluster)]
+    if unknown_of(*(value for pair in sizes for value in pair)):
+        return computed(cluster, None)
+    total = sum(known(nodes) + surge_nodes(known(surge), known(nodes)) for nodes, surge in sizes)
     if cluster.cloud == "gke":
         each = entry.number // ports
         return computed(cluster, -(-total // each) if each else None)
@@ -65,7 +61,4 @@ def device_plugin(cluster: Cluster, world: World) -> Value[bool]:
         return computed(cluster, value=True)
     names = [addon.name for addon in world.addons(cluster)]
     names += [image.text for workload in world.workloads(cluster) for image in workload.images]
-    if any(_PLUGIN.search(known(name) or "") for name in names):
-        return computed(cluster, value=True)
-    unknown = next((name for name in names if isinstance(name, Unknown)), None)
-    return unknown if unknown is not None else computed(cluster, value=False)
+    return anyone(cluster, (mapped(name, lambda text: bool(_PLUGIN.search(text))) for name in names))

@@ -212,13 +212,9 @@ def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
 
 
 def _batch(cluster: Cluster, world: World) -> Value[bool]:
-    pools = world.pools(cluster)
-    if any(known(pool.gpu) or known(pool.spot) for pool in pools):
-        return computed(cluster, value=True)
-    if any(w.kind in ("Job", "CronJob") or number(w.gpus, 0) for w in world.workloads(cluster)):
-        return computed(cluster, value=True)
-    unknown = next((flag for pool in pools for flag in (pool.gpu, pool.spot) if isinstance(flag, Unknown)), None)
-    return unknown if unknown is not None else computed(cluster, value=False)
+    flags = [flag for pool in world.pools(cluster) for flag in (pool.gpu, pool.spot)]
+    jobs = [w for w in world.workloads(cluster) if w.kind in ("Job", "CronJob") or number(w.gpus, 0)]
+    return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs)])
 
 
 def deployed_here(cluster: Cluster, world: World) -> Value[bool]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from kcheck import demands, walls
 from kcheck.capacity.pools import addresses_needed, full_at
 from kcheck.capacity.ranges import parse_cidr
-from kcheck.derive.basics import computed
-from kcheck.values import Known, Unknown, Value, known, mapped, reason_of
+from kcheck.derive.basics import anyone, computed
+from kcheck.values import Known, Unknown, Value, known, mapped, reason_of, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,13 +54,8 @@ def nodes(place: Place, world: World) -> Value[int]:
     pools = demands.pools_of(place, world)
     if isinstance(pools, Unknown):
         return pools
-    total = 0
-    for pool in dict.fromkeys(pools):
-        count = world.nodes(pool)
-        if not isinstance(count, Known):
-            return Unknown(reason_of(count), count.origin)
-        total += count.value
-    return computed(place, total)
+    found = total(map(world.nodes, dict.fromkeys(pools)))
+    return found if isinstance(found, Unknown) else computed(place, found)
 
 
 def full(place: Place, world: World) -> Value[int]:
@@ -120,11 +115,7 @@ def holds_pods(subnet: Subnet, world: World) -> Value[bool]:
     pools = world.subnet_pools(subnet)
     if isinstance(pools, Unknown):
         return pools
-    flags = [pool.pods_take_addresses for pool in pools]
-    if any(isinstance(flag, Known) and flag.value for flag in flags):
-        return computed(subnet, value=True)
-    unknown = next((flag for flag in flags if not isinstance(flag, Known)), None)
-    return unknown if unknown is not None else computed(subnet, value=False)
+    return anyone(subnet, (pool.pods_take_addresses for pool in pools))
 
 
 def range_block(pod_range: PodRange, world: World) -> Value[int]:

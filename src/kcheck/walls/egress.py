@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from kcheck.capacity import egress
 from kcheck.capacity.pools import CEILING, Interval, reach, surge_nodes
-from kcheck.model import Surge
-from kcheck.values import Known, equals, known
-from kcheck.world import NODE_ADDRESSES
+from kcheck.model import NODE_ADDRESSES, Surge
+from kcheck.values import Known, Unknown, equals, known, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,15 +63,16 @@ def _others(ground: Ground) -> int | None:
     origin = ground.cluster.outbound_ports.origin
     if origin is None or ground.cluster.cloud != "gke":
         return 0
-    total = 0
-    for other in ground.world.inventory.clusters:
-        own = other.outbound_ports.origin
-        if other is not ground.cluster and own is not None and own.spans and own.spans == origin.spans:
-            nodes = known(ground.world.target(other))
-            if nodes is None:
-                return None
-            total += nodes
-    return total
+    others = [
+        other
+        for other in ground.world.inventory.clusters
+        if other is not ground.cluster
+        and (own := other.outbound_ports.origin) is not None
+        and own.spans
+        and own.spans == origin.spans
+    ]
+    nodes = total(map(ground.world.target, others))
+    return None if isinstance(nodes, Unknown) else nodes
 
 
 def _pulls(ground: Ground) -> Iterator[Wall]:
