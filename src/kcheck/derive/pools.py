@@ -108,8 +108,9 @@ def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
     nodes, rolling = known(world.nodes(pool)), known(pool.rolling)
     if nodes is None or rolling is None or rolling.percent:
         return computed(pool, None)
-    many = max(1, min(-(-nodes // 10), rolling.most or nodes))
-    return computed(pool, many if nodes <= many * world.limits("any")["upgrade.rounds"].number else None)
+    share, rounds = (world.limits("any")[key].number for key in ("upgrade.share", "upgrade.rounds"))
+    many = max(1, min(-(-nodes * share // 100), rolling.most or nodes))
+    return computed(pool, many if nodes <= many * rounds else None)
 
 
 def closed(pool: NodePool, _world: World) -> Value[bool]:

@@ -90,11 +90,12 @@ def _ack(ground: Ground) -> Iterator[Wall]:
         yield ground.fixed("cluster-limit", "basic.nodes", tier, "an ACK Basic cluster, and it cannot be raised")
         return
     if equals(plugin, "flannel"):
-        text = "one route of the VPC for each node; up to 1,000 on request"
+        text = f"one route of the VPC for each node; up to {ground.limits['flannel.ceiling'].value:,} on request"
         yield ground.fixed("flannel-routes", "flannel.nodes", plugin, text)
         yield ground.fixed("cluster-limit", "flannel.ceiling", plugin, "no more routes than that can be had")
     elif equals(plugin, "terway"):
-        yield ground.fixed("cluster-limit", "terway.nodes", plugin, "the default; up to 15,000 on request")
+        text = f"the default; up to {ground.limits['terway.ceiling'].value:,} on request"
+        yield ground.fixed("cluster-limit", "terway.nodes", plugin, text)
     if equals(plugin, "terway") and equals(ground.cluster.security_group, "basic"):
         yield _group(ground)
     if not isinstance(tier, Known):
@@ -130,10 +131,10 @@ def _selfmanaged(ground: Ground) -> Iterator[Wall]:
     yield ground.fixed("cluster-limit", "cluster.nodes", cluster.name, text)
     if plane is None:
         return
-    if known(plane.etcd_quota) == profiles.settings(cluster.cloud)["plane.etcd_quota"].value:
-        yield ground.fixed(
-            "etcd", "etcd.default_quota", plane.etcd_quota, "where the 2 GiB of etcd's default were full"
-        )
+    default = profiles.settings(cluster.cloud)["plane.etcd_quota"].number
+    if known(plane.etcd_quota) == default:
+        text = f"where the {default >> 30} GiB of etcd's default were full"
+        yield ground.fixed("etcd", "etcd.default_quota", plane.etcd_quota, text)
     if isinstance(plane.event_servers, Unset):
         text = "from where on events need an etcd of their own"
         yield ground.fixed("events", "etcd.events_apart", plane.event_servers, text)
