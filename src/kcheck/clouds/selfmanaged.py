@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
 from kcheck.capacity.ranges import parse_cidr
-from kcheck.clouds.fields import Fields
+from kcheck.fields import Fields
 from kcheck.clouds.reader import unique
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Cluster, NodePool, Plane, PodRange, Surge
