@@ -117,12 +117,14 @@ def _deployed(root: Module, kinds: set[str], inventory: Inventory) -> None:
 
 
 def _manifests(tree: Tree, reading: Reading) -> None:
-    from kcheck import workloads
     from kcheck.kubernetes import objects
+    from kcheck.workloads import jobs, queues
 
     own = [source for source in tree.manifests if source not in reading.filled]
     clusters = {"ClusterConfig": "eksctl", "ClusterConfiguration": "selfmanaged", "Pod": "selfmanaged"}
-    manifests = objects.read(own, frozenset((*workloads.POD_SPECS, "NodePool", "EC2NodeClass", "Service", *clusters)))
+    manifests = objects.read(
+        own, frozenset((*jobs.KINDS, *queues.KINDS, "NodePool", "EC2NodeClass", "Service", *clusters))
+    )
     found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
     for reader in sorted(found):
         import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
@@ -147,17 +149,21 @@ def _label(thing: Thing) -> str:
 
 def _objects(objects: list[Object], inventory: Inventory) -> list[Thing]:
     """Add what objects are to the inventory: workloads, autoscalers, and what shows an add-on."""
-    from kcheck import autoscalers, workloads
+    from kcheck import autoscalers
+    from kcheck.workloads import jobs, queues
 
-    workload = list(workloads.read(objects))
+    workload = list(jobs.read(objects))
     found = [autoscaler for item in objects for autoscaler in autoscalers.of_object(item)]
     addons = list(_shown(objects))
-    services = list(workloads.services(objects))
+    services = list(jobs.services(objects))
     inventory.services += services
     inventory.workloads += workload
     inventory.autoscalers += found
     inventory.addons += addons
-    return [*workload, *found, *addons, *services]
+    others = list(queues.read(objects))
+    for thing in others:
+        getattr(inventory, queues.LISTS[type(thing)]).append(thing)
+    return [*workload, *found, *addons, *services, *others]
 
 
 def _shown(objects: list[Object]) -> Iterator[Addon]:
@@ -183,7 +189,7 @@ def _place(inventory: Inventory, config: Config) -> None:
             by_path[path] = _cluster_of(path, roots, config)
         return inventory.cluster_of.get(thing) or by_path[path]
 
-    for thing in (*inventory.workloads, *inventory.addons, *inventory.services):
+    for thing in inventory.placed():
         cluster = cluster_of(thing)
         if cluster is not None:
             inventory.cluster_of[thing] = cluster

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.values import Origin, Unset
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kcheck.syntax.yaml import Mapping
     from kcheck.text import Span
     from kcheck.values import Value
@@ -238,9 +241,98 @@ class Image(Thing):
     registry: Value[str]
 
 
+class Requirement(NamedTuple):
+    """What a pod asks of the labels of its node: an operator of node affinity, and its values."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...]
+
+
+class Toleration(NamedTuple):
+    """Taints that a pod does not mind; an empty key or effect stands for all."""
+
+    key: str
+    operator: str
+    value: str
+    effect: str
+
+
+class Volume(NamedTuple):
+    """A volume of a pod: its kind (emptyDir, persistentVolumeClaim ...), and whether it is in memory."""
+
+    name: str
+    kind: str
+    memory: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Container(Thing):
+    """A container of a pod. CPU is in millicores, memory in bytes, `gpus` what it is limited to.
+
+    `gpu` is the name of the resource that GPUs are asked for by, with the texts of its request and its limit.
+    `starters` are words of its command that start processes which wait for each other, such as torchrun.
+    """
+
+    name: Value[str]
+    first: bool
+    image: Value[str]
+    pull_policy: Value[str]
+    cpu: Value[int]
+    memory: Value[int]
+    cpu_limit: Value[int]
+    memory_limit: Value[int]
+    gpu: Value[str]
+    gpu_request: Value[str]
+    gpu_limit: Value[str]
+    mounts: tuple[str, ...]
+    starters: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PodTemplate(Thing):
+    """Equal pods of a workload: `count` of them at once; `role` tells them from its others, such as Worker.
+
+    `selection` is what they ask of a node's labels: one of several sets of requirements. `spread` says that a required
+    anti-affinity puts each on a node of its own. `ports` are those they take of the node. `grace` is in seconds. Of the
+    GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for.
+    """
+
+    role: str
+    count: Value[int]
+    cpu: Value[int]
+    memory: Value[int]
+    gpus: Value[int]
+    shares: bool
+    priority: Value[str]
+    scheduler: Value[str]
+    labels: Value[dict[str, str]]
+    annotations: Value[dict[str, str]]
+    selection: Value[tuple[tuple[Requirement, ...], ...]]
+    tolerations: Value[tuple[Toleration, ...]]
+    spread: Value[bool]
+    host_network: Value[bool]
+    host_ipc: Value[bool]
+    dns_policy: Value[str]
+    restart: Value[str]
+    grace: Value[int]
+    account: Value[str]
+    ports: tuple[int, ...]
+    volumes: Value[tuple[Volume, ...]]
+    subdomain: Value[str]
+    containers: tuple[Container, ...]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload(Thing):
-    """Something that runs pods. `pods` is how many at once; of a DaemonSet, one on each node (`per_node`)."""
+    """Something that runs pods. `pods` is how many at once; of a DaemonSet, one on each node (`per_node`).
+
+    `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together or
+    not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds. `least`
+    is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker `slots`
+    processes, or each pod starts `processes`.
+    """
 
     kind: str
     namespace: Value[str]
@@ -250,6 +342,25 @@ class Workload(Thing):
     gpus: Value[int]
     pull_secrets: Value[bool]
     images: tuple[Image, ...]
+    templates: tuple[PodTemplate, ...] = ()
+    labels: Value[dict[str, str]] = NOTHING
+    batch: bool = False
+    rigid: Value[bool] = NOTHING
+    gang: Value[str] = NOTHING
+    queue: Value[str] = NOTHING
+    queue_system: Value[str] = NOTHING
+    priority: Value[str] = NOTHING
+    ttl: Value[int] = NOTHING
+    deadline: Value[int] = NOTHING
+    retries: Value[int] = NOTHING
+    retries_each: Value[int] = NOTHING
+    spares_disruptions: Value[bool] = NOTHING
+    cleaning: Value[str] = NOTHING
+    shutdown: Value[bool] = NOTHING
+    launching: Value[str] = NOTHING
+    slots: Value[int] = NOTHING
+    processes: Value[str] = NOTHING
+    least: Value[int] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -272,6 +383,86 @@ class Service(Thing):
     addressed: bool
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class PriorityClass(Thing):
+    """A class of priority: of pods, or of Kueue's workloads (`kueue`). `default` says that pods without one have it."""
+
+    kueue: bool
+    name: Value[str]
+    number: Value[int]
+    default: Value[bool]
+    preemption: Value[str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Queue(Thing):
+    """A queue of jobs; `kind` is ClusterQueue or LocalQueue (Kueue), or Queue (Volcano).
+
+    A LocalQueue leads to the queue `leads_to`. A ClusterQueue admits jobs of the namespaces that `selector` says, as
+    far as its flavors cover their `resources`; `preemption` says which of its own jobs it stops for another.
+    """
+
+    kind: str
+    name: Value[str]
+    namespace: Value[str]
+    leads_to: Value[str] = NOTHING
+    resources: Value[tuple[str, ...]] = NOTHING
+    selector: Value[str] = NOTHING
+    preemption: Value[str] = NOTHING
+    weight: Value[int] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Quota(Thing):
+    """What the pods of a namespace may ask for together, by resource; of a LimitRange nothing is kept."""
+
+    kind: str
+    namespace: Value[str]
+    hard: Value[dict[str, str]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Namespace(Thing):
+    """A namespace."""
+
+    name: Value[str]
+    labels: Value[dict[str, str]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scheduler(Thing):
+    """The configuration of Volcano's scheduler: its actions, and the arguments of its plugins."""
+
+    actions: Value[tuple[str, ...]]
+    plugins: Value[dict[str, dict[str, str]]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Admission(Thing):
+    """The configuration of Kueue. `ready_timeout` is how many seconds it waits for the pods of an admitted job."""
+
+    ready_timeout: Value[int]
+    manages_all: Value[bool]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sharing(Thing):
+    """A configuration of NVIDIA's device plugin: copies of each card by time slices, and by MPS; the MIG strategy."""
+
+    slices: tuple[Value[int], ...]
+    mps: tuple[Value[int], ...]
+    mig: Value[str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Watcher(Thing):
+    """A ClusterRole that lists or watches what every node has many of, and the service accounts that have it."""
+
+    name: Value[str]
+    resources: tuple[str, ...]
+    accounts: tuple[tuple[str, str], ...]
+
+
 @dataclass(eq=False)
 class Inventory:
     """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is."""
@@ -285,4 +476,19 @@ class Inventory:
     workloads: list[Workload] = field(default_factory=list)
     addons: list[Addon] = field(default_factory=list)
     services: list[Service] = field(default_factory=list)
+    classes: list[PriorityClass] = field(default_factory=list)
+    queues: list[Queue] = field(default_factory=list)
+    limits: list[Quota] = field(default_factory=list)
+    namespaces: list[Namespace] = field(default_factory=list)
+    schedulers: list[Scheduler] = field(default_factory=list)
+    admissions: list[Admission] = field(default_factory=list)
+    sharings: list[Sharing] = field(default_factory=list)
+    watchers: list[Watcher] = field(default_factory=list)
     cluster_of: dict[Thing, Cluster] = field(default_factory=dict)
+
+    def placed(self) -> Iterator[Thing]:
+        """What is in a cluster because somebody applies it there."""
+        yield from chain(
+            self.workloads, self.addons, self.services, self.classes, self.queues, self.limits, self.namespaces,
+            self.schedulers, self.admissions, self.sharings, self.watchers,
+        )  # fmt: skip

@@ -100,6 +100,13 @@ def table(cloud: str) -> dict[str, dict[str, dict[str, str]]]:
 
 
 @cache
+def workloads() -> dict[str, dict[str, Any]]:
+    """Where the pods of each kind are, by `group/Kind`."""
+    data: dict[str, dict[str, Any]] = load_yaml(os.path.join(PROFILES, "workloads.yaml"))
+    return data
+
+
+@cache
 def mechanisms() -> dict[str, dict[str, Any]]:
     """What ends the growth of clusters: how it is called, and how it is moved."""
     data: dict[str, dict[str, Any]] = load_yaml(os.path.join(PROFILES, "mechanisms.yaml"))
