@@ -44,5 +44,5 @@ def test_words_are_explained() -> None:
         assert len(names) == len(set(names)), subject
         for field in fields:
             assert field.meaning
-            assert field.kind in ("scalar", "list", "record", "records")
+            assert field.kind in ("scalar", "list", "map", "record", "records")
             assert field.type in ("int", "string", "bool") or field.type in SUBJECTS

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import machines
-from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
 from kcheck.values import Known, Unknown, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
 
 _INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _NAME = {
@@ -28,8 +29,9 @@ SPOT_LABELS = frozenset((*(label for label, _, _ in _SPOT.values()), "karpenter.
 SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
 _CLOUDS = (
     "kubernetes.io", "k8s.io", "cloud.google.com", "eks.amazonaws.com", "amazonaws.com", "kubernetes.azure.com",
-    "aliyun.com", "aliyun.accelerator", "alibabacloud.com", "karpenter.sh", "karpenter.k8s.aws", "nvidia.com", "amd.com",
-    "feature.node.kubernetes.io", "eksctl.io", "node.cluster.x-k8s.io", "accelerator", "ack.node.gpu.schedule",
+    "aliyun.com", "aliyun.accelerator", "alibabacloud.com", "karpenter.sh", "karpenter.k8s.aws", "nvidia.com",
+    "amd.com", "feature.node.kubernetes.io", "eksctl.io", "node.cluster.x-k8s.io", "accelerator",
+    "ack.node.gpu.schedule",
 )  # fmt: skip
 """Domains of labels that clouds, drivers and operators set: absent from the code, they may still be there."""
 

@@ -45,10 +45,13 @@ def jobs_need(pool: NodePool, world: World) -> Value[int]:
 
 def _fills(workload: Workload, pool: NodePool) -> int | None:
     """How many nodes of a pool a GPU workload fills; None if its pods do not fit or something is not known."""
-    pods, gpus, of_node = known(workload.pods), number(workload.gpus, 0), number(pool.gpus, 0)
-    if pods is None or not gpus or gpus > of_node:
-        return None
-    return -(-int(pods) // (of_node // gpus))
+    nodes = 0
+    for template in workload.templates:
+        pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.gpus, 0)
+        if pods is None or gpus > of_node:
+            return None
+        nodes += -(-int(pods) // (of_node // gpus)) if gpus else 0
+    return nodes or None
 
 
 def _has_room(workload: Workload, pool: NodePool) -> bool:
@@ -214,7 +217,7 @@ def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
 
 def _batch(cluster: Cluster, world: World) -> Value[bool]:
     flags = [flag for pool in world.pools(cluster) for flag in (pool.gpu, pool.spot)]
-    jobs = [w for w in world.workloads(cluster) if w.kind in ("Job", "CronJob") or number(w.gpus, 0)]
+    jobs = [w for w in world.workloads(cluster) if w.batch or number(w.gpus, 0)]
     return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs)])
 
 

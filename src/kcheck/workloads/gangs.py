@@ -20,8 +20,8 @@ _GROUPS = (
     "scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name",
     "pod-group.scheduling/name", "yunikorn.apache.org/task-group-name", "yunikorn.apache.org/task-groups",
     "kai.scheduler/queue", "runai/queue", "gang.scheduling.koordinator.sh/name", "ray.io/gang-scheduling-enabled",
-    "autoscaling.x-k8s.io/consume-provisioning-request", "cluster-autoscaler.kubernetes.io/consume-provisioning-request",
-    "autoscaling.x-k8s.io/provisioning-class-name", "kueue.x-k8s.io/pod-group-name",
+    "autoscaling.x-k8s.io/consume-provisioning-request", "autoscaling.x-k8s.io/provisioning-class-name",
+    "cluster-autoscaler.kubernetes.io/consume-provisioning-request", "kueue.x-k8s.io/pod-group-name",
 )  # fmt: skip
 """Labels and annotations by which a scheduler groups pods."""
 
@@ -56,9 +56,8 @@ def _has_queue(kind: str) -> bool:
 
 
 def gang(
-    item: Object, kind: str, labels: Value[dict[str, str]], fields: Fields | None, found: tuple[PodTemplate, ...],
-    system: Value[str],
-) -> Value[str]:  # fmt: skip
+    item: Object, kind: str, labels: Value[dict[str, str]], found: tuple[PodTemplate, ...], system: Value[str]
+) -> Value[str]:
     """What starts the pods of a job together; unset where nothing does."""
     here = Origin((item.span,))
     if known(system) == "kueue":

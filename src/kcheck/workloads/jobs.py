@@ -72,7 +72,7 @@ def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
         labels,
         batch,
         rigid,
-        gangs.gang(item, kind, labels, fields, found, system),
+        gangs.gang(item, kind, labels, found, system),
         queue,
         system,
         _priority(fields, found, item),
@@ -214,7 +214,7 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: dict[
 
 
 def _spares(item: Object, kind: str) -> Value[bool]:
-    """Whether a Job does not count pods that were evicted or pre-empted as failed; null where there is no such thing."""
+    """Whether a Job does not count pods that were evicted or pre-empted as failed."""
     path = ("spec", "jobTemplate", "spec") if kind == "batch/CronJob" else ("spec",)
     if kind not in ("batch/Job", "batch/CronJob"):
         return NOTHING

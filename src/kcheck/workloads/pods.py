@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck import images
 from kcheck.kubernetes.objects import value_of
-from kcheck.model import Container, Image, PodTemplate, Requirement, Toleration, Volume
+from kcheck.model import CARDS, Container, Image, PodTemplate, Requirement, Toleration, Volume
 from kcheck.syntax import yaml
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of, total
 from kcheck.workloads.scalars import absent, amount, boolean, gap, items, mapping, plain, scalar, text, whole
@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from kcheck.text import Span
 
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
-CARDS = (
-    "nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "habana.ai/gaudi", "google.com/tpu", "aws.amazon.com/neuron",
-    "aws.amazon.com/neurondevice", "huawei.com/Ascend910",
-)  # fmt: skip
-"""Resources that count whole accelerators."""
-
 _SHARES = re.compile(
     r"nvidia\.com/(gpu\.shared|mig-)|aliyun\.com/gpu-(mem|core)|volcano\.sh/(v?gpu-|gpu-memory)|tencent\.com/vcuda"
 )
@@ -175,7 +169,7 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
     """What nodes must have: the selector together with one of the terms of the required affinity."""
     selector = mapping(spec, "nodeSelector")
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-    unknown = gap(spec, "affinity") or gap(spec, *path)
+    unknown = gap(spec, *path)
     if unknown is not None or isinstance(selector, Unknown):
         return unknown or Unknown(reason_of(selector), selector.origin)
     base = tuple(Requirement(key, "In", (value,)) for key, value in (known(selector) or {}).items())
@@ -218,7 +212,7 @@ def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:
 def _spread(spec: yaml.Target) -> Value[bool]:
     """Whether a required anti-affinity to pods keeps each pod on a node of its own."""
     path = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    unknown = gap(spec, "affinity") or gap(spec, *path)
+    unknown = gap(spec, *path)
     if unknown is not None:
         return unknown
     for term in items(spec, *path):

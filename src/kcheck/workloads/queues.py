@@ -159,14 +159,14 @@ def _lines(node: yaml.Scalar) -> Iterator[Piece]:
 def _scheduler(root: yaml.Target, item: Object, own: str) -> Scheduler:
     """The configuration of Volcano's scheduler."""
     actions = text(root, "actions")
+    names = mapped(actions, lambda value: tuple(name.strip() for name in value.split(",") if name.strip()))
     plugins: dict[str, dict[str, str]] = {}
     for tier in items(root, "tiers"):
         for plugin in items(tier, "plugins"):
             found = mapping(plugin, "arguments")
             if isinstance(found, Unknown):
-                return Scheduler(own, item.span, actions, found)
+                return Scheduler(own, item.span, names, found)
             plugins[str(known(text(plugin, "name")))] = known(found) or {}
-    names = mapped(actions, lambda value: tuple(name.strip() for name in value.split(",") if name.strip()))
     return Scheduler(own, item.span, names, Known(plugins, Origin((root.span,))))
 
 

@@ -18,7 +18,9 @@ def scalar(node: yaml.Node, *path: str) -> Value[Any]:
     found = yaml.get(node, *path)
     if isinstance(found, yaml.Scalar):
         return value_of(found)
-    return absent(node, *path) if found is None else _wrong(found, path, "a single value")
+    if found is None:
+        return gap(node, *path) or absent(node, *path)
+    return _wrong(found, path, "a single value")
 
 
 def absent(node: yaml.Node, *path: str) -> Unset:
@@ -66,6 +68,9 @@ def amount(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
 def mapping(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
     """The map of texts at a path, empty where nothing is written; unknown as a whole if a part of it is."""
     found = yaml.get(node, *path)
+    unknown = gap(node, *path)
+    if unknown is not None:
+        return unknown
     if found is None or (isinstance(found, yaml.Scalar) and isinstance(value_of(found), Unset)):
         return Known({}, absent(node, *path).origin)
     if not isinstance(found, yaml.Mapping):
@@ -92,10 +97,12 @@ def items(node: yaml.Node | None, *path: str) -> list[yaml.Target]:
 
 
 def gap(node: yaml.Node, *path: str) -> Unknown | None:
-    """Why the list or map at a path is not known; None if it is, or is not there."""
-    found = yaml.get(node, *path)
-    value = value_of(found) if isinstance(found, yaml.Given) else None
-    return value if isinstance(value, Unknown) else None
+    """Why what is at a path, or a part above it, is not known; None if it is, or is not there."""
+    for steps in range(len(path) + 1):
+        found = yaml.get(node, *path[:steps])
+        if isinstance(found, yaml.Given) and isinstance(found.datum, Unknown):
+            return found.datum
+    return None
 
 
 def _typed(node: yaml.Node, path: tuple[str, ...], change: Callable[[Any], Any]) -> Value[Any]:
