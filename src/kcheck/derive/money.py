@@ -28,8 +28,8 @@ _KINDS = 3
 def cost(shares: Iterable[Share], world: World, seconds: int | Fraction) -> str:
     """What nodes cost in so many seconds: "167 node-hours, $5,000 at $30 a node and hour"."""
     shares = list(shares)
-    hours = round(sum(nodes for _, nodes in shares) * Fraction(seconds) / 3600, 1)
-    text = f"{float(hours):g} node-hours" if hours < _FEW else f"{round(hours):,} node-hours"
+    hours = sum(nodes for _, nodes in shares) * Fraction(seconds) / 3600
+    text = f"{float(round(hours, 1)):g} node-hours" if hours < _FEW else f"{round(hours):,} node-hours"
     paid = money(shares, world, seconds)
     return f"{text}, {paid}" if paid else text
 
