@@ -121,6 +121,41 @@ def quotas(cloud: str) -> dict[str, dict[str, Any]]:
     return data
 
 
+class Prices(NamedTuple):
+    """List prices of one region, in thousandths of a US dollar an hour: by group of machine types, then by type.
+
+    `accelerators` are those that are billed beside the machine.
+    """
+
+    region: str
+    dated: str
+    checked: str
+    confidence: str
+    sources: tuple[str, ...]
+    on_demand: dict[str, dict[str, int]]
+    spot: dict[str, dict[str, int]]
+    accelerators: dict[str, int]
+
+
+@cache
+def prices(cloud: str) -> Prices | None:
+    """The list prices of a cloud; None where there is no table."""
+    path = os.path.join(PROFILES, cloud, "prices.yaml")
+    if not os.path.exists(path):
+        return None
+    data = load_yaml(path)
+    return Prices(
+        data["region"], str(data["dated"]), str(data["checked"]), data["confidence"], tuple(data["sources"]),
+        _grouped(data["on_demand"]), _grouped(data.get("spot", {})), data.get("accelerators", {}),
+    )  # fmt: skip
+
+
+def _grouped(lines: dict[str, str]) -> dict[str, dict[str, int]]:
+    """Lines of `type price`, separated by commas."""
+    pairs = {group: [entry.split(" ") for entry in line.split(", ")] for group, line in lines.items()}
+    return {group: {name: int(price) for name, price in entries} for group, entries in pairs.items()}
+
+
 class ModuleEntry(TypedDict):
     """A published module in `modules.yaml`."""
 

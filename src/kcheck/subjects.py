@@ -212,9 +212,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("sufficient_bulk_delete", "int", "bulk_delete with which deletion is fast enough, rounded as people do",
               scaling.sufficient_batch, "nodes", nullable=True),
         made("idle_waste", "string", "what unneeded_time costs, once for each of these nodes",
-              lambda a, w: scaling.waste(a, w, scaling.growable_nodes(a, w), a.unneeded_time, 1)),
+              lambda a, w: scaling.waste(a, w, a.unneeded_time, 1)),
         made("deletion_waste", "string", "what deletion_time costs: on average a node waits half of it",
-              lambda a, w: scaling.waste(a, w, scaling.growable_nodes(a, w), scaling.deletion_time(a, w), 2)),
+              lambda a, w: scaling.waste(a, w, scaling.deletion_time(a, w), 2)),
         Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
     ),
     "flag": (

@@ -41,6 +41,12 @@ def readable(seconds: int) -> str:
     return f"{round(seconds / 60):,} min"
 
 
+def dollars(mills: int | Fraction) -> str:
+    """An amount of thousandths of a dollar, with cents where they matter: 5,000, 55.04, 5."""
+    cents = round(mills / Fraction(10))
+    return f"{cents / 100:.2f}" if cents % 100 and cents < 10_000 else f"{cents / 100:,.0f}"
+
+
 def duration(seconds: int) -> str:
     """Seconds as a Go duration with one unit: 5m, 90s, 1h."""
     for unit, size in (("h", 3600), ("m", 60)):

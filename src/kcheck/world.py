@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kcheck import placement, profiles
+from kcheck import machines, placement, profiles
 from kcheck.capacity.pools import Growth, Interval
 from kcheck.images import DOCKER_HUB
 from kcheck.model import (
@@ -274,10 +274,21 @@ class World:
             return environment.nodes
         return self.config.nodes.get("")
 
-    def price(self, cluster: Cluster | None) -> int | None:
-        """What one node costs, in US cents an hour."""
+    def price(self, pool: NodePool | None) -> machines.Price | None:
+        """What one node of a pool costs: as the user says, else the list price of its cheapest machine type."""
+        cluster = known(pool.cluster) if pool else None
         environment = self.config.environment(cluster.root, cluster.environment) if cluster else None
-        return environment.price if environment and environment.price else self.config.price
+        cents = environment.price if environment and environment.price else self.config.price
+        if cents is not None:
+            return machines.Price(cents * 10)
+        if pool is None or cluster is None:
+            return None
+        attached = None if isinstance(pool.gpus, Unknown) else number(pool.gpus, 0), known(pool.accelerator) or ""
+        found = (
+            machines.price(cluster.cloud, name, spot=known(pool.spot) is True, attached=attached)
+            for name in known(pool.instance_types) or ()
+        )
+        return min((one for one in found if one), default=None)
 
     def limits(self, cloud: str) -> dict[str, profiles.Entry]:
         """The limits of a cloud, with those that the settings raise."""

@@ -29,7 +29,7 @@ _OPTIONS = (
     var_files,
     variables,
     env_vars,
-    click.option("--price", metavar="USD", help="What one node costs an hour; waste is then told in money."),
+    click.option("--price", metavar="USD", help="What one node costs an hour, instead of list prices."),
     click.option("--exclude", multiple=True, metavar="PATH", help="A file, folder or pattern not to read."),
     click.option("--ignore", multiple=True, metavar="RULE", help="A rule or group of rules not to run."),
     click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rules of your own."),

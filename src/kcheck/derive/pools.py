@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import demands, machines
 from kcheck.capacity import gke
 from kcheck.capacity.pools import surge_nodes
+from kcheck.derive import money
 from kcheck.derive.basics import anyone, cluster_of, computed
 from kcheck.model import Autoscaler, Cluster, NodePool
 from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
@@ -158,9 +159,8 @@ def _for_pods(pool: NodePool, _world: World, pods: Value[int]) -> Value[int]:
 
 
 def idle_cost(pool: NodePool, world: World) -> Value[str]:
-    """What the smallest size of a pool costs an hour, in brackets; empty where no price is given."""
-    price, least = world.price(known(pool.cluster)), known(pool.min_nodes)
-    return computed(pool, f" (${least * price / 100:,.0f} an hour)" if price and least else "")
+    """What the smallest size of a pool costs an hour, in brackets; empty where no price is known."""
+    return computed(pool, money.hourly(pool, world, number(pool.min_nodes, 0)))
 
 
 def nvme(pool: NodePool, _world: World) -> Value[int]:

@@ -171,11 +171,11 @@ class NodePool(Thing):
     them the written size is multiplied; `managed` says that the cloud runs the group. `pods_take_addresses` says that
     pods take addresses of the nodes' subnets; else each node takes a block of `pod_range`, or some addresses of
     `pod_subnets` (`pod_addresses`: with one pod, at least and at most). `efa_addresses` are those that the EFA
-    interfaces of a node take beside the others. `gpus` are those of one node. Where `subnets` is not known, `maybe` are
-    some that it may be in. An upgrade replaces `rolling` nodes at a time, and waits `drain_timeout` seconds for each.
-    Boot disks are of `disk_type` and `disk_size` (GB), `image` names their system; `efa` are the types of the EFA
-    interfaces of a node, and `local_disks` says whether its start-up joins them. `charge` says how nodes are paid;
-    taints are written `key=value:Effect`.
+    interfaces of a node take beside the others. `gpus` are those of one node; those that are attached to it are of the
+    type `accelerator`. Where `subnets` is not known, `maybe` are some that it may be in. An upgrade replaces `rolling`
+    nodes at a time, and waits `drain_timeout` seconds for each. Boot disks are of `disk_type` and `disk_size` (GB),
+    `image` names their system; `efa` are the types of the EFA interfaces of a node, and `local_disks` says whether its
+    start-up joins them. `charge` says how nodes are paid; taints are written `key=value:Effect`.
     """
 
     address: str
@@ -196,6 +196,7 @@ class NodePool(Thing):
     instance_types: Value[tuple[str, ...]] = NOTHING
     gpu: Value[bool] = NOTHING
     gpus: Value[int] = NOTHING
+    accelerator: Value[str] = NOTHING
     max_pods: Value[int] = NOTHING
     efa_addresses: Value[int] = NOTHING
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
