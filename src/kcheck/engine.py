@@ -347,7 +347,7 @@ class _Judge:
                 continue
             value = self.value(part.text)
             unit = self.unit(part.text)
-            unknown = "an unknown number of" if unit and unit != "seconds" else "something unknown"
+            unknown = "an unknown number of" if unit and "seconds" not in unit else "something unknown"
             parts.append(unknown if value is None else shown(value, unit))
         return " ".join("".join(parts).split())
 
@@ -396,7 +396,10 @@ def _title(change: Change) -> str:
     value = f'"{plain}"' if isinstance(change.value, str) and written.startswith('"') else plain
     if change.origin.missing is not None:
         name = change.origin.missing.path[-1]
-        return f"add {name}={change.value}" if name.startswith("--") else f"add {name} = {value}"
+        if name.startswith("--"):
+            return f"add {name}={change.value}"
+        yaml = change.origin.missing.container.source.path.endswith((".yaml", ".yml"))
+        return f"add {name}: {value}" if yaml else f"add {name} = {value}"
     return f"change {change.origin.written.text} to {value}"
 
 

@@ -24,7 +24,9 @@ def shown(value: Any, unit: str = "") -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return {"seconds": readable, "memory": size, "millicores": cores}.get(unit, "{:,}".format)(value)
+        return {"seconds": readable, "whole seconds": readable, "memory": size, "millicores": cores}.get(
+            unit, "{:,}".format
+        )(value)
     if isinstance(value, float):
         return f"{value:,.1f}"
     if isinstance(value, list):
