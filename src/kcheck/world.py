@@ -30,7 +30,7 @@ from kcheck.model import (
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     from kcheck.config import Config
 
@@ -75,8 +75,8 @@ class World:
         self.inventory = inventory
         self.config = config
         self.inputs = list(inputs)
-        self.cache: dict[tuple[str, str], Any] = {}
-        """What other rooms have worked out, by what it is and the id of what it is of."""
+        self.cache: dict[tuple[str, Hashable], Any] = {}
+        """What other rooms have worked out, by what it is and what it is of."""
         self._near: dict[str, dict[str, list[Any]]] = {}
 
     # --- who belongs to whom
@@ -349,8 +349,8 @@ class World:
         sizes = growth.grown(target, unknown) if unknown else growth.sizes(target)
         return {pool.id: size for pool, size in zip(self.pools(cluster), sizes, strict=True)}
 
-    def remember(self, what: str, key: str, compute: Callable[[], T]) -> T:
-        """What `compute` gives for the thing of an id, worked out once."""
+    def remember(self, what: str, key: Hashable, compute: Callable[[], T]) -> T:
+        """What `compute` gives for a thing, or the id of one, worked out once."""
         if (what, key) not in self.cache:
             self.cache[what, key] = compute()
         found: T = self.cache[what, key]

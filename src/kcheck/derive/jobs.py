@@ -29,7 +29,7 @@ _TIER = re.compile(r"tier|priority|team|owner|cost", re.IGNORECASE)
 def scale(thing: Any, world: World) -> Value[int]:
     """Nodes that a workload may have: of the largest pool it lands on, those asked for, or its own if many."""
     workload = world.owner(thing)
-    return world.remember("scale", f"{workload.id} {id(workload)}", lambda: _scale(workload, world))
+    return world.remember("scale", workload, lambda: _scale(workload, world))
 
 
 def _scale(workload: Workload, world: World) -> Value[int]:
