@@ -274,7 +274,10 @@ class Service(Thing):
 
 @dataclass(eq=False)
 class Inventory:
-    """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is."""
+    """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is.
+
+    `scope_of` says to which folder a thing belongs that a kustomization there renders from files of others.
+    """
 
     clusters: list[Cluster] = field(default_factory=list)
     autoscalers: list[Autoscaler] = field(default_factory=list)
@@ -286,3 +289,4 @@ class Inventory:
     addons: list[Addon] = field(default_factory=list)
     services: list[Service] = field(default_factory=list)
     cluster_of: dict[Thing, Cluster] = field(default_factory=dict)
+    scope_of: dict[Thing, str] = field(default_factory=dict)

@@ -281,7 +281,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         Field("others", "records", "image", "", False, "its other places in the file", pulls.others),
     ),
     "input": (
-        _made("kind", "string", "unreadable, templates, unused-suppression or bare-suppression",
+        _made("kind", "string", "unreadable, templates, not-rendered, unused-suppression or bare-suppression",
               lambda i, _w: basics.computed(i, i.kind)),
         _made("text", "string", "what is wrong", lambda i, _w: basics.computed(i, i.text)),
     ),

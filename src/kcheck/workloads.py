@@ -49,8 +49,7 @@ def _workload(item: Object) -> Workload:
     name, namespace = scalar(item.root, "metadata", "name"), scalar(item.root, "metadata", "namespace")
     label = name.value if isinstance(name, Known) else "?"
     space = f"{namespace.value}/" if isinstance(namespace, Known) else ""
-    path = item.span.source.path
-    identity = f"{path}:{item.kind}/{space}{label}"
+    identity = f"{item.home}:{item.kind}/{space}{label}"
     spec = pod_spec(item)
     pods: Value[Any] = scalar(item.root, *pods_path) if pods_path else Known(1, Origin((item.span,)))
     if isinstance(pods, Unset):
@@ -82,7 +81,7 @@ def services(objects: Iterable[Object]) -> Iterator[Service]:
         kind, address = known(scalar(item.root, "spec", "type")), known(scalar(item.root, "spec", "clusterIP"))
         ports = yaml.get(item.root, "spec", "ports")
         count = len(ports.items) if isinstance(ports, yaml.Sequence) and kind == "LoadBalancer" else 0
-        identity = f"{item.span.source.path}:Service/{known(name) or '?'}"
+        identity = f"{item.home}:Service/{known(name) or '?'}"
         yield Service(identity, item.span, name, count, address != "None" and kind != "ExternalName")
 
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck.files import holds_objects
+from kcheck.files import holds_objects, in_braces
 from kcheck.syntax import yaml
 from kcheck.values import Known, Origin, Unset
 
@@ -20,12 +20,23 @@ if TYPE_CHECKING:
 
 
 class Object(NamedTuple):
-    """One Kubernetes object as it is written."""
+    """One Kubernetes object as it is written, or as the kustomization in the folder `scope` renders it."""
 
     kind: str
     api_version: str
     root: yaml.Mapping
     span: Span
+    scope: str = ""
+
+    @property
+    def home(self) -> str:
+        """What it belongs to: the folder of its kustomization, else its file."""
+        return self.scope or self.span.source.path
+
+    @property
+    def folder(self) -> str:
+        """The folder that it belongs to."""
+        return self.scope or os.path.dirname(self.span.source.path) or "."
 
 
 @dataclass
@@ -35,6 +46,14 @@ class Manifests:
     objects: list[Object]
     problems: list[Problem]
     templates: list[Source]
+
+    def joined(self, other: Manifests) -> Manifests:
+        """Both together, what is in both once."""
+        return Manifests(
+            self.objects + other.objects,
+            list(dict.fromkeys(self.problems + other.problems)),
+            list(dict.fromkeys(self.templates + other.templates)),
+        )
 
     def template_folders(self) -> dict[str, list[Source]]:
         """The templates by folder, in order."""
@@ -51,25 +70,30 @@ def read(sources: list[Source], kinds: frozenset[str]) -> Manifests:
     """
     result = Manifests([], [], [])
     for source in sources:
-        _read(source, kinds, result)
+        read_one(source, kinds, result)
     return result
 
 
+_FLOW_KIND = re.compile(rb"\bkind[\"']?\s*:\s*[\"']?(\w*)")
 _KIND = re.compile(rb"^([ \t-]*)[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
 
 
-def _may_hold(data: bytes, kinds: frozenset[str]) -> bool:
+def may_hold(data: bytes, kinds: frozenset[str]) -> bool:
     """Whether a document may hold an object of some kinds, or a list: told without parsing."""
     if not holds_objects(data):
         return False
-    found = {(bool(indent), kind.decode()) for indent, kind in _KIND.findall(data)}
+    if in_braces(data):
+        found = {(True, kind.decode()) for kind in _FLOW_KIND.findall(data)}
+    else:
+        found = {(bool(indent), kind.decode()) for indent, kind in _KIND.findall(data)}
     if not found or (False, "") in found:  # flow style, or a kind that a template fills in
         return True
     return any(kind in kinds or kind.endswith("List") for _, kind in found)
 
 
-def _read(source: Source, kinds: frozenset[str], result: Manifests) -> None:
-    for document in yaml.documents(source, lambda data: _may_hold(data, kinds)):
+def read_one(source: Source, kinds: frozenset[str], result: Manifests) -> None:
+    """Add what a file holds to a result."""
+    for document in yaml.documents(source, lambda data: may_hold(data, kinds)):
         if document.problem is not None:
             if yaml.is_template(source.data):
                 if source not in result.templates:
