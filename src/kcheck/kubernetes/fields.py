@@ -25,8 +25,6 @@ _MAPS = ("commonLabels", "commonAnnotations")
 _GAPS = {
     "helmCharts": "`helmCharts` needs Helm",
     "helmChartInflationGenerator": "`helmChartInflationGenerator` needs Helm",
-    "replacements": "`replacements` are not worked out, so what they give is unknown",
-    "vars": "`vars` are not filled in, so what they give is unknown",
     "transformers": "plugins in `transformers` are not run",
     "generators": "plugins in `generators` are not run",
 }
@@ -80,7 +78,7 @@ class Fields:
         for name, why in _GAPS.items():
             field_ = yaml.entries(root).get(name)
             if field_ and not (isinstance(yaml.resolve(field_.value), yaml.Sequence) and not own.items(name)):
-                own.gap(why, field_.key.span, complete=name in ("replacements", "vars"))
+                own.gap(why, field_.key.span)
         return own
 
     @property
@@ -140,12 +138,21 @@ class Fields:
     def field_paths(self, target: yaml.Mapping) -> list[list[str]]:
         """The paths that a replacement writes to, as steps."""
         paths = [node.text for node in _texts(yaml.get(target, "fieldPaths"))]
-        return [[step.replace("\\", "") for step in _STEP.findall(path)] for path in paths]
+        return [list(map(_step, _STEP.findall(path))) for path in paths]
 
     def gap(self, why: str, span: Span, *, complete: bool = False) -> None:
         """Note what is not rendered, and whether all objects are there for all that."""
         self.gaps.setdefault(why, span)
         self.complete = self.complete and complete
+
+    def unknown(self, name: str) -> None:
+        """Note a field that gives values, which are unknown."""
+        self.gap(f"`{name}` are not worked out, so what they give is unknown", self.place(name), complete=True)
+
+    def place(self, name: str) -> Span:
+        """Where a field begins."""
+        entry = yaml.entries(self.root).get(name)
+        return entry.key.span if entry else self.root.span
 
     def missing(self, node: yaml.Scalar) -> None:
         """Note a file or folder that cannot be read."""
@@ -158,6 +165,11 @@ class Fields:
         more = len(reasons) - _SHOWN
         words = "; ".join(reasons[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
         return Problem(words, self.gaps[reasons[0]])
+
+
+def _step(step: str) -> str:
+    """A step of a path: `[a.b/c]` is a key, `[name=x]` stays a choice among items."""
+    return step[1:-1] if step[0] == "[" and "=" not in step else step.replace("\\", "")
 
 
 def _texts(node: yaml.Target | None) -> list[yaml.Scalar]:

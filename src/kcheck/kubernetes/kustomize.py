@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kcheck.text import Source
 
 MAX_OBJECTS, MAX_DEPTH, MAX_STEPS = 50_000, 50, 10_000
-"""What a kustomization may hold; nobody writes more, but bases of bases can multiply."""
+"""What all kustomizations of a tree may hold; nobody writes more, but bases of bases can multiply."""
 
 
 @dataclass
@@ -55,6 +55,7 @@ class _Renderer:
         self.bases: dict[str, list[Resource]] = {}
         self.files: dict[Source, list[Object]] = {}
         self.steps = 0
+        self.left = MAX_OBJECTS
 
     def all(self) -> Rendering:
         folders = [os.path.dirname(path) or "." for path in self.tree.kustomizations]
@@ -109,8 +110,11 @@ class _Renderer:
     def root(self, own: Fields) -> None:
         scope = shown(own.folder)
         resources = self.base(own, ())
-        names = frozenset(name for found in self.loaded.values() if found and found.entered for name in found.variables)
-        for resource in transforms.with_variables(resources, names):
+        owners = {name: found for found in self.loaded.values() if found and found.entered for name in found.variables}
+        resources, used = transforms.with_variables(resources, frozenset(owners))
+        for name in sorted(used):
+            owners[name].unknown("vars")
+        for resource in resources:
             local = text(resource.item.root, "metadata", "annotations", "config.kubernetes.io/local-config")
             if local in ("", "false"):
                 self.result.manifests.objects.append(resource.item._replace(scope=scope))
@@ -130,10 +134,11 @@ class _Renderer:
             for resource in self.resources(own, node, above):
                 if resource.identity in found:
                     own.gap(f"{resource.item.kind}/{resource.names[-1].name} is there twice", node.span)
-                elif len(found) >= MAX_OBJECTS:
-                    own.gap(f"there are more than {MAX_OBJECTS:,} objects", node.span)
+                elif self.left == 0:
+                    own.gap(f"there are more than {MAX_OBJECTS:,} objects in all kustomizations", node.span)
                     break
                 else:
+                    self.left -= 1
                     found[resource.identity] = resource
         resources = list(found.values())
         for node in own.texts("components"):
@@ -291,13 +296,14 @@ class _Renderer:
         paths = own.field_paths(target)
 
         def unknown(node: yaml.Target) -> yaml.Target:
+            own.unknown("replacements")
             return transforms.not_known("`replacements` of a kustomization give the value", node)
 
         def changed(resource: Resource) -> Resource:
-            root: yaml.Target = resource.item.root
+            root = resource.item.root
             for path in paths:
                 root = replaced(root, path, unknown)
-            return resource.changed(root) if isinstance(root, yaml.Mapping) else resource
+            return resource.changed(root)
 
         if not isinstance(selector, yaml.Mapping):
             return resources

@@ -92,21 +92,27 @@ def rebuilt(root: yaml.Mapping, visit: Visit) -> yaml.Mapping:
     return result if isinstance(result, yaml.Mapping) else root
 
 
-def replaced(node: yaml.Target, steps: Sequence[str], make: Callable[[yaml.Target], yaml.Target]) -> yaml.Target:
+def replaced(root: yaml.Mapping, steps: Sequence[str], make: Callable[[yaml.Target], yaml.Target]) -> yaml.Mapping:
     """The tree with every node at a path changed: keys, numbers, `*`, and `[name=value]` for items of lists."""
+    result = _replaced(root, steps, make) if steps else root
+    return result if isinstance(result, yaml.Mapping) else root
+
+
+def _replaced(node: yaml.Target, steps: Sequence[str], make: Callable[[yaml.Target], yaml.Target]) -> yaml.Target:
     if not steps:
         return make(node)
     step, rest = steps[0], steps[1:]
     if isinstance(node, yaml.Mapping):
         entries = yaml.entries(node)
-        for name in [step] if step in entries else list(entries) if step == "*" else []:
+        names = [step] if step in entries else list(entries) if step == "*" else []
+        for name in names:
             entry = entries[name]
-            entries[name] = entry._replace(value=replaced(yaml.resolve(entry.value), rest, make))
-        return _with(node, entries)
+            entries[name] = entry._replace(value=_replaced(yaml.resolve(entry.value), rest, make))
+        return _with(node, entries) if names else node
     if isinstance(node, yaml.Sequence):
         chosen = (_fits(item, i, step) for i, item in enumerate(node.items))
         pairs = zip(node.items, chosen, strict=True)
-        return items_of(node, (replaced(yaml.resolve(item), rest, make) if fits else item for item, fits in pairs))
+        return items_of(node, (_replaced(yaml.resolve(item), rest, make) if fits else item for item, fits in pairs))
     return node
 
 
@@ -278,8 +284,8 @@ def _edited(root: yaml.Mapping, steps: list[str], what: str, value: yaml.Target 
         made = _in_list(holder, last, what, value)
     if made is None:
         raise PatchError(f"there is no `/{'/'.join(steps)}`")
-    result = replaced(root, way, lambda _: made)
-    return result if isinstance(result, yaml.Mapping) else root
+    whole = made
+    return replaced(root, way, lambda _: whole) if way else whole if isinstance(whole, yaml.Mapping) else root
 
 
 def _in_map(holder: yaml.Mapping, name: str, what: str, value: yaml.Target | None) -> yaml.Mapping | None:

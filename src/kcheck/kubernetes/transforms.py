@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from kcheck.kubernetes.patches import put, rebuilt, text
+from kcheck.kubernetes.patches import put, rebuilt, replaced, text
 from kcheck.syntax import yaml
 from kcheck.values import Known, Origin, Unknown
 
@@ -28,13 +28,20 @@ _SCALED = frozenset({"Deployment", "ReplicationController", "ReplicaSet", "State
 _REFERENCES = {"PriorityClass": "priorityClassName"}
 """Kind -> the field by which pods refer to it. Rules look at no other name that Kustomize follows."""
 
-_POD = ("template",)
 _SPEC = ("spec", "template")
 _TEMPLATES = {
     **dict.fromkeys(("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "ReplicationController", "Job"), _SPEC),
     "CronJob": ("spec", "jobTemplate", "spec", "template"),
-    "PodTemplate": _POD,
+    "PodTemplate": ("template",),
 }
+_TERMS = ("requiredDuringSchedulingIgnoredDuringExecution", "*", "labelSelector", "matchLabels")
+_WEIGHTED = ("preferredDuringSchedulingIgnoredDuringExecution", "*", "podAffinityTerm", "labelSelector", "matchLabels")
+_SPREAD = [
+    ("topologySpreadConstraints", "*", "labelSelector", "matchLabels"),
+    *(("affinity", kind, *terms) for kind in ("podAffinity", "podAntiAffinity") for terms in (_TERMS, _WEIGHTED)),
+]
+"""Selectors in pod specs; they get labels only where they are written."""
+
 _SELECTORS = {
     **dict.fromkeys(("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet"), ("spec", "selector", "matchLabels")),
     **dict.fromkeys(("Service", "ReplicationController"), ("spec", "selector")),
@@ -120,20 +127,29 @@ def _labels(root: yaml.Mapping) -> list[tuple[yaml.Mapping, bool, bool]]:
 
 def _labelled(resource: Resource, labels: yaml.Mapping, templates: bool, selectors: bool) -> Resource:
     kind = resource.item.kind
-    paths: list[tuple[str, ...]] = [("metadata", "labels")]
-    if templates and kind in _TEMPLATES:
-        paths.append((*_TEMPLATES[kind], "metadata", "labels"))
+    paths = _inside(kind if templates else "", "labels")
     if selectors and kind in _SELECTORS:
         paths.append(_SELECTORS[kind])
-    return resource.changed(_written(resource.item.root, paths, labels))
+    root = _written(resource.item.root, paths, labels)
+    if selectors and kind in _TEMPLATES:
+        for path in _SPREAD:
+            root = replaced(root, (*_TEMPLATES[kind], "spec", *path), lambda node: _joined(node, labels))
+    return resource.changed(root)
+
+
+def _joined(node: yaml.Target, pairs: yaml.Mapping) -> yaml.Target:
+    return _written(node, [()], pairs) if isinstance(node, yaml.Mapping) else node
 
 
 def _annotated(resource: Resource, annotations: yaml.Mapping) -> yaml.Mapping:
-    template = _TEMPLATES.get(resource.item.kind)
-    paths: list[tuple[str, ...]] = [("metadata", "annotations")]
-    if template:
-        paths.append((*template, "metadata", "annotations"))
-    return _written(resource.item.root, paths, annotations)
+    return _written(resource.item.root, _inside(resource.item.kind, "annotations"), annotations)
+
+
+def _inside(kind: str, name: str) -> list[tuple[str, ...]]:
+    """Where an object and the templates inside it have their labels or annotations."""
+    template = _TEMPLATES.get(kind)
+    holders = [(), *([template] if template else []), *([template[:2]] if template and len(template) > 2 else [])]
+    return [(*holder, "metadata", name) for holder in holders]
 
 
 def _written(root: yaml.Mapping, paths: list[tuple[str, ...]], pairs: yaml.Mapping) -> yaml.Mapping:
@@ -219,12 +235,17 @@ def not_known(why: str, node: yaml.Target) -> yaml.Given:
 _VARIABLE = re.compile(r"\$\(([\w.-]+)\)")
 
 
-def with_variables(resources: list[Resource], names: frozenset[str]) -> list[Resource]:
-    """The objects without the texts that `vars` of a kustomization fill in."""
+def with_variables(resources: list[Resource], names: frozenset[str]) -> tuple[list[Resource], set[str]]:
+    """The objects without the texts that `vars` of a kustomization fill in, and those of them that are used."""
+    used: set[str] = set()
+    if not names:
+        return resources, used
 
     def visit(_: str, node: yaml.Target) -> yaml.Target | None:
-        if isinstance(node, yaml.Scalar) and "$(" in node.text and names.intersection(_VARIABLE.findall(node.text)):
-            return not_known(f"`vars` of a kustomization fill in `{node.text}`", node)
-        return None
+        found = names.intersection(_VARIABLE.findall(node.text)) if isinstance(node, yaml.Scalar) else None
+        if not found:
+            return None
+        used.update(found)
+        return not_known("`vars` of a kustomization give the value", node)
 
-    return [resource.changed(rebuilt(resource.item.root, visit)) for resource in resources] if names else resources
+    return [resource.changed(rebuilt(resource.item.root, visit)) for resource in resources], used
