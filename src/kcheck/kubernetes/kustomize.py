@@ -15,7 +15,7 @@ from kcheck.kubernetes import transforms
 from kcheck.kubernetes.fields import Fields, UnreadableError
 from kcheck.kubernetes.objects import Manifests, may_hold, read_one
 from kcheck.kubernetes.patches import PatchError, applied, merged, replaced, text
-from kcheck.kubernetes.selectors import Resource, SelectorError, may_select, name_of, selected
+from kcheck.kubernetes.selectors import Name, Resource, SelectorError, may_select, name_of, selected
 from kcheck.syntax import texts, yaml
 from kcheck.syntax.problem import Problem
 
@@ -54,6 +54,7 @@ class _Renderer:
         self.loaded: dict[str, Fields | None] = {}
         self.bases: dict[str, list[Resource]] = {}
         self.files: dict[Source, list[Object]] = {}
+        self.patches: dict[tuple[Source, bool], list[yaml.Target]] = {}
         self.steps = 0
         self.left = MAX_OBJECTS
 
@@ -210,76 +211,63 @@ class _Renderer:
     # --- patches
 
     def patched(self, own: Fields, resources: list[Resource], names: tuple[str, ...]) -> list[Resource]:
-        for name in names:
-            for patch, target in own.patches(name):
-                if target is not None and not may_select(target, self.kinds):
-                    self.file(own, text(patch, "path"))
-                    continue
-                for document in self.documents(own, patch, target):
-                    resources = self.with_patch(own, resources, patch, document, target)
-        return resources
+        patches = [found for name in names for found in own.patches(name)]
+        if not patches:
+            return resources
+        slots: list[Resource | None] = list(resources)  # what a patch deletes leaves an empty one
+        places: dict[tuple[str, str, Name], list[int]] = {}
+        for i, resource in enumerate(resources):
+            item = resource.item
+            for name in dict.fromkeys(name.effective for name in resource.names):
+                places.setdefault((item.kind, item.api_version, name), []).append(i)
+        for patch, target in patches:
+            if target is not None and not may_select(target, self.kinds):
+                self.file(own, text(patch, "path"))
+                continue
+            for document in self.documents(own, patch, whole=target is not None):
+                try:
+                    if target is not None:
+                        chosen = selected(slots, target)
+                    else:
+                        key = text(document, "kind"), text(document, "apiVersion"), name_of(document).effective
+                        chosen = places.get(key, [])
+                        if not chosen and own.complete and not own.is_component:
+                            own.gap(
+                                f"a patch is for {key[0] or 'object'}/{key[2].name}, which is not there", patch.span
+                            )
+                    for i in chosen:
+                        slots[i] = with_patch(slots[i], document)
+                except (PatchError, SelectorError) as error:
+                    own.gap(f"a patch does not fit: {error}", patch.span)
+        return [resource for resource in slots if resource is not None]
 
-    def documents(self, own: Fields, patch: yaml.Target, target: yaml.Mapping | None) -> list[yaml.Target]:
-        """The documents of a patch: of the file that it names, or its own text."""
+    def documents(self, own: Fields, patch: yaml.Target, *, whole: bool) -> list[yaml.Target]:
+        """The documents of a patch: of the file that it names, or its own text; all of them, or those for our kinds."""
 
         def wanted(data: bytes) -> bool:
-            return target is not None or may_hold(data, self.kinds)
+            return whole or may_hold(data, self.kinds)
 
         path = patch if isinstance(patch, yaml.Scalar) and "\n" not in patch.text else yaml.get(patch, "path")
         inline = patch if isinstance(patch, yaml.Scalar) else yaml.get(patch, "patch")
-        found: list[yaml.Target] = []
+        found: list[yaml.Target | Problem | None] = []
+        source = None
         if isinstance(path, yaml.Scalar) and path.text:
             source = self.file(own, path.text)
             if source is None:
                 own.missing(path)
-            for document in yaml.documents(source, wanted) if source else ():
-                if document.problem is not None:
-                    own.complete = False
-                    self.result.manifests.problems.append(document.problem)
-                elif document.root is not None:
-                    found.append(document.root)
-        elif isinstance(inline, yaml.Scalar):
-            for root in texts.read(texts.within(inline), wanted):
-                if isinstance(root, Problem):
-                    own.complete = False
-                    self.result.manifests.problems.append(root)
-                else:
-                    found.append(root)
-        return found
-
-    def with_patch(
-        self,
-        own: Fields,
-        resources: list[Resource],
-        place: yaml.Target,
-        patch: yaml.Target,
-        target: yaml.Mapping | None,
-    ) -> list[Resource]:
-        try:
-            if target is not None:
-                chosen = selected(resources, target)
+            elif (source, whole) in self.patches:
+                return self.patches[source, whole]
             else:
-                chosen = [_is_for(resource, patch) for resource in resources]
-                if not any(chosen):
-                    if own.complete and not own.is_component:
-                        called = f"{text(patch, 'kind') or 'object'}/{text(patch, 'metadata', 'name')}"
-                        own.gap(f"a patch is for {called}, which is not there", place.span)
-                    return resources
-            pairs = zip(resources, chosen, strict=True)
-            made = [self.with_one(resource, patch) if fits else resource for resource, fits in pairs]
-        except (PatchError, SelectorError) as error:
-            own.gap(f"a patch does not fit: {error}", place.span)
-            return resources
-        return [resource for resource in made if resource is not None]
-
-    def with_one(self, resource: Resource, patch: yaml.Target) -> Resource | None:
-        item = resource.item
-        if isinstance(patch, yaml.Sequence):
-            return resource.changed(applied(item.root, patch))
-        if not isinstance(patch, yaml.Mapping):
-            raise PatchError("it is neither an object nor a list of operations")
-        root = merged(item.root, patch, item.api_version)
-        return resource.changed(root) if root is not None else None
+                found = [document.problem or document.root for document in yaml.documents(source, wanted)]
+        elif isinstance(inline, yaml.Scalar):
+            found = list(texts.read(texts.within(inline), wanted))
+        problems = [one for one in found if isinstance(one, Problem)]
+        self.result.manifests.problems += problems
+        own.complete = own.complete and not problems
+        result = [one for one in found if one is not None and not isinstance(one, Problem)]
+        if source is not None:
+            self.patches[source, whole] = result
+        return result
 
     def replaced(self, own: Fields, resources: list[Resource]) -> list[Resource]:
         """The objects without the values that `replacements` give them."""
@@ -308,17 +296,25 @@ class _Renderer:
         if not isinstance(selector, yaml.Mapping):
             return resources
         try:
-            chosen = selected(resources, selector)
+            chosen = set(selected(resources, selector))
         except SelectorError as error:
             own.gap(str(error), selector.span)
             return resources
-        return [changed(one) if fits else one for one, fits in zip(resources, chosen, strict=True)]
+        return [changed(one) if i in chosen else one for i, one in enumerate(resources)]
 
 
-def _is_for(resource: Resource, patch: yaml.Target) -> bool:
-    """Whether a patch without a target is for an object: it has its kind, and a name that it had."""
-    if not isinstance(patch, yaml.Mapping) or resource.item.kind != text(patch, "kind"):
-        return False
-    name = name_of(patch).effective
-    same = resource.item.api_version == text(patch, "apiVersion")
-    return same and any(own.effective == name for own in resource.names)
+def with_patch(resource: Resource | None, patch: yaml.Target) -> Resource | None:
+    """An object after a patch, which is an object itself or a list of operations; None where it is deleted.
+
+    Raises:
+        PatchError: the patch does not fit.
+    """
+    if resource is None:
+        return None
+    item = resource.item
+    if isinstance(patch, yaml.Sequence):
+        return resource.changed(applied(item.root, patch))
+    if not isinstance(patch, yaml.Mapping):
+        raise PatchError("it is neither an object nor a list of operations")
+    root = merged(item.root, patch, item.api_version)
+    return resource.changed(root) if root is not None else None

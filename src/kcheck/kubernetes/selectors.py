@@ -47,7 +47,7 @@ class Resource(NamedTuple):
         return Resource(self.item._replace(root=root), (*self.names, name_of(root)))
 
 
-def name_of(root: yaml.Mapping) -> Name:
+def name_of(root: yaml.Node) -> Name:
     """What an object is called."""
     return Name(text(root, "metadata", "name"), text(root, "metadata", "namespace"))
 
@@ -56,8 +56,8 @@ class SelectorError(Exception):
     """A selector that kcheck does not read."""
 
 
-def selected(resources: Iterable[Resource], target: yaml.Mapping) -> list[bool]:
-    """Which of some objects a target selects: by kind, any name they had, labels and annotations.
+def selected(resources: Iterable[Resource | None], target: yaml.Mapping) -> list[int]:
+    """The numbers of the objects that a target selects: by kind, any name they had, labels and annotations.
 
     Raises:
         SelectorError: it is none, or one that kcheck does not read.
@@ -78,7 +78,7 @@ def selected(resources: Iterable[Resource], target: yaml.Mapping) -> list[bool]:
             return False
         return all(_has(yaml.get(item.root, "metadata", field), term) for field, terms in wanted for term in terms)
 
-    return [fits(resource) for resource in resources]
+    return [i for i, resource in enumerate(resources) if resource is not None and fits(resource)]
 
 
 def may_select(target: yaml.Mapping, kinds: Iterable[str]) -> bool:
