@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kcheck import engine, fix
 from kcheck.capacity.eks import eksctl_blocks
 from kcheck.config import Config
 from kcheck.files import Tree
@@ -98,6 +99,66 @@ def test_subnets_that_eksctl_cuts(cidr: str, zones: int, blocks: list[str]) -> N
     found = eksctl_blocks(cidr, zones)
     assert [str(block) for block in found[:4]] == blocks
     assert len(found) == (2 * zones if blocks else 0)
+
+
+POD = """{
+  "metadata": {"name": "web"},
+\t"spec": {"containers": [{"name": "web", "image": "nginx:1"}]},
+  "apiVersion": "v1",
+  "kind": "Pod"
+}
+"""
+
+
+def pods(write: Callable[[Mapping[str, str]], Path], files: Mapping[str, str], path: str = ".") -> list[str]:
+    """The workloads of some files, or why one cannot be read."""
+    write(files)
+    data = engine.run(Tree([path]), Config())
+    broken = [finding.message for finding in data.findings if finding.rule == "unreadable-file"]
+    return [workload.id for workload in data.world.inventory.workloads] + broken
+
+
+@pytest.mark.parametrize("text", [POD, POD.replace("\n", ""), "\ufeff" + POD.replace("\n", "\r\n")])
+def test_manifests_in_json(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    assert pods(write, {"a/web.json": text}) == ["a/web.json:Pod/web"]
+    assert pods(write, {"a/web.json": text}, "a/web.json") == ["a/web.json:Pod/web"]
+
+
+def test_lists_in_json(write: Callable[[Mapping[str, str]], Path]) -> None:
+    text = f'{{"apiVersion": "v1", "items": [{POD}, {POD.replace("web", "more")}], "kind": "List"}}'
+    assert pods(write, {"list.json": text}) == ["list.json:Pod/web", "list.json:Pod/more"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"definitions": {"Pod": {"properties": {"kind": {"type": "string"}, "apiVersion": {"type": "string"}}}}}',
+        '{"resources": [{"apiVersion": "2023-01-01", "kind": "Pod"}]}',
+        f'{{"object": {POD}}}',
+        f"[{POD}]",
+        '{"kind": "Pod", "apiVersion": 1}',
+        '{// a comment\n"compilerOptions": {"kind": "Pod", "apiVersion": "v1"}}',
+        "{" * 100_000,
+    ],
+)
+def test_other_json_is_no_manifest(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    assert not pods(write, {"a.json": text})
+
+
+def test_broken_manifests_in_json_are_errors(write: Callable[[Mapping[str, str]], Path]) -> None:
+    (found,) = pods(write, {"a.json": '{"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [}}'})
+    assert "quotes" in found
+
+
+def test_manifests_in_json_are_fixed(write: Callable[[Mapping[str, str]], Path]) -> None:
+    text = POD.replace("Pod", "DaemonSet").replace('"v1"', '"apps/v1"')
+    text = text.replace('"spec": {', '"spec": {"template": {"spec": {').replace("]}", "]}}}")
+    cluster = 'resource "azurerm_kubernetes_cluster" "a" {\n  name     = "a"\n  sku_tier = "Standard"\n}\n'
+    write({"a.json": text, "main.tf": cluster})
+    config = Config(nodes={"": 1000}, mirrors={"docker.io": "mirror.example.com"})
+    outcome = fix.fix(["."], config, safeties=("unsafe",))
+    (new,) = [new.decode() for _, _, new in outcome.files.values()]
+    assert new == text.replace('"nginx:1"', '"mirror.example.com/library/nginx:1"')
 
 
 def test_groups_are_in_the_subnets_of_their_side(read: Callable[..., dict[str, Any]]) -> None:

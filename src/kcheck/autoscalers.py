@@ -82,7 +82,7 @@ def _of_container(item: Object, container: yaml.Node, image: Known[Any]) -> Auto
     version: Value[str] = (
         Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
     )
-    identity = f"{item.span.source.path}:{item.kind}/{NAME}"
+    identity = f"{item.home}:{item.kind}/{NAME}"
     found = list(_flags(container, identity, version))
     arguments = yaml.get(container, "args") or yaml.get(container, "command")
     unknown = next((i.datum for i in flags.items(arguments) if isinstance(i, yaml.Given) and not i.text), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.files import KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES
 from kcheck.text import Edit
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.values import Missing
 
 
-YAML = (".yaml", ".yml")
+_YAML = (*MANIFESTS, *KUSTOMIZATIONS)
 _LITERAL = re.compile(r"[\"]|(?:null|true|false|-?[\d.]+)$")
 """What a literal of HCL begins with, or is."""
 
@@ -38,7 +39,7 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
     for change in changes:
         missing = change.origin.missing
         if missing is not None:
-            if missing.container.source.path.endswith(YAML):
+            if _is_yaml(missing.container.source):
                 result.append(_add(missing, change.value))
             elif _is_hcl(missing.container.source):
                 _gather(insertions, missing.container, missing.path, change.value)
@@ -61,6 +62,13 @@ def _is_hcl(source: Source) -> bool:
     return not source.derived and source.path.endswith((".tf", ".tfvars"))
 
 
+def _is_yaml(source: Source) -> bool:
+    """Whether a file is read as YAML; a manifest in JSON is. Plans are nobody's to edit."""
+    if source.path.endswith(".json"):
+        return not source.private and not source.derived and not source.path.endswith((*TERRAFORM, *VARIABLES))
+    return source.path.endswith(_YAML)
+
+
 def _gather(insertions: dict[Span, Insertion], span: Span, path: tuple[str, ...], value: str | int | bool) -> None:
     from kcheck.syntax.hcl.write import Insertion
 
@@ -73,7 +81,7 @@ def _replace(change: Change) -> Edit:
         from kcheck.syntax.hcl.write import literal
 
         return Edit(span, literal(change.value, span.text))
-    if span.source.path.endswith(YAML) or _is_hcl(span.source):  # in HCL, a part of YAML in a template
+    if _is_yaml(span.source) or _is_hcl(span.source):  # in HCL, a part of YAML in a template
         from kcheck.syntax import yaml
 
         style: yaml.Style = "double" if span.text[:1] == '"' else "single" if span.text[:1] == "'" else "plain"

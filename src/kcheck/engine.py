@@ -170,6 +170,9 @@ def _inputs(reading: inventory.Reading, comments: Suppressions) -> Iterable[Inpu
     for problem in reading.problems:
         place = problem.span
         yield Input(f"{place.source.path}:{place.begin.line}", place, "unreadable", problem.message)
+    for gap in reading.gaps:
+        place = gap.span
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "not-rendered", gap.message)
     for folder, sources in reading.templates.items():
         many = len(sources) > 1
         what = f"{len(sources)} files are templates; render them first" if many else "a template; render it first"

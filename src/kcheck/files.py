@@ -23,18 +23,55 @@ MAX_BYTES = 20_000_000
 TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")
 MANIFESTS = (".yaml", ".yml")
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 _KIND = re.compile(rb"^[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
 _API_VERSION = re.compile(rb"^[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
 _FLOW = re.compile(rb"^[ \t]*\{.*\bkind\b", re.MULTILINE)
+_BRACE = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
 
 
 def holds_objects(data: bytes) -> bool:
     """Whether YAML may hold Kubernetes objects: told without parsing, and never wrong where it says no."""
     if b"kind" not in data or b"apiVersion" not in data:
         return b"\x00" in data[:4] and b"k\x00i\x00n\x00d" in data  # UTF-16, to be told as unreadable
-    return bool((_KIND.search(data) and _API_VERSION.search(data)) or _FLOW.search(data))
+    return bool((_KIND.search(data) and _API_VERSION.search(data)) or _FLOW.search(data) or in_braces(data))
+
+
+def in_braces(data: bytes) -> bool:
+    """Whether YAML is a map in flow style, as JSON is."""
+    return _BRACE.match(data) is not None
+
+
+_HEAD = 65_536
+_JSON_KIND = re.compile(rb"\"(?:kind|apiVersion)\"[ \t\r\n]*:[ \t\r\n]*\"")
+_JSON_BEGIN = re.compile(_BRACE.pattern + rb"\s*" + _JSON_KIND.pattern)
+
+
+def _may_be_object(path: str) -> bool:
+    """Whether a file of JSON may be a Kubernetes object, told by its beginning: data can be large."""
+    try:
+        with open(path, "rb") as file:
+            return _JSON_KIND.search(file.read(_HEAD)) is not None
+    except OSError:
+        return False
+
+
+def is_json_object(data: bytes) -> bool:
+    """Whether JSON is a Kubernetes object: others have a kind or a version too, but not both and not as texts.
+
+    JSON that cannot be read is one if it begins as one.
+    """
+    if not _JSON_KIND.search(data):
+        return False
+    import json
+
+    try:
+        root = json.loads(data)
+    except (ValueError, RecursionError):
+        return _JSON_BEGIN.match(data) is not None
+    return isinstance(root, dict) and all(isinstance(root.get(key), str) for key in ("kind", "apiVersion"))
 
 
 def matches(path: str, pattern: str) -> bool:
@@ -91,7 +128,8 @@ class Folder:
 class Tree:
     """The files below the given paths, and folders outside them that modules refer to.
 
-    `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves.
+    `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves and are
+    no manifests. `kustomizations` are the files of Kustomize, which name other files by their own folder.
     `exclude` are paths and patterns that are not read.
     `overlay` maps real paths to bytes that stand in for the content on disk, for fixes not yet written.
     """
@@ -104,6 +142,7 @@ class Tree:
         self.given = paths or ["."]
         self.manifests: list[Source] = []
         self.variables: list[str] = []
+        self.kustomizations: list[str] = []
         self.plans: list[Source] = []
         self.folders: list[Folder] = []
         self.too_large: list[str] = []
@@ -183,12 +222,16 @@ class Tree:
         return folder
 
     def _file(self, path: str) -> None:
-        """A single file: the whole root module of a Terraform file, a plan in JSON, a manifest alone."""
+        """A single file: the whole root module of a Terraform file, a plan in JSON, a kustomization, a manifest."""
         if path.endswith((*TERRAFORM, *VARIABLES)):
             self._add_folder(os.path.dirname(path) or ".")
+        elif os.path.basename(path) in KUSTOMIZATIONS:
+            self._add_kustomization(path)
         elif path.endswith(".json"):
             source = self.source(path)
-            if source is not None:
+            if source is not None and is_json_object(source.data):
+                self._add_manifest(path)
+            elif source is not None:
                 source.private = True
                 self.plans.append(source)
         elif is_archive(path):
@@ -203,10 +246,15 @@ class Tree:
                 self._add_folder(path)
             for name in names:
                 self.count += 1
-                if name.endswith(MANIFESTS):
-                    self._add_manifest(os.path.join(path, name))
+                where = os.path.join(path, name)
+                if name in KUSTOMIZATIONS:
+                    self._add_kustomization(where)
+                elif name.endswith(MANIFESTS):
+                    self._add_manifest(where)
                 elif name.endswith(VARIABLES):
-                    self.variables.append(os.path.join(path, name))
+                    self.variables.append(where)
+                elif name.endswith(".json") and not name.endswith(TERRAFORM) and _may_be_object(where):
+                    self._add_json(where)
 
     def _excluded(self, path: str) -> bool:
         return bool(self.exclude) and any(matches(shown(path), pattern) for pattern in self.exclude)
@@ -215,6 +263,16 @@ class Tree:
         folder = self.folder(path)
         if folder is not None and folder.terraform and folder not in self.folders:
             self.folders.append(folder)
+
+    def _add_kustomization(self, path: str) -> None:
+        if path not in self.kustomizations:
+            self.kustomizations.append(path)
+        self._add_manifest(path)  # another tool's may have the name
+
+    def _add_json(self, path: str) -> None:
+        source = self.source(path)
+        if source is not None and is_json_object(source.data):
+            self._add_manifest(path)
 
     def _add_manifest(self, path: str) -> None:
         source = self.source(path)

@@ -29,8 +29,8 @@ class Reading:
     """Everything that was read of a tree.
 
     `problems` could not be read; `templates` maps a folder to the manifests in it that are templates; `sources`
-    are all files that were looked into; `variables` knows the tfvars files. Of the manifests, Terraform has
-    `asked` for some, and `filled` some as templates.
+    are all files that were looked into; `variables` knows the tfvars files; `gaps` is what kustomizations do that is
+    not rendered. Of the manifests, Terraform has `asked` for some, and `filled` some as templates.
     """
 
     inventory: Inventory
@@ -38,6 +38,7 @@ class Reading:
     templates: dict[str, list[Source]]
     sources: list[Source]
     variables: Variables | None = None
+    gaps: list[Problem] = field(default_factory=list)
     asked: set[Source] = field(default_factory=set)
     filled: set[Source] = field(default_factory=set)
 
@@ -47,7 +48,7 @@ def read(tree: Tree, config: Config) -> Reading:
     reading = Reading(Inventory(), [], {}, [])
     if tree.folders or tree.plans:
         _terraform(tree, config, reading)
-    if tree.manifests:
+    if tree.manifests or tree.kustomizations:
         _manifests(tree, reading)
     _place(reading.inventory, config)
     if any(addon.tree is not None for addon in reading.inventory.addons):
@@ -120,11 +121,21 @@ def _manifests(tree: Tree, reading: Reading) -> None:
     from kcheck.kubernetes import objects
     from kcheck.workloads import jobs, queues
 
-    own = [source for source in tree.manifests if source not in reading.filled]
     clusters = {"ClusterConfig": "eksctl", "ClusterConfiguration": "selfmanaged", "Pod": "selfmanaged"}
-    manifests = objects.read(
-        own, frozenset((*jobs.KINDS, *queues.KINDS, "NodePool", "EC2NodeClass", "Service", *clusters))
-    )
+    names = frozenset((*jobs.KINDS, *queues.KINDS, "NodePool", "EC2NodeClass", "Service", *clusters))
+    kinds = objects.Kinds(names, queues.MARKS)
+    named: set[Source] = set()
+    rendered = None
+    if tree.kustomizations:
+        from kcheck.kubernetes import kustomize
+
+        rendered = kustomize.read(tree, kinds)
+        named, reading.gaps = rendered.named, rendered.gaps
+        reading.sources += rendered.sources
+    plain = [source for source in tree.manifests if source not in reading.filled and source not in named]
+    manifests = objects.read(plain, kinds)
+    if rendered is not None:
+        manifests = manifests.joined(rendered.manifests)
     found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
     for reader in sorted(found):
         import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
@@ -152,30 +163,37 @@ def _objects(objects: list[Object], inventory: Inventory) -> list[Thing]:
     from kcheck import autoscalers
     from kcheck.workloads import jobs, queues
 
-    workload = list(jobs.read(objects))
-    found = [autoscaler for item in objects for autoscaler in autoscalers.of_object(item)]
-    addons = list(_shown(objects))
-    services = list(jobs.services(objects))
-    inventory.services += services
-    inventory.workloads += workload
-    inventory.autoscalers += found
-    inventory.addons += addons
-    others = list(queues.read(objects))
-    for thing in others:
-        getattr(inventory, queues.LISTS[type(thing)]).append(thing)
-    return [*workload, *found, *addons, *services, *others]
+    result: list[Thing] = []
+    for item in objects:
+        workload = list(jobs.read([item]))
+        found = list(autoscalers.of_object(item))
+        addons = list(_shown(item))
+        services = list(jobs.services([item]))
+        inventory.services += services
+        inventory.workloads += workload
+        inventory.autoscalers += found
+        inventory.addons += addons
+        others = list(queues.read(item))
+        for thing in others:
+            getattr(inventory, queues.LISTS[type(thing)]).append(thing)
+        own = [*workload, *found, *addons, *services, *others]
+        if item.scope:
+            inventory.scope_of |= dict.fromkeys(own, item.scope)
+        result += own
+    watchers = list(queues.watchers(objects))
+    inventory.watchers += watchers
+    return result + watchers
 
 
-def _shown(objects: list[Object]) -> Iterator[Addon]:
-    """What is installed into a cluster, told by objects that only it understands."""
+def _shown(item: Object) -> Iterator[Addon]:
+    """What is installed into a cluster, told by an object that only it understands."""
     from kcheck.syntax import yaml
 
-    for item in objects:
-        if item.api_version.startswith("karpenter."):
-            name = Known("karpenter", Origin((item.span,)))
-            label = yaml.get(item.root, "metadata", "name")
-            own = label.text if isinstance(label, yaml.Scalar) else "?"
-            yield Addon(f"{item.span.source.path}:{item.kind}/{own}", item.span, name, item.root)
+    if item.api_version.startswith("karpenter."):
+        name = Known("karpenter", Origin((item.span,)))
+        label = yaml.get(item.root, "metadata", "name")
+        own = label.text if isinstance(label, yaml.Scalar) else "?"
+        yield Addon(f"{item.home}:{item.kind}/{own}", item.span, name, item.root)
 
 
 def _place(inventory: Inventory, config: Config) -> None:
@@ -184,7 +202,7 @@ def _place(inventory: Inventory, config: Config) -> None:
     by_path: dict[str, Cluster | None] = {}
 
     def cluster_of(thing: Thing) -> Cluster | None:
-        path = thing.place.source.path
+        path = f"{inventory.scope_of[thing]}/" if thing in inventory.scope_of else thing.place.source.path
         if path not in by_path:
             by_path[path] = _cluster_of(path, roots, config)
         return inventory.cluster_of.get(thing) or by_path[path]

@@ -128,9 +128,11 @@ class World:
         return thing if isinstance(thing, Workload) else self._owners[thing]
 
     def home(self, thing: Thing) -> str:
-        """What is applied together: the cluster of a thing, else the folder of its file."""
+        """What is applied together: the cluster of a thing, else the folder of its kustomization or file."""
         cluster = self.inventory.cluster_of.get(thing)
-        return cluster.id if cluster else os.path.dirname(thing.place.source.path)
+        if cluster is not None:
+            return cluster.id
+        return self.inventory.scope_of.get(thing) or os.path.dirname(thing.place.source.path)
 
     def neighbours(self, kind: str, thing: Thing) -> list[Any]:
         """The things of a kind that are applied together with one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from kcheck import machines, profiles
@@ -41,11 +40,11 @@ class _Config:
         self.fields = self._fields(KIND, self.record)
         self.place = item.span
         self.origin = Origin((item.span,))
-        self.folder = os.path.dirname(item.span.source.path) or "."
+        self.folder = item.folder
         self.defaults = profiles.settings(CLOUD)
         label = known(self.fields["name"]) or "?"
         self.address = f"{KIND}/{label}"
-        self.identity = unique(f"{CLOUD}/{item.span.source.path}:{self.address}", inventory)
+        self.identity = unique(f"{CLOUD}/{item.home}:{self.address}", inventory)
 
     def _fields(self, resource: str, record: Any) -> Fields:
         return Fields(CLOUD, resource, record)

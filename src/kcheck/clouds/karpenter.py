@@ -44,7 +44,7 @@ def _pool(
     instance_types: Value[tuple[str, ...]] = Known(types, place) if types else Unknown(why, place)
     gpus = mapped(instance_types, lambda names: min(machines.gpus("eks", n) or 0 for n in names))
     return NodePool(
-        f"{addon.place.source.path}:NodePool/{name}",
+        addon.id,
         addon.place,
         f"NodePool/{name}",
         Known(cluster, place),

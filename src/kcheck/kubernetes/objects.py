@@ -4,28 +4,55 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck.files import holds_objects
+from kcheck.files import holds_objects, in_braces
 from kcheck.syntax import yaml
 from kcheck.values import Known, Origin, Unset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from kcheck.syntax.problem import Problem
     from kcheck.text import Source, Span
     from kcheck.values import Value
 
 
+@dataclass(frozen=True)
+class Kinds:
+    """The kinds of objects that are looked at; of those in `marks`, only objects whose text holds the pattern."""
+
+    names: frozenset[str]
+    marks: Mapping[str, re.Pattern[bytes]] = field(default_factory=dict)
+
+    def __contains__(self, kind: str) -> bool:
+        return kind in self.names
+
+    def wants(self, kind: str, data: bytes) -> bool:
+        """Whether a document with an object of a kind is looked at."""
+        mark = self.marks.get(kind)
+        return kind in self.names and (mark is None or mark.search(data) is not None)
+
+
 class Object(NamedTuple):
-    """One Kubernetes object as it is written."""
+    """One Kubernetes object as it is written, or as the kustomization in the folder `scope` renders it."""
 
     kind: str
     api_version: str
     root: yaml.Mapping
     span: Span
+    scope: str = ""
+
+    @property
+    def home(self) -> str:
+        """What it belongs to: the folder of its kustomization, else its file."""
+        return self.scope or self.span.source.path
+
+    @property
+    def folder(self) -> str:
+        """The folder that it belongs to."""
+        return self.scope or os.path.dirname(self.span.source.path) or "."
 
 
 @dataclass
@@ -36,6 +63,14 @@ class Manifests:
     problems: list[Problem]
     templates: list[Source]
 
+    def joined(self, other: Manifests) -> Manifests:
+        """Both together, what is in both once."""
+        return Manifests(
+            self.objects + other.objects,
+            list(dict.fromkeys(self.problems + other.problems)),
+            list(dict.fromkeys(self.templates + other.templates)),
+        )
+
     def template_folders(self) -> dict[str, list[Source]]:
         """The templates by folder, in order."""
         folders: dict[str, list[Source]] = {}
@@ -44,32 +79,40 @@ class Manifests:
         return folders
 
 
-def read(sources: list[Source], kinds: frozenset[str]) -> Manifests:
+def read(sources: list[Source], kinds: Kinds) -> Manifests:
     """Read all manifests. Never raises: what cannot be read becomes a problem, templates are set apart.
 
     A broken document is a problem if it may hold one of the `kinds`.
     """
     result = Manifests([], [], [])
     for source in sources:
-        _read(source, kinds, result)
+        read_one(source, kinds, result)
     return result
 
 
+_FLOW_KIND = re.compile(rb"\bkind[\"']?\s*:\s*[\"']?(\w*)")
 _KIND = re.compile(rb"^([ \t-]*)[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
 
 
-def _may_hold(data: bytes, kinds: frozenset[str]) -> bool:
+def may_hold(data: bytes, kinds: Kinds) -> bool:
     """Whether a document may hold an object of some kinds, or a list: told without parsing."""
     if not holds_objects(data):
         return False
-    found = {(bool(indent), kind.decode()) for indent, kind in _KIND.findall(data)}
+    if in_braces(data):
+        found = {(True, kind.decode()) for kind in _FLOW_KIND.findall(data)}
+    else:
+        found = {(bool(indent), kind.decode()) for indent, kind in _KIND.findall(data)}
     if not found or (False, "") in found:  # flow style, or a kind that a template fills in
         return True
-    return any(kind in kinds or kind.endswith("List") for _, kind in found)
+    own = {kind for indented, kind in found if not indented}  # of the object itself, unless all of it is indented
+    if not own or any(kind.endswith("List") for kind in own):
+        own = {kind for _, kind in found}
+    return any(kinds.wants(kind, data) or kind.endswith("List") for kind in own)
 
 
-def _read(source: Source, kinds: frozenset[str], result: Manifests) -> None:
-    for document in yaml.documents(source, lambda data: _may_hold(data, kinds)):
+def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
+    """Add what a file holds to a result."""
+    for document in yaml.documents(source, lambda data: may_hold(data, kinds)):
         if document.problem is not None:
             if yaml.is_template(source.data):
                 if source not in result.templates:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Inventory:
-    """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is."""
+    """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is.
+
+    `scope_of` says to which folder a thing belongs that a kustomization there renders from files of others.
+    """
 
     clusters: list[Cluster] = field(default_factory=list)
     autoscalers: list[Autoscaler] = field(default_factory=list)
@@ -37,6 +40,7 @@ class Inventory:
     sharings: list[Sharing] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)
     cluster_of: dict[Thing, Cluster] = field(default_factory=dict)
+    scope_of: dict[Thing, str] = field(default_factory=dict)
 
     def placed(self) -> Iterator[Thing]:
         """What is in a cluster because somebody applies it there."""

@@ -43,7 +43,7 @@ def identity(item: Object) -> str:
     """What tells an object from all others: its file, kind, namespace and name."""
     name, namespace = known(scalar(item.root, "metadata", "name")), known(scalar(item.root, "metadata", "namespace"))
     space = f"{namespace}/" if namespace is not None else ""
-    return f"{item.span.source.path}:{item.kind}/{space}{name if name is not None else '?'}"
+    return f"{item.home}:{item.kind}/{space}{name if name is not None else '?'}"
 
 
 def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
@@ -234,7 +234,7 @@ def services(objects: Iterable[Object]) -> Iterator[Service]:
         ports = yaml.get(item.root, "spec", "ports")
         count = len(ports.items) if isinstance(ports, yaml.Sequence) and kind == "LoadBalancer" else 0
         name = scalar(item.root, "metadata", "name")
-        own = f"{item.span.source.path}:Service/{known(name) or '?'}"
+        own = f"{item.home}:Service/{known(name) or '?'}"
         yield Service(own, item.span, name, count, address != "None" and kind != "ExternalName")
 
 

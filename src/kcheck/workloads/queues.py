@@ -28,14 +28,12 @@ _EVERYWHERE = frozenset({"pods", "nodes", "events", "endpoints", "endpointslices
 """What there is more of with every node."""
 
 
-def read(objects: list[Object]) -> Iterator[Thing]:
-    """What some objects say of when jobs run."""
-    for item in objects:
-        group = item.api_version.rpartition("/")[0]
-        maker = _MAKERS.get((group, item.kind))
-        if maker is not None:
-            yield from maker(item)
-    yield from _watchers(objects)
+def read(item: Object) -> Iterator[Thing]:
+    """What an object says of when jobs run."""
+    group = item.api_version.rpartition("/")[0]
+    maker = _MAKERS.get((group, item.kind))
+    if maker is not None:
+        yield from maker(item)
 
 
 def _class(item: Object) -> Iterable[Thing]:
@@ -133,7 +131,7 @@ def _settings(item: Object) -> Iterable[Thing]:
 
 def _inner(node: yaml.Scalar) -> yaml.Target | None:
     """The YAML in a text of a manifest, each part with its own place where the text is a block."""
-    from kcheck.terraform import texts  # not before a text needs it
+    from kcheck.syntax import texts  # not before a text needs it
 
     if isinstance(node, yaml.Given):
         pieces = pieces_of(node.datum) or (Piece(node.text, node.span),)
@@ -179,7 +177,7 @@ def _sharing(root: yaml.Target, item: Object, own: str) -> Sharing:
     return Sharing(own, item.span, copies("timeSlicing"), copies("mps"), text(root, "flags", "migStrategy"))
 
 
-def _watchers(objects: list[Object]) -> Iterator[Thing]:
+def watchers(objects: list[Object]) -> Iterator[Watcher]:
     """Roles by which what runs on every node may read what grows with every node."""
     accounts: dict[str, list[tuple[str, str]]] = {}
     for item in objects:
@@ -219,5 +217,8 @@ _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("", "Namespace"): _namespace,
     ("", "ConfigMap"): _settings,
 }
+MARKS = {"ConfigMap": re.compile(_WANTED.pattern.encode()), "ClusterRole": re.compile(rb"list|watch|\*")}
+"""What the text of some kinds must hold to be worth reading."""
+
 KINDS = frozenset(kind for _, kind in _MAKERS) | {"ClusterRole", "ClusterRoleBinding"}
 """The kinds that are read here."""

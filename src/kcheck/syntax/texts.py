@@ -1,16 +1,18 @@
-"""Texts that templates made, read as YAML: each part with its place in the code, also where some are not known."""
+"""Texts made of pieces, read as YAML: each part with its place in the code, also where some are not known."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.syntax import yaml
+from kcheck.syntax.problem import Problem
 from kcheck.text import Source, Span
 from kcheck.values import Datum, Known, Origin, Piece, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _UNKNOWN = "unknown-part"
 """What stands for a part of a text that is not known while the text is parsed."""
@@ -18,10 +20,40 @@ _UNKNOWN = "unknown-part"
 
 def documents(pieces: tuple[Piece, ...]) -> Iterator[yaml.Target]:
     """The YAML documents in a text that was joined from pieces; what cannot be read is left out."""
+    return (root for root in read(pieces) if not isinstance(root, Problem))
+
+
+def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> Iterator[yaml.Target | Problem]:
+    """The `wanted` YAML documents in a text that was joined from pieces, or why one cannot be read."""
     text = _Text(pieces)
-    for document in yaml.documents(text.source):
-        if document.root is not None:
+    for document in yaml.documents(text.source, wanted):
+        if document.problem is not None:
+            place = document.problem.span
+            yield document.problem._replace(span=text.span(place.start, place.end))
+        elif document.root is not None:
             yield text.placed(document.root)
+
+
+def within(scalar: yaml.Scalar) -> tuple[Piece, ...]:
+    """The lines of a scalar that is YAML itself, each with its place where it is written as it is read."""
+    source, data = scalar.source, scalar.source.data
+    if scalar.style == "literal":
+        pieces = []
+        at = data.find(b"\n", scalar.start) + 1
+        for line in scalar.text.splitlines(keepends=True):
+            end = data.find(b"\n", at) + 1 or len(data)
+            bare = data[at:end].rstrip(b"\r\n")
+            text = line.rstrip("\n").encode()
+            if not bare.endswith(text):
+                break
+            pieces.append(Piece(line, source.span(at + len(bare) - len(text), end)))
+            at = end
+        else:
+            return tuple(pieces)
+    inner = scalar.span if scalar.style == "plain" else source.span(scalar.start + 1, scalar.end - 1)
+    if inner.text == scalar.text:
+        return (Piece(scalar.text, inner),)
+    return (Piece(scalar.text, scalar.span, Known(scalar.text, Origin((scalar.span,)))),)
 
 
 def data(node: yaml.Node) -> Datum:
@@ -63,15 +95,19 @@ class _Text:
                 self.segments.append(_Segment(at, at + len(data), span, verbatim, piece.datum))
                 parts.append(data)
                 at += len(data)
-        self.source = Source(pieces[0].span.source.path, b"".join(parts), derived=True)
+        self.source = Source(pieces[0].span.source.path if pieces else "", b"".join(parts), derived=True)
+        self.starts = [segment.start for segment in self.segments]
+        self.ends = [segment.end for segment in self.segments]
 
     def _at(self, start: int, end: int) -> list[_Segment]:
         """The segments that a part of the text lies in."""
-        return [s for s in self.segments if s.start < end and start < s.end] or [
-            s for s in self.segments if s.start <= start <= s.end
-        ][-1:]
+        touched = self.segments[bisect_right(self.ends, start) : bisect_left(self.starts, end)]
+        if touched:
+            return touched
+        last = bisect_right(self.starts, start) - 1
+        return self.segments[last : last + 1]
 
-    def _span(self, start: int, end: int) -> Span:
+    def span(self, start: int, end: int) -> Span:
         """Where a part of the text is written."""
         touched = self._at(start, end)
         first, last = touched[0], touched[-1]
@@ -91,7 +127,7 @@ class _Text:
     def _placed(self, node: yaml.Target) -> yaml.Target:
         if isinstance(node, yaml.Scalar):
             return self._scalar(node)
-        span = self._span(node.start, node.end)
+        span = self.span(node.start, node.end)
         if isinstance(node, yaml.Sequence):
             return yaml.Sequence(*span, node.anchor, tuple(map(self.placed, node.items)), node.flow)
         entries = (yaml.Entry(self._key(e.key), self.placed(e.value)) for e in yaml.entries(node).values())
@@ -103,7 +139,7 @@ class _Text:
 
     def _scalar(self, node: yaml.Scalar) -> yaml.Scalar:
         touched = self._at(node.start, node.end)
-        span = self._span(node.start, node.end)
+        span = self.span(node.start, node.end)
         if all(segment.verbatim for segment in touched) and len(touched) == 1:
             return replace(node, source=span.source, start=span.start, end=span.end)
         unknown = next((s.datum for s in touched if isinstance(s.datum, Unknown)), None)
