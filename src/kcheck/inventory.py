@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.config import Config
+    from kcheck.embedded.releases import Release
     from kcheck.files import Tree
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Cluster, Thing
@@ -108,8 +109,9 @@ def _deployed(root: Module, kinds: set[str], inventory: Inventory) -> None:
         cluster = providers.cluster_of(instance, root, inventory.clusters)
         inventory.cluster_of |= {thing: cluster for thing in _objects([item], inventory) if cluster}
     for release, instance in releases.read(root):
-        things: list[Thing] = [Addon(release.address, release.place, release.chart)]
+        things: list[Thing] = [Addon(release.address, release.place, release.chart, version=release.version)]
         things += autoscalers.of_release(release)
+        things += _shown(list(_in_values(release)))
         inventory.addons += [thing for thing in things if isinstance(thing, Addon)]
         inventory.autoscalers += [thing for thing in things if isinstance(thing, Autoscaler)]
         cluster = providers.cluster_of(instance, root, inventory.clusters)
@@ -122,9 +124,8 @@ def _manifests(tree: Tree, reading: Reading) -> None:
 
     own = [source for source in tree.manifests if source not in reading.filled]
     clusters = {"ClusterConfig": "eksctl", "ClusterConfiguration": "selfmanaged", "Pod": "selfmanaged"}
-    manifests = objects.read(
-        own, frozenset((*jobs.KINDS, *queues.KINDS, "NodePool", "EC2NodeClass", "Service", *clusters))
-    )
+    kinds = frozenset((*jobs.KINDS, *queues.KINDS, "NodePool", "Provisioner", "EC2NodeClass", "Service", *clusters))
+    manifests = objects.read(own, kinds)
     found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
     for reader in sorted(found):
         import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
@@ -164,6 +165,17 @@ def _objects(objects: list[Object], inventory: Inventory) -> list[Thing]:
     for thing in others:
         getattr(inventory, queues.LISTS[type(thing)]).append(thing)
     return [*workload, *found, *addons, *services, *others]
+
+
+def _in_values(release: Release) -> Iterator[Object]:
+    """The objects of Karpenter that the values of a release hold, for charts that install what they are given."""
+    from kcheck.kubernetes.objects import objects_in
+    from kcheck.syntax import yaml
+
+    for tree in release.trees:
+        for node in yaml.walk(tree):
+            if isinstance(node, yaml.Mapping) and node.own("apiVersion") is not None:
+                yield from objects_in(node)
 
 
 def _shown(objects: list[Object]) -> Iterator[Addon]:
