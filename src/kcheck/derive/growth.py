@@ -45,7 +45,9 @@ def cap(autoscaler: Autoscaler, world: World) -> Value[str]:
 def _target(autoscaler: Autoscaler, world: World) -> Value[int]:
     cluster = cluster_of(autoscaler, world)
     if isinstance(cluster, Known):
-        return world.target(cluster.value)
+        target: Value[int] = world.target(cluster.value)
+        # where the cloud may add nodes beside the pools, theirs are the least
+        return target if isinstance(target, Known) else world.maximum(cluster.value)
     asked = world.config.nodes.get("")
     return computed(autoscaler, asked) if asked else Unknown(reason_of(cluster))
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.derive.basics import computed
-from kcheck.values import Known, Unknown, Value, known, mapped
+from kcheck.values import Known, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from kcheck.model import KarpenterPool
@@ -45,6 +45,11 @@ def may_be_served(pool: KarpenterPool, world: World) -> Value[bool]:
 def _numbers(version: str | None) -> tuple[int, int] | None:
     match = _VERSION.match(f"{version}.") if version else None
     return (int(match[1]), int(match[2])) if match else None
+
+
+def limited(pool: KarpenterPool, _world: World) -> Value[bool]:
+    """Whether it has any limits."""
+    return computed(pool, value=False) if isinstance(pool.limits, Unset) else mapped(pool.limits, bool)
 
 
 def protected(pool: KarpenterPool, _world: World) -> Value[bool]:
