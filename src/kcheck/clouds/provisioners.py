@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcheck import machines, profiles
-from kcheck.fields import Fields
 from kcheck.clouds.reader import has_accelerator
+from kcheck.fields import Fields
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import KarpenterPool
 from kcheck.syntax import yaml
