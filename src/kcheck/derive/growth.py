@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import machines
 from kcheck.derive.basics import cluster_of, computed
-from kcheck.derive.scaling import growable_nodes
+from kcheck.derive.scaling import growable_nodes, minor
 from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, unknown_of
 
 if TYPE_CHECKING:
@@ -183,8 +183,12 @@ def engine(pool: NodePool, world: World) -> Value[str]:
 def kept_for_system_pods(pool: NodePool, world: World) -> Value[bool]:
     """Whether the autoscaler of a pool's cluster keeps a node for as long as a pod of kube-system is on it."""
     found = scaler(pool, world)
+    if found is None or isinstance(found.skip_system_pods, Unset):
+        return computed(pool, value=False)
+    version = minor(found, world)
+    until = world.limits("any")["autoscaler.system_pods_kept_before"].number
+    if isinstance(version, Unknown):
+        return version
     return (
-        computed(pool, value=False)
-        if found is None or isinstance(found.skip_system_pods, Unset)
-        else found.skip_system_pods
+        computed(pool, value=False) if isinstance(version, Known) and version.value >= until else found.skip_system_pods
     )
