@@ -235,5 +235,6 @@ def test_a_flag_that_may_be_unknown_is_not_added(image: str, write: Callable[[Ma
     write({"autoscaler.yaml": DEPLOYMENT.format(image=image, lines=lines("--max-nodes-total=9000"))})
     outcome = fix.fix(["."], Config(nodes={"": 3000}), rules=("deletion-limited-by-qps",))
     assert not outcome.files
-    (finding,) = [f for f in outcome.result.findings if f.rule == "deletion-limited-by-qps"]
+    found = engine.run(Tree(["."]), Config(nodes={"": 3000})).findings
+    (finding,) = [f for f in found if f.rule == "deletion-limited-by-qps"]
     assert finding.help == "client_qps should be 50"

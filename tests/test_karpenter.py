@@ -61,8 +61,6 @@ spec:
 """
 CLUSTER = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
 
-Read = "Callable[..., list[dict[str, Any]]]"
-
 
 def value(pool: dict[str, Any], name: str) -> Any:
     field = pool["fields"][name]
@@ -70,7 +68,7 @@ def value(pool: dict[str, Any], name: str) -> Any:
 
 
 @pytest.fixture
-def pools(write: Callable[[Mapping[str, str]], Path]) -> Read:
+def pools(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., list[dict[str, Any]]]:
     def run(text: str, name: str = "pool.yaml", **more: str) -> list[dict[str, Any]]:
         write({name: text, **{key.replace("_", "."): other for key, other in more.items()}})
         found: list[dict[str, Any]] = model.collect(Tree(["."]), Config())["karpenter_pools"]
@@ -79,7 +77,7 @@ def pools(write: Callable[[Mapping[str, str]], Path]) -> Read:
     return run
 
 
-def test_node_pool(pools: Read) -> None:
+def test_node_pool(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(V1)
     wanted = {
         "kind": "NodePool", "name": "gpu", "version": "v1", "limits": ["cpu=9600", "nvidia.com/gpu=400"], "limited": True,
@@ -89,12 +87,12 @@ def test_node_pool(pools: Read) -> None:
     assert {name: value(pool, name) for name in wanted} == wanted
 
 
-def test_node_pool_of_beta(pools: Read) -> None:
+def test_node_pool_of_beta(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(BETA)
     assert [value(pool, name) for name in ("version", "expire_after", "removed_in")] == ["v1beta1", 864000, "1.1"]
 
 
-def test_provisioner(pools: Read) -> None:
+def test_provisioner(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(ALPHA)
     wanted = {
         "limits": ["cpu=1k"],
@@ -106,7 +104,7 @@ def test_provisioner(pools: Read) -> None:
     assert {name: value(pool, name) for name in wanted} == wanted
 
 
-def test_defaults(pools: Read) -> None:
+def test_defaults(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: any}\nspec: {}\n")
     wanted = {
         "limits": None, "limited": False, "policy": "WhenEmptyOrUnderutilized", "consolidate_after": 0, "budgets": ["10%"],
@@ -127,7 +125,7 @@ HEREDOC = "".join(f"    {line}\n" for line in V1.splitlines())
     ],
     ids=["kubectl", "kubernetes", "values"],
 )
-def test_places(code: str, pools: Read) -> None:
+def test_places(code: str, pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(CLUSTER + code, "main.tf", **({"pool_yaml": V1} if "file(" in code else {}))
     assert value(pool, "expire_after") is None
     assert value(pool, "cluster") == "eks/aws_eks_cluster.main"
@@ -149,7 +147,7 @@ def test_places(code: str, pools: Read) -> None:
         ),
     ],
 )
-def test_gpus(requirement: str, gpu: Any, pools: Read) -> None:
+def test_gpus(requirement: str, gpu: Any, pools: Callable[..., list[dict[str, Any]]]) -> None:
     head = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
     (pool,) = pools(f"{head}spec: {{template: {{spec: {{requirements: [{requirement}]}}}}}}\n")
     assert value(pool, "gpu") == gpu

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 
 def has_work(autoscaler: Autoscaler, world: World) -> bool:
-    """Whether an autoscaler has pools to scale, or may have."""
+    """Whether an autoscaler has pools to scale, makes some itself, or may have some."""
     cluster = known(autoscaler.cluster)
-    return cluster is None or known(autoscaled(cluster, world)) is not False
+    if cluster is None or known(autoscaler.provisioning):
+        return True
+    return known(autoscaled(cluster, world)) is not False
 
 
 def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
