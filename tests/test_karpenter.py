@@ -176,3 +176,14 @@ def test_a_retired_api_is_an_error_where_karpenter_is_too_new(
 def test_nonsense_is_survived(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"pool.yaml": text})
     assert engine.run(Tree(["."]), Config()).bugs == []
+
+
+@pytest.mark.parametrize(("limit", "nodes"), [("cpu: 1920", 10), ("nvidia.com/gpu: 64", 8), ("nodes: 5", 5)])
+def test_limits_as_nodes(limit: str, nodes: int, write: Callable[[Mapping[str, str]], Path]) -> None:
+    pool = V1.replace('    cpu: 9600\n    nvidia.com/gpu: "400"\n', f"    {limit}\n")
+    pool = pool.replace("karpenter.k8s.aws/instance-family", "node.kubernetes.io/instance-type").replace(
+        "[p5]", "[p5.48xlarge]"
+    )
+    write({"main.tf": CLUSTER, "pool.yaml": pool})
+    (found,) = model.collect(Tree(["."]), Config())["pools"]
+    assert value(found, "max_nodes") == nodes

@@ -74,9 +74,9 @@ def _vcpus(names: tuple[str, ...]) -> int:
 
 
 def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], addon: Addon) -> Value[int]:
-    """The most nodes that the limits allow; they count GPUs, processors and memory."""
+    """The most nodes that the limits allow; they count GPUs, processors, memory and nodes."""
     found: list[tuple[int, Span]] = []
-    for resource, own in ((GPU, known(gpus)), ("cpu", known(vcpus))):
+    for resource, own in ((GPU, known(gpus)), ("cpu", known(vcpus)), ("nodes", 1)):
         limit = yaml.get(tree, "spec", "limits", resource)
         if isinstance(limit, yaml.Scalar) and limit.text.isdigit() and own:
             found.append((int(limit.text) // own, limit.span))
