@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcheck import fix
+from kcheck import engine, fix
 from kcheck.config import Config
 from kcheck.files import Tree
 from kcheck.report import model
@@ -72,7 +72,10 @@ def test_spellings(text: str, read: Callable[..., dict[str, Any]]) -> None:
         ("registry.k8s.io/autoscaling/cluster-autoscaler:v1.32.1", "random"),
         ("registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0", "least-waste"),
         ("k8s.gcr.io/cluster-autoscaler:1.14.7", "random"),
-        ("example.com:5000/mirror/cluster-autoscaler@sha256:0123", "least-waste"),
+        (
+            "example.com:5000/mirror/cluster-autoscaler@sha256:0123",
+            "the default of --expander depends on the version, which is not known",
+        ),
     ],
 )
 def test_defaults_of_the_version(image: str, expander: str, read: Callable[..., dict[str, Any]]) -> None:
@@ -117,16 +120,16 @@ BEFORE = lines("--cloud-provider=aws", "--scale-down-unneeded-time=10m # no comm
     [
         (
             lines("--scale-down-unneeded-time=10m  # a comment", "--max-empty-bulk-delete", "10"),
-            lines("--scale-down-unneeded-time=5m  # a comment", "--max-empty-bulk-delete", "50", "--max-total-unready-percentage=100"),
+            lines("--scale-down-unneeded-time=5m  # a comment", "--max-empty-bulk-delete", "50", "--scale-down-delay-after-failure=1m", "--max-total-unready-percentage=100"),
         ),
         (
             lines("--scan-interval=10s", key="args", quote='"'),
-            lines("--scan-interval=10s", "--scale-down-unneeded-time=5m", "--max-scale-down-parallelism=50", "--max-total-unready-percentage=100",
+            lines("--scan-interval=10s", "--scale-down-delay-after-failure=1m", "--scale-down-unneeded-time=5m", "--max-scale-down-parallelism=50", "--max-total-unready-percentage=100",
                   key="args", quote='"'),
         ),
         (
             "          command: [./cluster-autoscaler, --v=4] # all",
-            "          command: [./cluster-autoscaler, --v=4, --scale-down-unneeded-time=5m, --max-scale-down-parallelism=50, --max-total-unready-percentage=100] # all",
+            "          command: [./cluster-autoscaler, --v=4, --scale-down-delay-after-failure=1m, --scale-down-unneeded-time=5m, --max-scale-down-parallelism=50, --max-total-unready-percentage=100] # all",
         ),
     ],
 )  # fmt: skip
@@ -144,3 +147,94 @@ def test_fixes_change_and_append_flags(
         fix.write(real, new)
     assert (Path(folder) / "autoscaler.yaml").read_bytes().decode() == text(after).decode()
     assert not fix.fix(["."], Config(nodes={"": 500})).files
+
+
+# --- what else of the container counts
+
+
+def test_a_shell_hides_the_flags(read: Callable[..., dict[str, Any]]) -> None:
+    data = read('          command: [/bin/sh, -c, "./cluster-autoscaler --scale-down-unneeded-time=3m"]')
+    assert value(data, "unneeded_time") == "a shell reads the command, kcheck does not"
+    assert data["flags"] == []
+
+
+def test_flags_of_command_and_of_args(read: Callable[..., dict[str, Any]]) -> None:
+    text = "          command: [./cluster-autoscaler, --max-nodes-total=7]\n          args: [--skip-nodes-with-system-pods=false]"
+    data = read(text)
+    assert (value(data, "max_nodes"), value(data, "skip_system_pods")) == (7, False)
+
+
+@pytest.mark.parametrize(
+    ("flag", "field", "wanted"),
+    [
+        ("--cores-total=0:9000", "max_cores", 9000),
+        ("--cores-total=9000", "max_cores", "--cores-total: `9000` is not a minimum and a maximum such as 0:1000"),
+        ("--kube-client-qps=33.5", "client_qps", 33),
+        ("--expendable-pods-priority-cutoff=-100", "priority_cutoff", -100),
+        ("--scale-down-enabled=F", "scale_down", False),
+        ("--scale-down-enabled", "scale_down", True),
+        (
+            "--scale-down-enabled=no",
+            "scale_down",
+            "--scale-down-enabled: `no` is neither true nor false",
+        ),
+        (
+            "--max-total-unready-percentage=1/0",
+            "max_unready_percentage",
+            "--max-total-unready-percentage: `1/0` is not a number",
+        ),
+    ],
+)
+def test_types_of_flags(flag: str, field: str, wanted: Any, read: Callable[..., dict[str, Any]]) -> None:
+    assert value(read(lines(flag)), field) == wanted
+
+
+@pytest.mark.parametrize(
+    ("resources", "cpu"),
+    [
+        ("", None),
+        ("{requests: {cpu: 100m}}", 100),
+        ("{requests: {cpu: 1.5}}", 1500),
+        ("{limits: {cpu: 2}}", 2000),
+        ("{requests: {memory: 1Gi}}", None),
+        ("{requests: {cpu: lots}}", "`lots` is not a quantity such as 500m or 2Gi"),
+    ],
+)
+def test_processors_of_its_own(resources: str, cpu: Any, read: Callable[..., dict[str, Any]]) -> None:
+    data = read(lines() + (f"\n          resources: {resources}" if resources else ""))
+    assert value(data, "cpu") == cpu
+
+
+def rules_of(findings: list[Any]) -> set[str]:
+    return {finding.rule for finding in findings}
+
+
+@pytest.mark.parametrize(
+    ("flags", "nodes", "wanted"),
+    [
+        (("--max-scale-down-parallelism=50",), 1000, True),
+        (("--max-scale-down-parallelism=100",), 1000, False),
+        # 2,000 requests take 400 s at 5 a second: a batch that adds no more than that again is large enough
+        (("--max-scale-down-parallelism=100",), 2000, False),
+        (("--max-scale-down-parallelism=10",), 2000, True),
+        (("--max-scale-down-parallelism=20", "--kube-client-qps=100"), 500, False),
+        (("--max-scale-down-parallelism=100", "--scale-down-delay-after-delete=2m"), 1000, True),
+    ],
+)
+def test_deletion_is_slow(
+    flags: tuple[str, ...], nodes: int, wanted: bool, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"autoscaler.yaml": DEPLOYMENT.format(image=UPSTREAM, lines=lines(*flags))})
+    found = rules_of(engine.run(Tree(["."]), Config(nodes={"": nodes})).findings)
+    assert ("slow-node-deletion" in found) == wanted
+
+
+@pytest.mark.parametrize("image", [f"{UPSTREAM.rpartition(':')[0]}:latest", "k8s.gcr.io/cluster-autoscaler:v1.24.0"])
+def test_a_flag_that_may_be_unknown_is_not_added(image: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    """An autoscaler that does not know a flag does not start."""
+    write({"autoscaler.yaml": DEPLOYMENT.format(image=image, lines=lines("--max-nodes-total=9000"))})
+    outcome = fix.fix(["."], Config(nodes={"": 3000}), rules=("deletion-limited-by-qps",))
+    assert not outcome.files
+    found = engine.run(Tree(["."]), Config(nodes={"": 3000})).findings
+    (finding,) = [f for f in found if f.rule == "deletion-limited-by-qps"]
+    assert finding.help == "client_qps should be 50"

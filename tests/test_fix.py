@@ -120,9 +120,10 @@ def test_absent_block_is_added_once_for_all_its_attributes(write: Callable[[Mapp
     assert fixed(folder) == ["main.tf"]
     assert (folder / "main.tf").read_text() == AUTOSCALED.removesuffix("}\n") + (
         "\n  auto_scaler_profile {\n"
-        '    scale_down_unneeded    = "5m"\n'
-        "    empty_bulk_delete_max  = 100\n"
-        "    max_unready_percentage = 100\n"
+        '    scale_down_delay_after_failure = "1m"\n'
+        '    scale_down_unneeded            = "5m"\n'
+        "    empty_bulk_delete_max          = 100\n"
+        "    max_unready_percentage         = 100\n"
         "  }\n}\n"
     )
     left = {finding.rule for finding in engine.run(Tree(["."]), Config()).findings}

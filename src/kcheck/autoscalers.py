@@ -7,37 +7,50 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
 from kcheck.kubernetes import flags
-from kcheck.model import Autoscaler, Flag
+from kcheck.model import NOTHING, Autoscaler, Flag
 from kcheck.syntax import yaml
-from kcheck.units import minor_version, seconds
+from kcheck.units import minor_version, quantity, seconds
 from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped
 from kcheck.workloads.jobs import containers, pod_spec
 from kcheck.workloads.scalars import scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.embedded.releases import Release
+    from kcheck.kubernetes.flags import Argument
     from kcheck.kubernetes.objects import Object
     from kcheck.text import Span
 
 NAME = "cluster-autoscaler"
-_FLAGS: dict[str, tuple[tuple[str, ...], str]] = {
-    "max_unready_nodes": (("ok-total-unready-count",), "int"),
-    "max_unready_percentage": (("max-total-unready-percentage",), "number"),
-    "bulk_delete": (("max-scale-down-parallelism", "max-empty-bulk-delete"), "int"),
-    "unneeded_time": (("scale-down-unneeded-time",), "seconds"),
-    "unready_time": (("scale-down-unready-time",), "seconds"),
-    "delay_after_add": (("scale-down-delay-after-add",), "seconds"),
-    "delay_after_failure": (("scale-down-delay-after-failure",), "seconds"),
-    "scan_interval": (("scan-interval",), "seconds"),
-    "new_pod_delay": (("new-pod-scale-up-delay",), "seconds"),
-    "provision_time": (("max-node-provision-time",), "seconds"),
-    "expander": (("expander",), "string"),
+_FLAGS: dict[str, tuple[str, ...]] = {
+    "max_unready_nodes": ("ok-total-unready-count",),
+    "max_unready_percentage": ("max-total-unready-percentage",),
+    "bulk_delete": ("max-scale-down-parallelism", "max-empty-bulk-delete"),
+    "unneeded_time": ("scale-down-unneeded-time",),
+    "unready_time": ("scale-down-unready-time",),
+    "delay_after_add": ("scale-down-delay-after-add",),
+    "delay_after_delete": ("scale-down-delay-after-delete",),
+    "delay_after_failure": ("scale-down-delay-after-failure",),
+    "scan_interval": ("scan-interval",),
+    "new_pod_delay": ("new-pod-scale-up-delay",),
+    "provision_time": ("max-node-provision-time",),
+    "expander": ("expander",),
+    "scale_down": ("scale-down-enabled",),
+    "client_qps": ("kube-client-qps",),
+    "max_nodes": ("max-nodes-total",),
+    "max_cores": ("cores-total",),
+    "max_memory": ("memory-total",),
+    "scale_up_nodes": ("max-nodes-per-scaleup",),
+    "binpacking_time": ("max-nodegroup-binpacking-duration",),
+    "balance": ("balance-similar-node-groups",),
+    "skip_local_storage": ("skip-nodes-with-local-storage",),
+    "skip_system_pods": ("skip-nodes-with-system-pods",),
+    "skip_custom_controllers": ("skip-nodes-with-custom-controller-pods",),
+    "grace": ("max-graceful-termination-sec",),
+    "priority_cutoff": ("expendable-pods-priority-cutoff",),
 }
-"""Field of the model -> flags that say it, newest first, and the type of their value."""
-
-_NEWEST = 99
+"""Field of the model -> flags that say it, newest first."""
 
 
 def of_object(item: Object) -> Iterator[Autoscaler]:
@@ -49,22 +62,38 @@ def of_object(item: Object) -> Iterator[Autoscaler]:
 
 
 def of_release(release: Release) -> Iterator[Autoscaler]:
-    """The cluster autoscaler that a release of its chart runs: flags are `extraArgs`."""
+    """The cluster autoscaler that a release of its chart runs: flags are `extraArgs`, then `customArgs`."""
     if not equals(release.chart, NAME):
         return
     identity = f"{release.place.source.path}:{release.address}"
-    tag = release.scalar("image", "tag")
-    why = "the version of the chart decides that of the autoscaler"
-    version: Value[str] = mapped(tag, str) if isinstance(tag, Known) else Unknown(why, tag.origin)
+    version = _chart_version(release)
     found = []
-    for name, place in release.names("extraArgs").items():
-        value = mapped(release.scalar("extraArgs", name), _text)
+    for key, place in sorted(release.names("extraArgs").items()):
+        value = mapped(release.scalar("extraArgs", key), _text)
         if isinstance(value, Unset):  # null takes a flag away
             continue
-        verbatim = place.text.strip("\"'") == name
-        written = Known(name, Origin((place,), literal=verbatim))
-        found.append(Flag(f"{identity}/{name}", place, written, value, version))
-    yield _autoscaler(identity, release.place, version, found, gap=release.gap)
+        name = key.partition("_")[0]  # the rest of a key tells flags of the same name apart
+        written = Known(name, Origin((place,), literal=place.text.strip("\"'") == name))
+        found.append(Flag(f"{identity}/{key}", place, written, value, version))
+    custom, gap = release.items("customArgs")
+    found += _written(flags.parse(custom), identity, version)
+    request, limit = (release.scalar("resources", key, "cpu") for key in ("requests", "limits"))
+    yield _autoscaler(identity, release.place, version, found, gap=gap, cpu=_cpu(request, limit, release.place))
+
+
+def _chart_version(release: Release) -> Value[str]:
+    """The version that a release runs: that of its image, else what its chart comes with."""
+    tag = release.scalar("image", "tag")
+    if not isinstance(tag, Unset):
+        return mapped(tag, str)
+    if not isinstance(release.version, Known):
+        why = "which version of the chart is installed is not known"
+        return Unknown(release.version.reason if isinstance(release.version, Unknown) else why, release.version.origin)
+    minor = profiles.chart_minor(release.version.value)
+    if minor is None:
+        why = f"which autoscaler version {release.version.value} of the chart runs is not known"
+        return Unknown(why, release.version.origin)
+    return Known(f"1.{minor}", Origin(release.version.origin.spans))
 
 
 def _text(value: Any) -> str:
@@ -83,37 +112,48 @@ def _of_container(item: Object, container: yaml.Node, image: Known[Any]) -> Auto
         Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
     )
     identity = f"{item.home}:{item.kind}/{NAME}"
-    found = list(_flags(container, identity, version))
+    found = list(_written(flags.read(container), identity, version))
     arguments = yaml.get(container, "args") or yaml.get(container, "command")
-    unknown = next((i.datum for i in flags.items(arguments) if isinstance(i, yaml.Given) and not i.text), None)
-    gap = unknown.reason if isinstance(unknown, Unknown) else ""
-    return _autoscaler(identity, item.span, version, found, arguments, gap)
+    request, limit = (scalar(container, "resources", key, "cpu") for key in ("requests", "limits"))
+    cpu = _cpu(request, limit, container.span)
+    return _autoscaler(identity, item.span, version, found, arguments, flags.gap(container), cpu)
+
+
+def _cpu(request: Value[Any], limit: Value[Any], place: Span) -> Value[int]:
+    """Processors that the autoscaler asks for: a limit alone is a request too."""
+    found = limit if isinstance(request, Unset) else request
+    if not isinstance(found, Known):
+        return Unset(Origin((place,))) if isinstance(found, Unset) else found
+    try:
+        return Known(int(quantity(str(found.value)) * 1000), found.origin)
+    except ValueError as error:
+        return Unknown(str(error), found.origin)
 
 
 def _autoscaler(
     identity: str, place: Span, version: Value[str], found: list[Flag], arguments: yaml.Target | None = None,
-    gap: str = "",
+    gap: str = "", cpu: Value[int] = NOTHING,
 ) -> Autoscaler:  # fmt: skip
     """An autoscaler with its flags. A new one goes to the end of `arguments`; `gap` says why one may be missing."""
     written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
     minor = minor_version(known(version) or "")
-    minor = _NEWEST if minor is None else minor
     fields = {name: _field(name, written, arguments, place, minor, gap) for name in _FLAGS}
     owner: Unknown = Unknown("the manifest's cluster is not known")
-    settings: dict[str, Any] = {**fields, "version": version, "flags": tuple(found)}
+    settings: dict[str, Any] = {**fields, "managed": False, "version": version, "flags": tuple(found), "cpu": cpu}
     return Autoscaler(identity, place, owner, NAME, **settings)
 
 
-def _flags(container: yaml.Node, owner: str, version: Value[str]) -> Iterator[Flag]:
-    for flag in flags.read(container):
+def _written(found: Iterable[Argument], owner: str, version: Value[str]) -> Iterator[Flag]:
+    for flag in found:
         yield Flag(f"{owner}/{flag.name.value}", flag.span, flag.name, flag.value, version)
 
 
 def _field(
-    name: str, written: dict[str, Flag], arguments: yaml.Target | None, place: Span, minor: int, gap: str
+    name: str, written: dict[str, Flag], arguments: yaml.Target | None, place: Span, minor: int | None, gap: str
 ) -> Value[Any]:
     """The value of a field: of the first flag that is set, else the default of the autoscaler's version."""
-    names, kind = _FLAGS[name]
+    names = _FLAGS[name]
+    convert = _CONVERT.get(name) or _CONVERT[profiles.flags()[names[0]]["type"]]
     flag = next((written[flag] for flag in names if flag in written), None)
     if flag is not None and isinstance(flag.value, Unknown):
         return flag.value
@@ -121,18 +161,26 @@ def _field(
         return Unknown(gap, Origin((place,)))
     if flag is not None and isinstance(flag.value, Known):
         try:
-            return Known(_CONVERT[kind](flag.value.value), flag.value.origin)
+            return Known(convert(flag.value.value), flag.value.origin)
         except ValueError as error:
             return Unknown(f"--{known_name(flag)}: {error}", flag.value.origin)
-    key = f"autoscaler.{name}"
-    if name == "expander" and minor < 33:
-        key = "autoscaler.expander_before_1_33"
-    default = profiles.settings("any")[key].value
-    usable = [flag for flag in names if profiles.flags().get(flag, {}).get("first", 0) <= minor]
+    default = profiles.flag_default(names[0], minor)
+    usable = [flag for flag in names if _knows(minor, flag)]
     origin = Origin((place,))
-    if isinstance(arguments, yaml.Sequence) and arguments.items and not isinstance(arguments.items[-1], yaml.Given):
+    if default is None:
+        return Unknown(f"the default of --{names[0]} depends on the version, which is not known", origin)
+    last = arguments.items[-1] if usable and isinstance(arguments, yaml.Sequence) and arguments.items else None
+    if last is not None and arguments is not None and not isinstance(last, yaml.Given):
         origin = Origin((place,), missing=Missing(arguments.span, (f"--{usable[0]}",)))
-    return Known(_CONVERT[kind](str(default)), origin)
+    return Known(convert(_text(default)), origin)
+
+
+def _knows(minor: int | None, name: str) -> bool:
+    """Whether an autoscaler certainly knows a flag; one of an unknown version those that all versions know."""
+    flag = profiles.flags()[name]
+    if minor is None:
+        return "first" not in flag and "removed" not in flag
+    return flag.get("first", 0) <= minor and ("removed" not in flag or minor < flag["removed"])
 
 
 def known_name(flag: Flag) -> str:
@@ -141,7 +189,7 @@ def known_name(flag: Flag) -> str:
 
 
 def _whole(text: str) -> int:
-    if not text.isdigit():
+    if not text.removeprefix("-").isdigit():
         raise ValueError(f"`{text}` is not a whole number")
     return int(text)
 
@@ -149,8 +197,28 @@ def _whole(text: str) -> int:
 def _number(text: str) -> int:
     try:
         return int(Fraction(text))
-    except ValueError:
+    except (ValueError, ZeroDivisionError):
         raise ValueError(f"`{text}` is not a number") from None
 
 
-_CONVERT: dict[str, Any] = {"int": _whole, "number": _number, "seconds": seconds, "string": str}
+def _switch(text: str) -> bool:
+    # as Go reads one: https://pkg.go.dev/strconv#ParseBool
+    for value, spellings in ((True, ("1", "t", "true")), (False, ("0", "f", "false"))):
+        if text.lower() in spellings:
+            return value
+    raise ValueError(f"`{text}` is neither true nor false")
+
+
+def _most(text: str) -> int:
+    least, sign, most = text.partition(":")
+    if not sign:
+        raise ValueError(f"`{text}` is not a minimum and a maximum such as 0:1000")
+    _whole(least)
+    return _whole(most)
+
+
+_CONVERT: dict[str, Any] = {
+    "int": _whole, "float": _number, "duration": seconds, "string": str, "bool": _switch, "max_cores": _most,
+    "max_memory": _most,
+}  # fmt: skip
+"""How the text of a flag is read: by its type, or by the field of the model that it says."""

@@ -60,7 +60,8 @@ def run(tree: Tree, config: Config) -> Result:
     reading = inventory.read(tree, config)
     world = World(reading.inventory, config)
     result = Result(world)
-    result.relevant = bool(reading.inventory.clusters or reading.inventory.workloads or reading.problems)
+    seen = reading.inventory
+    result.relevant = bool(seen.clusters or seen.workloads or seen.karpenter or reading.problems)
     comments = Suppressions(reading.sources, config.accepted)
     by_subject: dict[str, list[Rule]] = {}
     for rule in rules.chosen(config):

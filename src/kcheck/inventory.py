@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.config import Config
+    from kcheck.embedded.releases import Release
     from kcheck.files import Tree
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Cluster, Thing
@@ -109,8 +110,9 @@ def _deployed(root: Module, kinds: set[str], inventory: Inventory) -> None:
         cluster = providers.cluster_of(instance, root, inventory.clusters)
         inventory.cluster_of |= {thing: cluster for thing in _objects([item], inventory) if cluster}
     for release, instance in releases.read(root):
-        things: list[Thing] = [Addon(release.address, release.place, release.chart)]
+        things: list[Thing] = [Addon(release.address, release.place, release.chart, version=release.version)]
         things += autoscalers.of_release(release)
+        things += [addon for item in _in_values(release) for addon in _shown(item)]
         inventory.addons += [thing for thing in things if isinstance(thing, Addon)]
         inventory.autoscalers += [thing for thing in things if isinstance(thing, Autoscaler)]
         cluster = providers.cluster_of(instance, root, inventory.clusters)
@@ -122,7 +124,7 @@ def _manifests(tree: Tree, reading: Reading) -> None:
     from kcheck.workloads import jobs, queues
 
     clusters = {"ClusterConfig": "eksctl", "ClusterConfiguration": "selfmanaged", "Pod": "selfmanaged"}
-    names = frozenset((*jobs.KINDS, *queues.KINDS, "NodePool", "EC2NodeClass", "Service", *clusters))
+    names = frozenset((*jobs.KINDS, *queues.KINDS, "NodePool", "Provisioner", "EC2NodeClass", "Service", *clusters))
     kinds = objects.Kinds(names, queues.MARKS)
     named: set[Source] = set()
     rendered = None
@@ -183,6 +185,17 @@ def _objects(objects: list[Object], inventory: Inventory) -> list[Thing]:
     watchers = list(queues.watchers(objects))
     inventory.watchers += watchers
     return result + watchers
+
+
+def _in_values(release: Release) -> Iterator[Object]:
+    """The objects of Karpenter that the values of a release hold, for charts that install what they are given."""
+    from kcheck.kubernetes.objects import objects_in
+    from kcheck.syntax import yaml
+
+    for tree in release.trees:
+        for node in yaml.walk(tree):
+            if isinstance(node, yaml.Mapping) and node.own("apiVersion") is not None:
+                yield from objects_in(node)
 
 
 def _shown(item: Object) -> Iterator[Addon]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from typing import Any, NamedTuple, TypedDict
 
@@ -78,14 +79,52 @@ def _quotas(cloud: str) -> dict[str, Entry]:
 
 @cache
 def settings(cloud: str) -> dict[str, Entry]:
-    """What a cloud or its provider uses where nothing is written, by `group.name`; `any` is the cluster autoscaler."""
+    """What a cloud or its provider uses where nothing is written, by `group.name`."""
     return _entries(cloud, "settings")
 
 
 @cache
 def flags() -> dict[str, dict[str, Any]]:
-    """The cluster autoscaler's flags: first minor version, the one without it, and its successor."""
-    data: dict[str, dict[str, Any]] = load_yaml(os.path.join(PROFILES, "any", "flags.yaml"))
+    """The cluster autoscaler's flags: type, default, first minor version, the one without it, and its successor."""
+    data: dict[str, dict[str, Any]] = _any("flags")["flags"]
+    return data
+
+
+def flag_default(name: str, minor: int | None) -> int | str | bool | None:
+    """What a minor version uses where a flag is not set; None where that depends on a version that is not known."""
+    found = flags()[name]
+    default: int | str | bool = found["default"]
+    before: dict[int, int | str | bool] = found.get("before", {})
+    if minor is None:
+        return None if before else default
+    return next((value for until, value in sorted(before.items()) if minor < until), default)
+
+
+def flag(name: str) -> Entry | None:
+    """A flag of the cluster autoscaler with its newest default as an entry; None if there is no such flag."""
+    found, file = flags().get(name), _any("flags")
+    if found is None:
+        return None
+    changes = "; ".join(f"{value} before 1.{minor}" for minor, value in found.get("before", {}).items())
+    sources, checked = tuple(file["sources"]), str(file["checked"])
+    return Entry(
+        f"--{name}", found["default"], found["type"], "default", sources, checked, file["confidence"], note=changes
+    )
+
+
+def chart_minor(version: str) -> int | None:
+    """The minor version of the cluster autoscaler that a version of its Helm chart runs; None if that is not known."""
+    charts = _any("charts")
+    match = re.fullmatch(r"v?(\d+)\.(\d+)\.\d+", version)
+    if match is None or int(match[1]) != charts["major"]:
+        return None
+    chart = int(match[2])
+    return next((minor for minor, (first, last) in charts["minors"].items() if first <= chart <= last), None)
+
+
+@cache
+def _any(name: str) -> dict[str, Any]:
+    data: dict[str, Any] = load_yaml(os.path.join(PROFILES, "any", f"{name}.yaml"))
     return data
 
 

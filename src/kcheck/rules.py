@@ -101,8 +101,10 @@ class Rule(NamedTuple):
 def _source(rule: Rule, text: str) -> Entry | str:
     if text.startswith("https://"):
         return text
-    table, cloud, key = text.split(".", 2)
-    found = (profiles.limits if table == "limits" else profiles.settings)(cloud).get(key)
+    table, _, rest = text.partition(".")
+    cloud, _, key = rest.partition(".")
+    tables = {"limits": profiles.limits, "settings": profiles.settings}
+    found = profiles.flag(rest) if table == "flags" else tables[table](cloud).get(key)
     if found is None:
         raise RuleError(f"{rule.path}: there is no source {text}")
     return found

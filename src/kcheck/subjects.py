@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kcheck import demands
-from kcheck.derive import basics, limits, needs, plane, pools, ranges, scaling, wider
-from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Subnet, Thing
+from kcheck.derive import basics, growth, limits, needs, plane, pools, ranges, scaling, wider
+from kcheck.model import NOTHING, Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
 from kcheck.values import Origin, Unknown, Unset, known, reason_of
 from kcheck.walls.model import Wall
+from kcheck.words import autoscaling
 from kcheck.words import pods as pods_words
 from kcheck.words import queues as queue_words
 from kcheck.words.field import Field, made, simple
@@ -127,6 +128,11 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("nvme", "int", "GB of local disks of its smallest machine (EKS)", pools.nvme, "GB"),
         simple("local_disks", "bool", "whether the start-up of a node joins them; null where nothing is written"),
         simple("charge", "string", "PostPaid or PrePaid (ACK)"),
+        simple("on_demand_fallback", "bool", "whether a spot pool takes nodes at full price where there are no others (ACK)"),
+        simple("location_policy", "string", "in which zones it grows: BALANCED or ANY (GKE)"),
+        made("engine", "string", "profile of the autoscaler of its cluster: cluster-autoscaler, goatscaler (ACK); null if not written",
+             growth.engine, nullable=True),
+        made("kept_for_system_pods", "bool", "whether the autoscaler keeps a node while a pod of kube-system is on it", growth.kept_for_system_pods),
         simple("deployment_set", "string", "deployment set of its machines (ACK)"),
         made("biggest_job", "string", "the biggest GPU job that fits its nodes; null if there is none", pools.job_pods, nullable=True),
         Field("subnets", "records", "subnet", "", False, "the subnets of its nodes", pools.subnets_of),
@@ -190,43 +196,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         Field("pools", "records", "pool", "", False, "the pools that meet it", lambda w, _w: list(w.pools)),
         Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
     ),
-    "autoscaler": (
-        made("kind", "string", "cluster-autoscaler, or gke where Google runs it", lambda a, _w: basics.computed(a, a.kind)),
-        simple("profile", "string", "BALANCED or OPTIMIZE_UTILIZATION (GKE), cluster-autoscaler or goatscaler (ACK)"),
-        simple("provisioning", "bool", "whether node auto-provisioning is on (GKE)"),
-        simple("max_unready_nodes", "int", "unready nodes always tolerated (ok-total-unready-count)", "nodes", nullable=False),
-        simple("max_unready_percentage", "int", "share of unready nodes above which it stops", "percent", nullable=False),
-        simple("bulk_delete", "int", "empty nodes deleted at once", "nodes", nullable=False),
-        simple("unneeded_time", "int", "how long a node is idle before it is deleted", "seconds", nullable=False),
-        simple("unready_time", "int", "how long an unready node is idle before it is deleted", "seconds", nullable=False),
-        simple("delay_after_add", "int", "pause of scale-down after a scale-up", "seconds", nullable=False),
-        simple("delay_after_failure", "int", "pause of scale-down after a failed one", "seconds", nullable=False),
-        simple("scan_interval", "int", "period of its loop", "seconds", nullable=False),
-        simple("new_pod_delay", "int", "age below which pending pods are ignored", "seconds", nullable=False),
-        simple("provision_time", "int", "how long it waits for a node", "seconds", nullable=False),
-        simple("expander", "string", "how it chooses among pools", nullable=False),
-        made("nodes", "int", "nodes it adds and removes up to the target", scaling.growable_nodes, "nodes"),
-        made("batch", "bool", "whether its cluster is for jobs: a GPU or spot pool, or a Job among its manifests", pools.batch),
-        made("unready_stop", "int", "unready nodes at which it stops, all its nodes registered", scaling.unready_stop, "nodes"),
-        made("deletion_time", "int", "time it needs at least to delete these nodes", scaling.deletion_time, "seconds"),
-        made("sufficient_bulk_delete", "int", "bulk_delete with which deletion is fast enough, rounded as people do",
-              scaling.sufficient_batch, "nodes", nullable=True),
-        made("idle_waste", "string", "what unneeded_time costs, once for each of these nodes",
-              lambda a, w: scaling.waste(a, w, a.unneeded_time, 1)),
-        made("deletion_waste", "string", "what deletion_time costs: on average a node waits half of it",
-              lambda a, w: scaling.waste(a, w, scaling.deletion_time(a, w), 2)),
-        Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
-    ),
-    "flag": (
-        simple("name", "string", "its name without dashes", nullable=False),
-        simple("value", "string", "its value as written"),
-        made("lifetime", "string", "since or until when upstream has it", scaling.lifetime),
-        simple("version", "string", "version of the autoscaler: its image's tag", nullable=False),
-        made("minor", "int", "minor version of the autoscaler", scaling.autoscaler_minor),
-        made("first_minor", "int", "first minor version with it; null before 1.16", scaling.flag_first, nullable=True),
-        made("removed_minor", "int", "first minor version without it; null if it is still there", scaling.flag_removed, nullable=True),
-        made("successor", "string", "the flag that replaces it; null if there is none or it is set too", scaling.successor, nullable=True),
-    ),
+    **autoscaling.SUBJECTS,
     **pods_words.SUBJECTS,
     **queue_words.SUBJECTS,
     "input": (
@@ -259,6 +229,8 @@ def things(subject: str, world: World) -> list[Any]:
             return limits.every(world)
         case "autoscaler":
             return [a for a in inventory.autoscalers if scaling.has_work(a, world)]
+        case "karpenter_pool":
+            return inventory.karpenter
         case "pod_range":
             return inventory.ranges
         case "flag":
@@ -282,7 +254,7 @@ def cloud_of(thing: Thing, world: World) -> str:
         return thing.cloud
     if isinstance(thing, Wall):
         return thing.cluster.cloud
-    if isinstance(thing, NodePool | Autoscaler) or thing in world.inventory.cluster_of:
+    if isinstance(thing, NodePool | Autoscaler | KarpenterPool) or thing in world.inventory.cluster_of:
         cluster = known(basics.cluster_of(thing, world))
         return cluster.cloud if cluster else "any"
     return "any"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kcheck import machines, profiles
 from kcheck.capacity import ack as arithmetic
@@ -27,6 +27,9 @@ INLINE_ADDON = "alicloud_cs_managed_kubernetes.addons"
 WORKERS = "alicloud_cs_managed_kubernetes.workers"
 POOL = "alicloud_cs_kubernetes_node_pool"
 AUTOSCALER = "alicloud_cs_autoscaling_config"
+AUTOSCALER_FIELDS = (
+    "unneeded_time", "delay_after_add", "scan_interval", "expander", "scale_down", "skip_local_storage", "grace"
+)  # fmt: skip
 SUBNET = "alicloud_vswitch"
 NETWORK = "alicloud_vpc"
 MORE = "alicloud_vpc_ipv4_cidr_block"
@@ -206,6 +209,7 @@ class _Ack(Reader):
                 disk_type=fields["disk_type"],
                 disk_size=fields["disk_size"],
                 charge=fields["charge"],
+                on_demand_fallback=fields["on_demand_fallback"] if inside else NOTHING,
                 deployment_set=fields["deployment_set"] if inside else NOTHING,
             )
         )
@@ -226,6 +230,7 @@ class _Ack(Reader):
     def _autoscaler(self, instance: Instance) -> None:
         fields = self.fields(AUTOSCALER, instance)
         owner = linked(fields.raw("cluster"), self.addressed("clusters", CLUSTER))
+        values: dict[str, Any] = {name: fields[name] for name in AUTOSCALER_FIELDS}
         self.found.autoscalers.append(
             Autoscaler(
                 self.identity(instance.address),
@@ -233,10 +238,7 @@ class _Ack(Reader):
                 owner if owner is not None else unlinked(fields["cluster"], "cluster"),
                 "ack",
                 profile=fields["engine"],
-                unneeded_time=fields["unneeded_time"],
-                delay_after_add=fields["delay_after_add"],
-                scan_interval=fields["scan_interval"],
-                expander=fields["expander"],
+                **values,
             )
         )
 

@@ -6,11 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import profiles
-from kcheck.clouds import nat
+from kcheck.clouds import nat, scaler
 from kcheck.clouds.reader import Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
-from kcheck.model import NODE_ADDRESSES, NOTHING, Autoscaler, Cluster, NodePool, PodRange, Subnet, Surge
+from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, NodePool, PodRange, Subnet, Surge
 from kcheck.terraform import providers
-from kcheck.units import seconds
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
@@ -133,17 +132,8 @@ class _Gke(Reader):
                 continue
             self._range(cluster, fields)
             owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
-            self.found.autoscalers.append(
-                Autoscaler(
-                    f"{cluster.id}/autoscaler",
-                    instance.span,
-                    owner,
-                    "gke",
-                    profile=fields["profile"],
-                    provisioning=provisioning,
-                    unneeded_time=self._unneeded(fields),
-                )
-            )
+            unneeded = self.default("autoscaler.unneeded_time", fields["profile"].origin or Origin(()))
+            self.found.autoscalers.append(scaler.autoscaler(cluster, fields, unneeded))
             self._own_pools(instance, fields, owner, cluster)
 
     def _provider_zone(self, instance: Instance) -> Value[str]:
@@ -173,13 +163,6 @@ class _Gke(Reader):
         if isinstance(count, Unset):
             return
         self._pool(pool, f"{instance.address}.default_pool", instance, owner, cluster)
-
-    def _unneeded(self, fields: Fields) -> Value[int]:
-        """How long a node is idle before it is removed; documented for the BALANCED profile only."""
-        profile = fields["profile"]
-        if not equals(profile, "BALANCED"):
-            return Unset(profile.origin or Origin(()))
-        return mapped(self.default("autoscaler.unneeded_time", profile.origin or Origin(())), seconds)
 
     def _services(self, fields: Fields) -> Value[str]:
         name = fields["service_range"]
@@ -293,6 +276,7 @@ class _Gke(Reader):
             max_pods=self._max_pods(fields, of_cluster),
             pod_range=self._range_of(fields, address, place, of_cluster, cluster),
             spot=spot,
+            location_policy=NOTHING if default else fields["location_policy"],
             zones=fields["zones"],
             labels=fields["labels"],
             taints=_taints(record),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcheck import machines
+from kcheck.clouds import provisioners
+from kcheck.clouds.provisioners import GPU, INSTANCE_TYPE, KINDS, required, text
 from kcheck.clouds.reader import fits, text_of
 from kcheck.model import NodePool, Surge
 from kcheck.syntax import yaml
@@ -14,23 +16,22 @@ if TYPE_CHECKING:
     from kcheck.model import Addon, Cluster, Inventory, Subnet
     from kcheck.text import Span
 
-_INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-_CAPACITY = "karpenter.sh/capacity-type"
-_GPU = "nvidia.com/gpu"
-
 
 def read(inventory: Inventory) -> None:
     """Add the pools that Karpenter's objects describe, each on the cluster that they are deployed to."""
     objects = [(addon, addon.tree) for addon in inventory.addons if addon.tree is not None]
+    for addon, tree in objects:
+        if text(tree, "kind") in KINDS:
+            inventory.karpenter.append(provisioners.read(addon, tree, inventory.cluster_of.get(addon)))
     classes: dict[tuple[str, str], yaml.Mapping] = {}
     for addon, tree in objects:
         cluster = inventory.cluster_of.get(addon)
-        if cluster is not None and _text(tree, "kind") == "EC2NodeClass":
-            classes[cluster.id, _text(tree, "metadata", "name")] = tree
+        if cluster is not None and text(tree, "kind") == "EC2NodeClass":
+            classes[cluster.id, text(tree, "metadata", "name")] = tree
     for addon, tree in objects:
         cluster = inventory.cluster_of.get(addon)
-        if cluster is not None and cluster.cloud == "eks" and _text(tree, "kind") == "NodePool":
-            name = _text(tree, "spec", "template", "spec", "nodeClassRef", "name")
+        if cluster is not None and cluster.cloud == "eks" and text(tree, "kind") == "NodePool":
+            name = text(tree, "spec", "template", "spec", "nodeClassRef", "name")
             inventory.pools.append(_pool(addon, tree, cluster, classes.get((cluster.id, name)), inventory))
 
 
@@ -38,10 +39,11 @@ def _pool(
     addon: Addon, tree: yaml.Mapping, cluster: Cluster, node_class: yaml.Mapping | None, inventory: Inventory
 ) -> NodePool:
     place = Origin((addon.place,))
-    name = _text(tree, "metadata", "name")
-    types = _required(tree, _INSTANCE_TYPE)
+    name = text(tree, "metadata", "name")
+    needs = required(tree)
+    operator, types = needs.get(INSTANCE_TYPE, ("", ()))
     why = f"Karpenter chooses the instance types of NodePool {name}"
-    instance_types: Value[tuple[str, ...]] = Known(types, place) if types else Unknown(why, place)
+    instance_types: Value[tuple[str, ...]] = Known(types, place) if types and operator == "In" else Unknown(why, place)
     gpus = mapped(instance_types, lambda names: min(machines.gpus("eks", n) or 0 for n in names))
     return NodePool(
         addon.id,
@@ -61,7 +63,7 @@ def _pool(
         instance_types=instance_types,
         gpu=mapped(gpus, bool),
         gpus=gpus,
-        spot=Known("on-demand" not in _required(tree, _CAPACITY) and "spot" in _required(tree, _CAPACITY), place),
+        spot=provisioners.spot(needs, place),
     )
 
 
@@ -71,25 +73,10 @@ def _vcpus(names: tuple[str, ...]) -> int:
     return min((one.vcpus or 0 if one else 0 for one in found), default=0)
 
 
-def _text(tree: yaml.Node, *path: str | int) -> str:
-    node = yaml.get(tree, *path)
-    return node.text if isinstance(node, yaml.Scalar) else ""
-
-
-def _required(tree: yaml.Mapping, key: str) -> tuple[str, ...]:
-    """What a requirement says a label must be."""
-    requirements = yaml.get(tree, "spec", "template", "spec", "requirements")
-    for item in requirements.items if isinstance(requirements, yaml.Sequence) else ():
-        values = yaml.get(item, "values")
-        if _text(item, "key") == key and _text(item, "operator") == "In" and isinstance(values, yaml.Sequence):
-            return tuple(_text(values, i) for i in range(len(values.items)))
-    return ()
-
-
 def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], addon: Addon) -> Value[int]:
-    """The most nodes that the limits allow; they count GPUs, processors and memory."""
+    """The most nodes that the limits allow; they count GPUs, processors, memory and nodes."""
     found: list[tuple[int, Span]] = []
-    for resource, own in ((_GPU, known(gpus)), ("cpu", known(vcpus))):
+    for resource, own in ((GPU, known(gpus)), ("cpu", known(vcpus)), ("nodes", 1)):
         limit = yaml.get(tree, "spec", "limits", resource)
         if isinstance(limit, yaml.Scalar) and limit.text.isdigit() and own:
             found.append((int(limit.text) // own, limit.span))

@@ -11,7 +11,7 @@ from kcheck.derive import money
 from kcheck.derive.basics import computed
 from kcheck.derive.pools import autoscaled
 from kcheck.units import minor_version
-from kcheck.values import Known, Unknown, Value, known, number, reason_of, unknown_of
+from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, unknown_of
 
 if TYPE_CHECKING:
     from kcheck.model import Autoscaler, Flag
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 
 def has_work(autoscaler: Autoscaler, world: World) -> bool:
-    """Whether an autoscaler has pools to scale, or may have."""
+    """Whether an autoscaler has pools to scale, makes some itself, or may have some."""
     cluster = known(autoscaler.cluster)
-    return cluster is None or known(autoscaled(cluster, world)) is not False
+    if cluster is None or known(autoscaler.provisioning):
+        return True
+    return known(autoscaled(cluster, world)) is not False
 
 
 def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
@@ -60,26 +62,51 @@ def unready_stop(autoscaler: Autoscaler, world: World) -> Value[int]:
     return computed(autoscaler, max(known(autoscaler.max_unready_nodes), share) + 1)
 
 
+def pause(autoscaler: Autoscaler) -> Value[int]:
+    """Seconds from one batch of deletions to the next: the period of the loop, or the pause after a deletion."""
+    interval, delay = autoscaler.scan_interval, autoscaler.delay_after_delete
+    if isinstance(interval, Known) and isinstance(delay, Known):
+        return interval if interval.value >= delay.value else delay
+    return delay if isinstance(delay, Unknown) else interval
+
+
+def client_qps(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Requests a second of the autoscaler; the default where a cloud runs it."""
+    if isinstance(autoscaler.client_qps, Unset):
+        return computed(autoscaler, world.limits("any")["autoscaler.client_qps"].number)
+    return mapped(autoscaler.client_qps, lambda qps: max(1, qps))
+
+
 def deletion_time(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Seconds the autoscaler needs at least to delete its nodes."""
-    nodes = growable_nodes(autoscaler, world)
-    unknown = unknown_of(nodes, autoscaler.bulk_delete, autoscaler.scan_interval)
+    nodes, between, qps = growable_nodes(autoscaler, world), pause(autoscaler), client_qps(autoscaler, world)
+    unknown = unknown_of(nodes, autoscaler.bulk_delete, between, qps)
     if unknown is not None:
         return unknown
-    qps = world.limits("any")["autoscaler.client_qps"].number
     batch = max(1, known(autoscaler.bulk_delete))
-    seconds = deletion.deletion_time(known(nodes), batch, known(autoscaler.scan_interval), qps)
-    return computed(autoscaler, seconds)
+    return computed(autoscaler, deletion.deletion_time(known(nodes), batch, known(between), known(qps)))
+
+
+def marking_time(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Seconds it needs to mark its nodes for deletion, one request each."""
+    nodes, qps = growable_nodes(autoscaler, world), client_qps(autoscaler, world)
+    unknown = unknown_of(nodes, qps)
+    return unknown if unknown is not None else computed(autoscaler, -(-known(nodes) // known(qps)))
+
+
+def deletion_goal(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Seconds that deletion may take: what is recommended, or twice the time of marking where that is longer."""
+    marking, wanted = marking_time(autoscaler, world), world.limits("any")["autoscaler.deletion_time"].number
+    return mapped(marking, lambda least: wanted if least < wanted else 2 * least)
 
 
 def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
     """The round batch with which deletion is fast enough."""
-    nodes = growable_nodes(autoscaler, world)
-    if not isinstance(nodes, Known) or not isinstance(autoscaler.scan_interval, Known):
+    nodes, between, qps = growable_nodes(autoscaler, world), pause(autoscaler), client_qps(autoscaler, world)
+    goal = deletion_goal(autoscaler, world)
+    if unknown_of(nodes, between, qps, goal) is not None:
         return computed(autoscaler, None)
-    limits = world.limits("any")
-    seconds, qps = limits["autoscaler.deletion_time"].number, limits["autoscaler.client_qps"].number
-    return computed(autoscaler, deletion.batch_for(nodes.value, seconds, autoscaler.scan_interval.value, qps))
+    return computed(autoscaler, deletion.batch_for(known(nodes), known(goal), known(between), known(qps)))
 
 
 def waste(autoscaler: Autoscaler, world: World, seconds: Value[int], share: int) -> Value[str]:
@@ -93,14 +120,16 @@ def waste(autoscaler: Autoscaler, world: World, seconds: Value[int], share: int)
     return computed(autoscaler, f"{text}," if "$" in text else text)
 
 
-def autoscaler_minor(flag: Flag, _world: World) -> Value[int]:
-    """The minor version of the autoscaler that has a flag."""
-    if not isinstance(flag.version, Known):
-        return Unknown(reason_of(flag.version), flag.version.origin)
-    minor = minor_version(flag.version.value)
-    if minor is None:
-        return Unknown(f"`{flag.version.value}` is not a version of the cluster autoscaler", flag.version.origin)
-    return Known(minor, flag.version.origin)
+def minor(thing: Flag | Autoscaler, _world: World) -> Value[int]:
+    """The minor version of an autoscaler, or of the one that has a flag; null where the cloud runs it."""
+    if isinstance(thing.version, Unset):
+        return thing.version
+    if isinstance(thing.version, Unknown):
+        return Unknown(thing.version.reason, thing.version.origin)
+    found = minor_version(thing.version.value)
+    if found is None:
+        return Unknown(f"`{thing.version.value}` is not a version of the cluster autoscaler", thing.version.origin)
+    return Known(found, thing.version.origin)
 
 
 def _flag(flag: Flag) -> dict[str, Any]:

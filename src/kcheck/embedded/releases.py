@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.embedded.trees import documents
 from kcheck.embedded.trees import tree as tree_of
+from kcheck.kubernetes import flags
 from kcheck.kubernetes.objects import value_of
 from kcheck.syntax import yaml
 from kcheck.values import Known, Origin, Unknown, Unset, Value, concealed
@@ -69,6 +70,16 @@ class Release:
             if own[: len(path)] == path and len(own) > len(path):
                 found[str(own[len(path)])] = value.span
         return found
+
+    def items(self, *path: str | int) -> tuple[list[yaml.Scalar], str]:
+        """The scalars of the list at a path, and why some may be missing."""
+        node = self.find(*path)
+        found = dict(enumerate(node.items if isinstance(node, yaml.Sequence) else ()))
+        for own, value in self.sets.items():
+            if own[:-1] == path and isinstance(own[-1], int):
+                found[own[-1]] = value
+        scalars = [item for item in map(yaml.resolve, found.values()) if isinstance(item, yaml.Scalar)]
+        return scalars, next(filter(None, map(flags.unknown, (node, *scalars))), self.gap)
 
 
 def read(root: Module) -> Iterator[tuple[Release, Instance]]:

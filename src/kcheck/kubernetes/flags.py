@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.syntax import yaml
@@ -22,8 +23,14 @@ class Argument(NamedTuple):
 
 
 def read(container: yaml.Node) -> Iterator[Argument]:
-    """The flags of a container: `--name=value`, `--name` with the value in the next item, `-name`."""
+    """The flags of a container; none of one whose command is a line for a shell."""
     found = [item for key in ("command", "args") for item in items(yaml.get(container, key))]
+    if not _is_shell(found):
+        yield from parse(found)
+
+
+def parse(found: list[yaml.Scalar]) -> Iterator[Argument]:
+    """The flags of a list: `--name=value`, `--name` with the value in the next item, `-name`."""
     for at, item in enumerate(found):
         if not item.text.startswith("-"):
             continue
@@ -39,6 +46,33 @@ def read(container: yaml.Node) -> Iterator[Argument]:
         else:
             value = Known("true", Origin((item.span,)))
         yield Argument(_part(item, name), value, item.span)
+
+
+def gap(container: yaml.Node) -> str:
+    """Why flags of a container may be missing; empty where none can."""
+    nodes = [yaml.get(container, key) for key in ("command", "args")]
+    found = [item for node in nodes for item in items(node)]
+    if _is_shell(found):
+        return "a shell reads the command, kcheck does not"
+    return next(filter(None, map(unknown, (*nodes, *found))), "")
+
+
+def unknown(node: yaml.Node | None) -> str:
+    """Why a node has no text, or a list no items."""
+    found = node.datum if isinstance(node, yaml.Given) and not node.text else None
+    return found.reason if isinstance(found, Unknown) else ""
+
+
+_SHELLS = ("sh", "bash", "ash", "dash")
+
+
+def _is_shell(found: list[yaml.Scalar]) -> bool:
+    """Whether a command is `sh -c` and a line."""
+    words = [item.text for item in found]
+    return bool(words) and words[0].rpartition("/")[2] in _SHELLS and any(_LINE.fullmatch(word) for word in words[1:])
+
+
+_LINE = re.compile(r"-[a-z]*c")
 
 
 def items(node: yaml.Node | None) -> list[yaml.Scalar]:

@@ -27,7 +27,11 @@ class Surge(NamedTuple):
 class Autoscaler(Thing):
     """What grows and shrinks the pools of one cluster. Times are in seconds.
 
-    `kind` is cluster-autoscaler where its settings can be read, gke where Google runs it and shows a `profile` only.
+    `kind` is cluster-autoscaler where its settings can be read, gke and ack where the cloud runs it and shows a few.
+    `scale_down` says that it deletes nodes at all. It grows the cluster up to `max_nodes`, `max_cores` and `max_memory`
+    (GiB), `scale_up_nodes` at a time, and evens out similar pools if told to `balance`. `skip_...` are the pods that
+    keep a node, `grace` is how long an evicted one may take, those below `priority_cutoff` do not count. Its own pod
+    asks for `cpu` thousandths of a processor; `managed` says that the cloud runs it.
     """
 
     cluster: Value[Cluster]
@@ -43,8 +47,24 @@ class Autoscaler(Thing):
     new_pod_delay: Value[int] = NOTHING
     provision_time: Value[int] = NOTHING
     expander: Value[str] = NOTHING
+    delay_after_delete: Value[int] = NOTHING
+    scale_down: Value[bool] = NOTHING
+    client_qps: Value[int] = NOTHING
+    max_nodes: Value[int] = NOTHING
+    max_cores: Value[int] = NOTHING
+    max_memory: Value[int] = NOTHING
+    scale_up_nodes: Value[int] = NOTHING
+    binpacking_time: Value[int] = NOTHING
+    balance: Value[bool] = NOTHING
+    skip_local_storage: Value[bool] = NOTHING
+    skip_system_pods: Value[bool] = NOTHING
+    skip_custom_controllers: Value[bool] = NOTHING
+    grace: Value[int] = NOTHING
+    priority_cutoff: Value[int] = NOTHING
+    cpu: Value[int] = NOTHING
     profile: Value[str] = NOTHING
     provisioning: Value[bool] = NOTHING
+    managed: bool = True
     version: Value[str] = NOTHING
     flags: tuple[Flag, ...] = ()
 
@@ -175,7 +195,8 @@ class NodePool(Thing):
     type `accelerator`. Where `subnets` is not known, `maybe` are some that it may be in. An upgrade replaces `rolling`
     nodes at a time, and waits `drain_timeout` seconds for each. Boot disks are of `disk_type` and `disk_size` (GB),
     `image` names their system; `efa` are the types of the EFA interfaces of a node, and `local_disks` says whether its
-    start-up joins them. `charge` says how nodes are paid; taints are written `key=value:Effect`.
+    start-up joins them. `charge` says how nodes are paid, `on_demand_fallback` that spot pools take nodes at full price
+    where there are no others, `location_policy` in which zones they grow (GKE); taints are written `key=value:Effect`.
     """
 
     address: str
@@ -215,3 +236,27 @@ class NodePool(Thing):
     local_disks: Value[bool] = NOTHING
     charge: Value[str] = NOTHING
     deployment_set: Value[str] = NOTHING
+    on_demand_fallback: Value[bool] = NOTHING
+    location_policy: Value[str] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KarpenterPool(Thing):
+    """What Karpenter may make nodes for: a NodePool, or a Provisioner of old. Times are in seconds.
+
+    `limits` are written `cpu=1000`, `budgets` are the numbers of nodes that it may disrupt at a time. Nodes are
+    replaced after `expire_after`; empty ones, by the `policy` also under-used ones, are taken away after
+    `consolidate_after`. Unset is never.
+    """
+
+    kind: str
+    cluster: Value[Cluster]
+    name: Value[str]
+    api: Value[str]
+    limits: Value[tuple[str, ...]]
+    policy: Value[str]
+    consolidate_after: Value[int]
+    budgets: Value[tuple[str, ...]]
+    expire_after: Value[int]
+    gpu: Value[bool]
+    spot: Value[bool]

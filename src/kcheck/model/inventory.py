@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.model.clusters import Autoscaler, Cluster, Network, NodePool, PodRange, Subnet
+    from kcheck.model.clusters import Autoscaler, Cluster, KarpenterPool, Network, NodePool, PodRange, Subnet
     from kcheck.model.pods import Addon, Service, Workload
     from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
     from kcheck.model.thing import Thing
@@ -28,6 +28,7 @@ class Inventory:
     networks: list[Network] = field(default_factory=list)
     subnets: list[Subnet] = field(default_factory=list)
     ranges: list[PodRange] = field(default_factory=list)
+    karpenter: list[KarpenterPool] = field(default_factory=list)
     workloads: list[Workload] = field(default_factory=list)
     addons: list[Addon] = field(default_factory=list)
     services: list[Service] = field(default_factory=list)

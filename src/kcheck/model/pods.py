@@ -153,11 +153,12 @@ class Workload(Thing):
 class Addon(Thing):
     """Something that is installed into a cluster, or one of its objects (`tree`), which shows that it is.
 
-    `name` is that of its chart.
+    `name` and `version` are those of its chart.
     """
 
     name: Value[str]
     tree: Mapping | None = None
+    version: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)

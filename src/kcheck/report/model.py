@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcheck.text import Span
     from kcheck.words.field import Field
 
-_SUBJECTS = ("cluster", "autoscaler", "flag", "pool", "subnet", "pod_range", "workload", "image")
+_SUBJECTS = ("cluster", "autoscaler", "flag", "pool", "karpenter_pool", "subnet", "pod_range", "workload", "image")
 
 
 def collect(tree: Tree, config: Config) -> dict[str, Any]:

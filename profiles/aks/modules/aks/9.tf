@@ -94,6 +94,31 @@ variable "auto_scaler_profile_enabled" {
   nullable = false
 }
 
+variable "auto_scaler_profile_balance_similar_node_groups" {
+  type    = bool
+  default = false
+}
+
+variable "auto_scaler_profile_max_graceful_termination_sec" {
+  type    = string
+  default = "600"
+}
+
+variable "auto_scaler_profile_scale_down_delay_after_delete" {
+  type    = string
+  default = null
+}
+
+variable "auto_scaler_profile_skip_nodes_with_local_storage" {
+  type    = bool
+  default = true
+}
+
+variable "auto_scaler_profile_skip_nodes_with_system_pods" {
+  type    = bool
+  default = true
+}
+
 variable "auto_scaler_profile_empty_bulk_delete_max" {
   type    = number
   default = 10
@@ -304,7 +329,12 @@ resource "azurerm_kubernetes_cluster" "main" {
     for_each = var.auto_scaler_profile_enabled ? ["enabled"] : []
 
     content {
+      balance_similar_node_groups    = var.auto_scaler_profile_balance_similar_node_groups
       empty_bulk_delete_max          = var.auto_scaler_profile_empty_bulk_delete_max
+      max_graceful_termination_sec   = var.auto_scaler_profile_max_graceful_termination_sec
+      scale_down_delay_after_delete  = var.auto_scaler_profile_scale_down_delay_after_delete
+      skip_nodes_with_local_storage  = var.auto_scaler_profile_skip_nodes_with_local_storage
+      skip_nodes_with_system_pods    = var.auto_scaler_profile_skip_nodes_with_system_pods
       expander                       = var.auto_scaler_profile_expander
       max_node_provisioning_time     = var.auto_scaler_profile_max_node_provisioning_time
       max_unready_nodes              = var.auto_scaler_profile_max_unready_nodes

@@ -61,6 +61,11 @@ variable "auto_scaler_profile" {
     scale_down_unneeded            = optional(string)
     scale_down_unready             = optional(string)
     scan_interval                  = optional(string)
+    balance_similar_node_groups    = optional(string)
+    max_graceful_termination_sec   = optional(string)
+    scale_down_delay_after_delete  = optional(string)
+    skip_nodes_with_local_storage  = optional(string)
+    skip_nodes_with_system_pods    = optional(string)
   })
   default = null
 }
@@ -162,6 +167,11 @@ resource "azurerm_kubernetes_cluster" "this" {
       scale_down_unneeded            = auto_scaler_profile.value.scale_down_unneeded
       scale_down_unready             = auto_scaler_profile.value.scale_down_unready
       scan_interval                  = auto_scaler_profile.value.scan_interval
+      balance_similar_node_groups    = auto_scaler_profile.value.balance_similar_node_groups
+      max_graceful_termination_sec   = auto_scaler_profile.value.max_graceful_termination_sec
+      scale_down_delay_after_delete  = auto_scaler_profile.value.scale_down_delay_after_delete
+      skip_nodes_with_local_storage  = auto_scaler_profile.value.skip_nodes_with_local_storage
+      skip_nodes_with_system_pods    = auto_scaler_profile.value.skip_nodes_with_system_pods
     }
   }
 

@@ -9,6 +9,16 @@ variable "enable_karpenter" {
   default = false
 }
 
+variable "cluster_version" {
+  type = string
+}
+
+# Newer versions of the module run the autoscaler of 1.32 on 1.33.
+variable "tag_on_1_33" {
+  type    = string
+  default = "v1.33.0"
+}
+
 variable "helm_releases" {
   type    = any
   default = {}
@@ -24,12 +34,17 @@ variable "karpenter" {
   default = {}
 }
 
+locals {
+  tag = var.cluster_version == "1.33" ? var.tag_on_1_33 : "v${var.cluster_version}.0"
+}
+
 resource "helm_release" "cluster_autoscaler" {
   count = var.enable_cluster_autoscaler ? 1 : 0
 
-  chart  = try(var.cluster_autoscaler.chart, "cluster-autoscaler")
-  values = try(var.cluster_autoscaler.values, [])
-  set    = try(var.cluster_autoscaler.set, [])
+  chart   = try(var.cluster_autoscaler.chart, "cluster-autoscaler")
+  version = try(var.cluster_autoscaler.chart_version, null)
+  values  = try(var.cluster_autoscaler.values, [])
+  set     = concat([{ name = "image.tag", value = try(var.cluster_autoscaler.image_tag_override, local.tag) }], try(var.cluster_autoscaler.set, []))
 }
 
 resource "helm_release" "karpenter" {
@@ -43,7 +58,8 @@ resource "helm_release" "karpenter" {
 resource "helm_release" "this" {
   for_each = var.helm_releases
 
-  chart  = try(each.value.chart, each.key)
-  values = try(each.value.values, [])
-  set    = try(each.value.set, [])
+  chart   = try(each.value.chart, each.key)
+  version = try(each.value.chart_version, null)
+  values  = try(each.value.values, [])
+  set     = try(each.value.set, [])
 }

@@ -75,6 +75,8 @@ variable "cluster_autoscaling" {
   type = object({
     enabled             = optional(bool, false)
     autoscaling_profile = optional(string, "BALANCED")
+    max_cpu_cores       = optional(number)
+    max_memory_gb       = optional(number)
   })
   default = { enabled = false, autoscaling_profile = "BALANCED" }
 }
@@ -88,6 +90,7 @@ variable "node_pools" {
     max_count         = optional(number, 100)
     total_min_count   = optional(number)
     total_max_count   = optional(number)
+    location_policy   = optional(string)
     node_count        = optional(number, 1)
     machine_type      = optional(string, "e2-medium")
     image_type        = optional(string, "COS_CONTAINERD")
@@ -146,6 +149,15 @@ resource "google_container_cluster" "primary" {
   cluster_autoscaling {
     enabled             = var.cluster_autoscaling.enabled
     autoscaling_profile = var.cluster_autoscaling.autoscaling_profile
+
+    dynamic "resource_limits" {
+      for_each = var.cluster_autoscaling.enabled ? { cpu = var.cluster_autoscaling.max_cpu_cores, memory = var.cluster_autoscaling.max_memory_gb } : {}
+
+      content {
+        resource_type = resource_limits.key
+        maximum       = resource_limits.value
+      }
+    }
   }
 
   private_cluster_config {
@@ -170,6 +182,7 @@ resource "google_container_node_pool" "pools" {
       max_node_count       = each.value.total_max_count != null ? null : each.value.max_count
       total_min_node_count = each.value.total_min_count
       total_max_node_count = each.value.total_max_count
+      location_policy      = each.value.location_policy
     }
   }
 

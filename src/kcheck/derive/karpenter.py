@@ -1,0 +1,60 @@
+"""Words of Karpenter's pools."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.derive.basics import computed
+from kcheck.values import Known, Unknown, Unset, Value, known, mapped
+
+if TYPE_CHECKING:
+    from kcheck.model import KarpenterPool
+    from kcheck.world import World
+
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.")
+_RETIRED = {"v1alpha5": "karpenter.alpha_removed", "v1beta1": "karpenter.beta_removed"}
+"""Version of the API -> the limit that names the first version of Karpenter without it."""
+
+
+def group_version(pool: KarpenterPool, _world: World) -> Value[str]:
+    """The version of the API that a pool is written in."""
+    return mapped(pool.api, lambda api: api.rpartition("/")[2])
+
+
+def removed_in(pool: KarpenterPool, world: World) -> Value[str]:
+    """The first version of Karpenter without that API; null while it is there."""
+    key = _RETIRED.get(known(group_version(pool, world)) or "")
+    return computed(pool, world.limits("any")[key].value if key else None)
+
+
+def installed(pool: KarpenterPool, world: World) -> Value[str]:
+    """The version of Karpenter's chart that is installed into the same cluster; null if there is none in the code."""
+    cluster = known(pool.cluster)
+    addons = world.addons(cluster) if cluster else []
+    found = [addon.version for addon in addons if addon.tree is None and known(addon.name) == "karpenter"]
+    return next((one for one in found if isinstance(one, Known)), found[0] if found else computed(pool, None))
+
+
+def may_be_served(pool: KarpenterPool, world: World) -> Value[bool]:
+    """Whether the Karpenter that is installed may still know the API, as far as the code tells."""
+    removed, own = _numbers(known(removed_in(pool, world))), _numbers(known(installed(pool, world)))
+    return computed(pool, removed is None or own is None or own < removed)
+
+
+def _numbers(version: str | None) -> tuple[int, int] | None:
+    match = _VERSION.match(f"{version}.") if version else None
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def limited(pool: KarpenterPool, _world: World) -> Value[bool]:
+    """Whether it has any limits."""
+    return computed(pool, value=False) if isinstance(pool.limits, Unset) else mapped(pool.limits, bool)
+
+
+def protected(pool: KarpenterPool, _world: World) -> Value[bool]:
+    """Whether a budget keeps it from disrupting nodes, at least at some times."""
+    budgets = pool.budgets
+    if isinstance(budgets, Unknown):
+        return budgets
+    return computed(pool, any(nodes in ("0", "0%") for nodes in known(budgets) or ()))
