@@ -16,8 +16,8 @@ from kcheck.workloads import containers, pod_spec, scalar
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.embedded.releases import Release
     from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.releases import Release
     from kcheck.text import Span
 
 NAME = "cluster-autoscaler"

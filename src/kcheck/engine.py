@@ -174,6 +174,10 @@ def _inputs(reading: inventory.Reading, comments: Suppressions) -> Iterable[Inpu
         many = len(sources) > 1
         what = f"{len(sources)} files are templates; render them first" if many else "a template; render it first"
         yield Input(folder, sources[0].span(0, 0), "templates", what)
+    for chart, count in reading.unrendered:
+        templates = f"{count} files of it are templates" if count > 1 else "a file of it is a template"
+        what = f"of the chart {chart.label} only the values were checked: {templates}; --render helm renders it"
+        yield Input(chart.folder, chart.source.span(0, 0), "chart", what)
     for suppression in comments.bare():
         place = suppression.span
         yield Input(f"{place.source.path}:{place.begin.line}", place, "bare-suppression", ", ".join(suppression.rules))

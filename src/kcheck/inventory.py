@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 from kcheck import profiles
 from kcheck.files import matches
-from kcheck.model import Addon, Autoscaler, Inventory
+from kcheck.model import Addon, Inventory
 from kcheck.values import Known, Origin, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.config import Config
     from kcheck.files import Tree
+    from kcheck.kubernetes.charts import Chart, Charts
     from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.releases import Release
     from kcheck.model import Cluster, Thing
     from kcheck.syntax.problem import Problem
     from kcheck.terraform.module import Module
@@ -30,7 +32,8 @@ class Reading:
 
     `problems` could not be read; `templates` maps a folder to the manifests in it that are templates; `sources`
     are all files that were looked into; `variables` knows the tfvars files. Of the manifests, Terraform has
-    `asked` for some, and `filled` some as templates.
+    `asked` for some, and `filled` some as templates. `charts` are those of the tree; of the `unrendered` ones, with the
+    number of their templates, only the values were read.
     """
 
     inventory: Inventory
@@ -40,6 +43,8 @@ class Reading:
     variables: Variables | None = None
     asked: set[Source] = field(default_factory=set)
     filled: set[Source] = field(default_factory=set)
+    charts: Charts | None = None
+    unrendered: list[tuple[Chart, int]] = field(default_factory=list)
 
 
 def read(tree: Tree, config: Config) -> Reading:
@@ -49,6 +54,11 @@ def read(tree: Tree, config: Config) -> Reading:
         _terraform(tree, config, reading)
     if tree.manifests:
         _manifests(tree, reading)
+    if tree.charts:
+        _charts_alone(tree, reading)
+    if reading.charts is not None:
+        reading.problems += reading.charts.problems
+        reading.sources += reading.charts.sources
     _place(reading.inventory, config)
     if any(addon.tree is not None for addon in reading.inventory.addons):
         import_module("kcheck.clouds.karpenter").read(reading.inventory)
@@ -72,7 +82,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
             import_module(f"kcheck.clouds.{cloud}").read(own, inventory)
     for root in roots:
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
-            _deployed(root, kinds[root], inventory)
+            _deployed(root, kinds[root], tree, reading)
     reading.problems += [*loader.problems, *loader.variables.problems]
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
@@ -99,42 +109,77 @@ def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
 
 
-def _deployed(root: Module, kinds: set[str], inventory: Inventory) -> None:
+def _deployed(root: Module, kinds: set[str], tree: Tree, reading: Reading) -> None:
     """What a root module deploys into clusters."""
-    from kcheck import autoscalers
     from kcheck.embedded import objects, providers, releases
 
+    inventory = reading.inventory
     for item, instance in objects.read(root, kinds):
         cluster = providers.cluster_of(instance, root, inventory.clusters)
-        inventory.cluster_of |= {thing: cluster for thing in _objects([item], inventory) if cluster}
-    for release, instance in releases.read(root):
-        things: list[Thing] = [Addon(release.address, release.place, release.chart)]
-        things += autoscalers.of_release(release)
-        inventory.addons += [thing for thing in things if isinstance(thing, Addon)]
-        inventory.autoscalers += [thing for thing in things if isinstance(thing, Autoscaler)]
-        cluster = providers.cluster_of(instance, root, inventory.clusters)
+        things = _objects([item], inventory, _charts(tree, reading))
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
+    for release, instance in releases.read(root):
+        cluster = providers.cluster_of(instance, root, inventory.clusters)
+        things = _released(_charts(tree, reading).expanded(release), inventory)
+        inventory.cluster_of |= {thing: cluster for thing in things if cluster}
+
+
+def _charts(tree: Tree, reading: Reading) -> Charts:
+    """The charts of the tree, found when the first release or chart asks for them."""
+    if reading.charts is None:
+        from kcheck.kubernetes.charts import Charts
+
+        reading.charts = Charts(tree)
+    return reading.charts
+
+
+def _charts_alone(tree: Tree, reading: Reading) -> None:
+    """The charts that nothing in the tree deploys, with their own values, and a note of templates not looked into."""
+    charts = _charts(tree, reading)
+    reading.unrendered = list(charts.templates(reading.templates).values())
+    for chart in charts.all:
+        if chart.folder not in charts.used and not chart.library:
+            _released(chart.expanded(chart.release()), reading.inventory)
+
+
+def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
+    """Add what releases are to the inventory: add-ons, autoscalers, and the images that they run."""
+    from kcheck import autoscalers
+    from kcheck.kubernetes import images
+
+    things: list[Thing] = []
+    for release in releases:
+        addon = Addon(release.address, release.place, release.chart)
+        found, workload = list(autoscalers.of_release(release)), images.workload(release)
+        own = [workload] if workload is not None else []
+        inventory.addons.append(addon)
+        inventory.autoscalers += found
+        inventory.workloads += own
+        things += [addon, *found, *own]
+    return things
 
 
 def _manifests(tree: Tree, reading: Reading) -> None:
     from kcheck import workloads
-    from kcheck.kubernetes import objects
+    from kcheck.kubernetes import objects, releases
 
     own = [source for source in tree.manifests if source not in reading.filled]
     clusters = {"ClusterConfig": "eksctl", "ClusterConfiguration": "selfmanaged", "Pod": "selfmanaged"}
-    manifests = objects.read(own, frozenset((*workloads.POD_SPECS, "NodePool", "EC2NodeClass", "Service", *clusters)))
+    kinds = frozenset((*workloads.POD_SPECS, "NodePool", "EC2NodeClass", "Service", *clusters, *releases.KINDS))
+    manifests = objects.read(own, kinds)
     found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
     for reader in sorted(found):
         import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
     deployed = {_label(thing) for thing in (*reading.inventory.workloads, *reading.inventory.addons)}
+    charts = _charts(tree, reading)
     rest = [
         item
         for item in manifests.objects
         if item.span.source not in reading.asked
-        or not deployed.intersection(map(_label, _objects([item], Inventory())))
+        or not deployed.intersection(map(_label, _objects([item], Inventory(), charts)))
     ]
-    _objects(rest, reading.inventory)
+    _objects(rest, reading.inventory, charts)
     reading.problems += manifests.problems
     reading.templates = manifests.template_folders()
     reading.sources += tree.manifests
@@ -145,9 +190,10 @@ def _label(thing: Thing) -> str:
     return thing.id.rpartition(":")[2]
 
 
-def _objects(objects: list[Object], inventory: Inventory) -> list[Thing]:
-    """Add what objects are to the inventory: workloads, autoscalers, and what shows an add-on."""
+def _objects(objects: list[Object], inventory: Inventory, charts: Charts) -> list[Thing]:
+    """Add what objects are to the inventory: workloads, autoscalers, releases, and what shows an add-on."""
     from kcheck import autoscalers, workloads
+    from kcheck.kubernetes import releases
 
     workload = list(workloads.read(objects))
     found = [autoscaler for item in objects for autoscaler in autoscalers.of_object(item)]
@@ -157,7 +203,12 @@ def _objects(objects: list[Object], inventory: Inventory) -> list[Thing]:
     inventory.workloads += workload
     inventory.autoscalers += found
     inventory.addons += addons
-    return [*workload, *found, *addons, *services]
+    released = [
+        thing
+        for release in releases.read(objects, charts.find)
+        for thing in _released(charts.expanded(release), inventory)
+    ]
+    return [*workload, *found, *addons, *services, *released]
 
 
 def _shown(objects: list[Object]) -> Iterator[Addon]:

@@ -240,7 +240,10 @@ class Image(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload(Thing):
-    """Something that runs pods. `pods` is how many at once; of a DaemonSet, one on each node (`per_node`)."""
+    """Something that runs pods. `pods` is how many at once; of a DaemonSet, one on each node (`per_node`).
+
+    A `release` is a chart with its values: which images share a pod, and how many pods run, is not known.
+    """
 
     kind: str
     namespace: Value[str]
@@ -250,6 +253,7 @@ class Workload(Thing):
     gpus: Value[int]
     pull_secrets: Value[bool]
     images: tuple[Image, ...]
+    release: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

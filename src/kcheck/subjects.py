@@ -278,10 +278,11 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _made("pulls", "int", "pulls by fresh nodes through one public address", pulls.pulls, "pulls"),
         _made("out_of_pulls_at", "int", "the node at which anonymous pulls run out", pulls.out_of_pulls_at, "nodes"),
         _made("egress", "string", "the public addresses that all nodes share", pulls.egress),
+        _made("demand", "string", "what pulls it, on how many nodes, and at which node the anonymous pulls run out", pulls.demand),
         Field("others", "records", "image", "", False, "its other places in the file", pulls.others),
     ),
     "input": (
-        _made("kind", "string", "unreadable, templates, unused-suppression or bare-suppression",
+        _made("kind", "string", "unreadable, templates, chart, unused-suppression or bare-suppression",
               lambda i, _w: basics.computed(i, i.kind)),
         _made("text", "string", "what is wrong", lambda i, _w: basics.computed(i, i.text)),
     ),

@@ -50,7 +50,7 @@ def _grouped(pairs: Iterable[tuple[Thing | None, T]]) -> dict[str, list[T]]:
 class Input(Thing):
     """Something about the files themselves: unreadable, templated, or a suppression that is off.
 
-    `kind` is unreadable, templates, unused-suppression or bare-suppression.
+    `kind` is unreadable, templates, chart, unused-suppression or bare-suppression.
     """
 
     kind: str
@@ -328,6 +328,8 @@ class World:
 
     def hub_images(self, workload: Workload) -> dict[str, Image]:
         """The images that one pod of the workload pulls from Docker Hub, by their text."""
+        if workload.release:
+            return {}
         images = [image for image in workload.images if equals(image.registry, DOCKER_HUB)]
         return {image.text.value: image for image in images if isinstance(image.text, Known)}
 

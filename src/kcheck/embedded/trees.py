@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from kcheck.syntax import yaml
-from kcheck.terraform import texts
+from kcheck.syntax import texts, yaml
 from kcheck.values import Datum, Known, Piece, Unknown, encoded, pieces_of
 
 if TYPE_CHECKING:

@@ -145,7 +145,7 @@ def _partly(value: Datum) -> list[Datum]:
     Raises:
         NotKnownError: nothing of it is known.
     """
-    from kcheck.terraform import texts
+    from kcheck.syntax import texts
 
     found = [texts.data(root) for root in texts.documents(pieces_of(value))] if pieces_of(value) else []
     if not found:
