@@ -37,7 +37,7 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
     for change in changes:
         missing = change.origin.missing
         if missing is not None:
-            if missing.container.source.path.endswith(YAML):
+            if missing.container.source.path.endswith(YAML) and not missing.container.source.derived:
                 result.append(_append(missing.container, f"{missing.path[0]}={change.value}"))
             elif _is_hcl(missing.container.source):
                 _gather(insertions, missing.container, missing.path, change.value)

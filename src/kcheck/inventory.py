@@ -52,8 +52,9 @@ def read(tree: Tree, config: Config) -> Reading:
     reading = Reading(Inventory(), [], {}, [])
     if tree.folders or tree.plans:
         _terraform(tree, config, reading)
-    if tree.manifests:
-        _manifests(tree, reading)
+    rendered = _rendered(tree, config, reading) if tree.charts and config.render else []
+    if tree.manifests or rendered:
+        _manifests(tree, reading, rendered)
     if tree.charts:
         _charts_alone(tree, reading)
     if reading.charts is not None:
@@ -133,12 +134,27 @@ def _charts(tree: Tree, reading: Reading) -> Charts:
     return reading.charts
 
 
+def _rendered(tree: Tree, config: Config, reading: Reading) -> list[Object]:
+    """What helm makes of the charts; those that it cannot render are a problem, and read as without it."""
+    from kcheck.kubernetes.render import Rendering
+
+    charts, found = _charts(tree, reading), []
+    for chart in charts.all:
+        if not chart.library:
+            rendering = Rendering(chart, tree, config.helm_values)
+            reading.problems += rendering.problems
+            if not rendering.problems:
+                charts.rendered.add(chart.folder)
+                found += rendering.objects
+    return found
+
+
 def _charts_alone(tree: Tree, reading: Reading) -> None:
     """The charts that nothing in the tree deploys, with their own values, and a note of templates not looked into."""
     charts = _charts(tree, reading)
     reading.unrendered = list(charts.templates(reading.templates).values())
     for chart in charts.all:
-        if chart.folder not in charts.used and not chart.library:
+        if chart.folder not in charts.used | charts.rendered and not chart.library:
             _released(chart.expanded(chart.release()), reading.inventory)
 
 
@@ -159,20 +175,21 @@ def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
     return things
 
 
-def _manifests(tree: Tree, reading: Reading) -> None:
+def _manifests(tree: Tree, reading: Reading, rendered: list[Object]) -> None:
     from kcheck import workloads
     from kcheck.kubernetes import objects, releases
 
-    own = [source for source in tree.manifests if source not in reading.filled]
+    charts = _charts(tree, reading)
+    own = [source for source in tree.manifests if source not in reading.filled and not charts.renders(source)]
     clusters = {"ClusterConfig": "eksctl", "ClusterConfiguration": "selfmanaged", "Pod": "selfmanaged"}
     kinds = frozenset((*workloads.POD_SPECS, "NodePool", "EC2NodeClass", "Service", *clusters, *releases.KINDS))
     manifests = objects.read(own, kinds)
+    manifests.objects += rendered
     found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
     for reader in sorted(found):
         import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
     deployed = {_label(thing) for thing in (*reading.inventory.workloads, *reading.inventory.addons)}
-    charts = _charts(tree, reading)
     rest = [
         item
         for item in manifests.objects

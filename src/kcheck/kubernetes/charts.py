@@ -106,6 +106,8 @@ class Charts:
         self.sources: list[Source] = []
         self.used: set[str] = set()
         """Folders of charts that a release of the tree deploys."""
+        self.rendered: set[str] = set()
+        """Folders of charts that were rendered."""
         self._tops: dict[str, str] = {}
 
     @cached_property
@@ -142,7 +144,7 @@ class Charts:
     def expanded(self, release: Release) -> Iterable[Release]:
         """A release with what its chart says, and those of the charts that it brings along."""
         chart = self._by_folder.get(release.folder) if release.folder else None
-        if chart is None:
+        if chart is None or chart.folder in self.rendered:
             return (release,)
         self.used.add(chart.folder)
         return chart.expanded(release)
@@ -156,6 +158,11 @@ class Charts:
                 count = result[owner.folder][1] if owner.folder in result else 0
                 result[owner.folder] = (owner, count + len(folders.pop(folder)))
         return result
+
+    def renders(self, source: Source) -> bool:
+        """Whether a file is a template of a chart that was rendered."""
+        owner = self._owner(posixpath.dirname(source.path) or ".") if self.rendered else None
+        return owner is not None and owner.folder in self.rendered and "templates" in source.path.split("/")
 
     def _owner(self, folder: str) -> Chart | None:
         """The chart, of those that belong to no other, in which a folder is."""

@@ -154,29 +154,47 @@ class _Reader:
     def _found(
         self, node: yaml.Scalar, text: str, fields: dict[str, yaml.Target], path: str, tag: yaml.Scalar | None
     ) -> Iterator[_Found]:
-        if not isinstance(known(value_of(node)), str) or not text or _OTHER.search(text):
+        if not isinstance(known(value_of(node)), str) or _OTHER.search(text):
             return
-        hosted = _is_hosted(text)
-        shared = None if hosted else next(filter(None, (_said(self.shared, name) for name in _REGISTRIES)), None)
-        own = shared or next(filter(None, (_said(fields, name) for name in _REGISTRIES)), None)
-        if own is not None and not (isinstance(own, yaml.Given) and isinstance(own.datum, Unknown)):
-            prefix = own.text.rstrip("/") + "/"
-            text = text if text.startswith(prefix) else prefix + text
-        last = text.rpartition("/")[2]
-        digest = _text(fields, "digest")
-        version = f":{tag.text}" if tag is not None and ":" not in last and "@" not in last else ""
-        text += version + (f"@{digest.text}" if digest is not None and "@" not in last else "")
-        reference = images.parse(text)
+        digest, last = _text(fields, "digest"), text.rpartition("/")[2]
+        end = f":{tag.text}" if tag is not None and ":" not in last and "@" not in last else ""
+        end += f"@{digest.text}" if digest is not None and "@" not in last else ""
+        own, shared = _registry(fields), None if _is_hosted(text) else _registry(self.shared)
+        joined = [_joined(registry, text) + end for registry in (own, shared) if registry is not None]
+        candidates = joined or [text + end]
+        if own is None and node.text == text and ":" in last:
+            candidates.append(text + end)  # whether charts put the common registry before a whole image differs
+        found = [images.parse(candidate) for candidate in candidates]
+        place, reference = Origin((node.span,)), found[0]
         if reference is None:
             return
-        registry: Value[str] = Known(reference.registry, Origin((node.span,)))
-        if own is not None and isinstance(own, yaml.Given) and isinstance(own.datum, Unknown):
-            registry = own.datum
-        elif own is None and not hosted and not self.complete and not reference.tag and not reference.digest:
+        registry: Value[str] = Known(reference.registry, place)
+        unknown = next((r.datum for r in (own, shared) if isinstance(r, yaml.Given)), None)
+        if isinstance(unknown, Unknown):
+            registry = unknown
+        elif len({one.registry if one is not None else "" for one in found}) > 1:
+            registry = Unknown(f"which registry the chart gives to {text} is not known", place)
+        elif not joined and not _is_hosted(text) and not self.complete and not (reference.tag or reference.digest):
             name = known(self.release.chart) or "?"
-            reason = f"whether the chart {name} gives a registry to {text} is not known"
-            registry = Unknown(reason, Origin((node.span,)))
-        yield _Found(path, node, text, registry)
+            registry = Unknown(f"whether the chart {name} gives a registry to {text} is not known", place)
+        yield _Found(path, node, candidates[0] if isinstance(registry, Known) else text + end, registry)
+
+
+def _registry(fields: dict[str, yaml.Target]) -> yaml.Scalar | None:
+    """What goes before the names of images: a text that says something, or one that is not known."""
+    for name in _REGISTRIES:
+        node = fields.get(name)
+        if isinstance(node, yaml.Given) and isinstance(node.datum, Unknown):
+            return node
+        found = _text(fields, name)
+        if found is not None:
+            return found
+    return None
+
+
+def _joined(registry: yaml.Scalar, text: str) -> str:
+    prefix = registry.text.rstrip("/") + "/" if registry.text else ""
+    return text if text.startswith(prefix) else prefix + text
 
 
 def _fields(node: yaml.Mapping, without: Container[str] = ()) -> dict[str, yaml.Target]:
@@ -194,13 +212,6 @@ def _text(fields: dict[str, yaml.Target], name: str) -> yaml.Scalar | None:
     """A text, or a number that stands for one, that says something."""
     node = fields.get(name)
     return node if isinstance(node, yaml.Scalar) and node.text.strip() else None
-
-
-def _said(fields: dict[str, yaml.Target], name: str) -> yaml.Scalar | None:
-    """A text that says something, or is filled in by what is not known."""
-    node = fields.get(name)
-    unknown = isinstance(node, yaml.Given) and isinstance(node.datum, Unknown)
-    return node if isinstance(node, yaml.Given) and unknown else _text(fields, name)
 
 
 def _says(node: yaml.Target | None) -> bool:

@@ -36,8 +36,9 @@ class Release:
     """A release: its chart without repository and version, and its values.
 
     `sets` are single values by path, which win over `trees`; of those the last that says something counts. `gap` says
-    why some values may be missing. `folder` is that of a chart in the tree; `whole` says that the
-    chart's own values are among the trees, `parts` are the keys of the charts that it brings along. `kind` and `name` are what people call it.
+    why some values may be missing. `folder` is that of a chart in the tree; `whole` says that the chart's own values
+    are among the trees, and `parts` are the keys of the charts that it brings along. `kind` and `name` are what people
+    call it.
     """
 
     address: str

@@ -12,16 +12,21 @@ from kcheck.values import Datum, Known, Origin, Piece, Unknown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kcheck.syntax.problem import Problem
+
 _UNKNOWN = "unknown-part"
 """What stands for a part of a text that is not known while the text is parsed."""
 
 
-def documents(pieces: tuple[Piece, ...]) -> Iterator[yaml.Target]:
-    """The YAML documents in a text that was joined from pieces; what cannot be read is left out."""
+def documents(pieces: tuple[Piece, ...], problems: list[Problem] | None = None) -> Iterator[yaml.Target]:
+    """The YAML documents in a text that was joined from pieces; what cannot be read goes to the problems."""
     text = _Text(pieces)
     for document in yaml.documents(text.source):
         if document.root is not None:
             yield text.placed(document.root)
+        elif document.problem is not None and problems is not None:
+            problem = document.problem
+            problems.append(problem._replace(span=text.place(problem.span.start, problem.span.end)))
 
 
 def data(node: yaml.Node) -> Datum:
@@ -71,7 +76,7 @@ class _Text:
             s for s in self.segments if s.start <= start <= s.end
         ][-1:]
 
-    def _span(self, start: int, end: int) -> Span:
+    def place(self, start: int, end: int) -> Span:
         """Where a part of the text is written."""
         touched = self._at(start, end)
         first, last = touched[0], touched[-1]
@@ -91,7 +96,7 @@ class _Text:
     def _placed(self, node: yaml.Target) -> yaml.Target:
         if isinstance(node, yaml.Scalar):
             return self._scalar(node)
-        span = self._span(node.start, node.end)
+        span = self.place(node.start, node.end)
         if isinstance(node, yaml.Sequence):
             return yaml.Sequence(*span, node.anchor, tuple(map(self.placed, node.items)), node.flow)
         entries = (yaml.Entry(self._key(e.key), self.placed(e.value)) for e in yaml.entries(node).values())
@@ -103,7 +108,7 @@ class _Text:
 
     def _scalar(self, node: yaml.Scalar) -> yaml.Scalar:
         touched = self._at(node.start, node.end)
-        span = self._span(node.start, node.end)
+        span = self.place(node.start, node.end)
         if all(segment.verbatim for segment in touched) and len(touched) == 1:
             return replace(node, source=span.source, start=span.start, end=span.end)
         unknown = next((s.datum for s in touched if isinstance(s.datum, Unknown)), None)
