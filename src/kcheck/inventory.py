@@ -136,12 +136,12 @@ def _charts(tree: Tree, reading: Reading) -> Charts:
 
 def _rendered(tree: Tree, config: Config, reading: Reading) -> list[Object]:
     """What helm makes of the charts; those that it cannot render are a problem, and read as without it."""
-    from kcheck.kubernetes.render import Rendering
+    from kcheck.kubernetes.render import Rendering, program
 
-    charts, found = _charts(tree, reading), []
+    helm, charts, found = program(config.helm_values), _charts(tree, reading), []
     for chart in charts.all:
         if not chart.library:
-            rendering = Rendering(chart, tree, config.helm_values)
+            rendering = Rendering(helm, chart, charts, config.helm_values)
             reading.problems += rendering.problems
             if not rendering.problems:
                 charts.rendered.add(chart.folder)

@@ -141,6 +141,12 @@ class Charts:
             self.sources.append(found)
         return found
 
+    def values(self, paths: tuple[str, ...]) -> list[yaml.Mapping]:
+        """What some files of values say."""
+        found = [source for source in map(self.tree.source, paths) if source is not None]
+        self.sources += found
+        return [root for root in map(self._root, found) if root is not None]
+
     def expanded(self, release: Release) -> Iterable[Release]:
         """A release with what its chart says, and those of the charts that it brings along."""
         chart = self._by_folder.get(release.folder) if release.folder else None

@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config import ConfigError
 from kcheck.files import holds_objects
 from kcheck.kubernetes.objects import Object, objects_in
+from kcheck.kubernetes.releases import merged
 from kcheck.syntax import texts, yaml
 from kcheck.syntax.problem import Problem
 from kcheck.values import Known, Origin, Piece, known
@@ -18,8 +19,7 @@ from kcheck.values import Known, Origin, Piece, known
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.files import Tree
-    from kcheck.kubernetes.charts import Chart
+    from kcheck.kubernetes.charts import Chart, Charts
     from kcheck.text import Source, Span
 
 TIMEOUT = 60
@@ -38,12 +38,15 @@ class _HelmError(Exception):
     """Why helm printed nothing."""
 
 
-def program() -> str:
-    """Where helm is.
+def program(values: tuple[str, ...]) -> str:
+    """Where helm is, if it and the files of values are there.
 
     Raises:
-        ConfigError: it is not installed.
+        ConfigError: one of them is missing.
     """
+    for path in values:
+        if not os.path.isfile(path):
+            raise ConfigError(f"--helm-values {path}: no such file")
     found = shutil.which("helm")
     if found is None:
         raise ConfigError("--render helm needs helm, which is not installed, or not on the PATH")
@@ -53,14 +56,15 @@ def program() -> str:
 class Rendering:
     """What helm made of a chart, or the problems that kept it from that: then there are no objects."""
 
-    def __init__(self, chart: Chart, tree: Tree, values: tuple[str, ...]) -> None:
+    def __init__(self, helm: str, chart: Chart, charts: Charts, files: tuple[str, ...]) -> None:
         self.chart = chart
-        self.tree = tree
+        self.tree = charts.tree
+        self.values = merged([*([chart.values] if chart.values is not None else []), *charts.values(files)])
         self.problems: list[Problem] = []
         self.objects: list[Object] = []
         self._templates: dict[str, _Template] = {}
         try:
-            self._read(_output(chart, values))
+            self._read(_output(helm, chart, files))
         except _HelmError as error:
             message = f"the chart {chart.label} could not be rendered: {error}"
             self.problems.append(Problem(message, chart.source.span(0, 0)))
@@ -80,11 +84,11 @@ class Rendering:
         """The template of that path below the chart; Chart.yaml where it is in an archive."""
         if path not in self._templates:
             found = self.tree.source(os.path.join(self.chart.folder, path))
-            self._templates[path] = _Template(found or self.chart.source, self.chart, whole=found is not None)
+            self._templates[path] = _Template(found or self.chart.source, self.values, whole=found is not None)
         return self._templates[path]
 
 
-def _output(chart: Chart, values: tuple[str, ...]) -> str:
+def _output(helm: str, chart: Chart, files: tuple[str, ...]) -> str:
     """What helm prints.
 
     Raises:
@@ -95,7 +99,7 @@ def _output(chart: Chart, values: tuple[str, ...]) -> str:
         which = "`helm dependency build` puts it there, kcheck fetches nothing"
         raise _HelmError(f"its dependency {missing} is not in charts/: {which}")
     name = chart.label if _NAME.fullmatch(chart.label) else "release"
-    command = [program(), "template", name, os.path.join(".", chart.folder), *(f"--values={path}" for path in values)]
+    command = [helm, "template", name, os.path.join(".", chart.folder), *(f"--values={path}" for path in files)]
     try:
         done = subprocess.run(  # noqa: S603 - the user asked for it
             command, capture_output=True, timeout=TIMEOUT, check=False, stdin=subprocess.DEVNULL
@@ -116,11 +120,11 @@ def _output(chart: Chart, values: tuple[str, ...]) -> str:
 class _Template:
     """A template, and which of its lines may have made a line of the output."""
 
-    def __init__(self, source: Source, chart: Chart, *, whole: bool) -> None:
+    def __init__(self, source: Source, values: yaml.Target | None, *, whole: bool) -> None:
         self.source = source
         if whole:
             source.derived = True  # what helm prints is not what stands there: no fix can go into it
-        self.chart = chart
+        self.values = values
         self.plain: dict[str, list[Span]] = {}
         self.made: dict[str, list[tuple[re.Pattern[str], Span, str]]] = {}
         data = source.data
@@ -146,28 +150,43 @@ class _Template:
             text = line.strip()
             same = self.plain.get(text, [])
             made = self.made.get(_head(text), []) if text and not same else []
-            found = [(match, span, path) for pattern, span, path in made if (match := pattern.fullmatch(text))]
-            if len(same) == 1:
-                yield _piece(line, same[0])
-            elif len(found) == 1:
-                yield from self._filled(line, *found[0])
+            found = [
+                self._filled(match, span, path) for pattern, span, path in made if (match := pattern.fullmatch(text))
+            ]
+            certain = [one for one in found if one.value is not None] or found
+            if len(same) == 1 or not certain or len(certain) > 1:
+                yield _piece(line, same[0] if len(same) == 1 else self.source.span(0, 0))
             else:
-                yield _piece(line, self.source.span(0, 0))
+                yield from certain[0].pieces(line)
 
-    def _filled(self, line: str, match: re.Match[str], span: Span, path: str) -> Iterator[Piece]:
-        """A line that a template filled in: of one value, its part has the place of the value."""
-        node = yaml.get(self.chart.values, *path.split(".")) if path else None
+    def _filled(self, match: re.Match[str], span: Span, path: str) -> _Filled:
+        """A line that a template filled in, with the value of the chart that is in it, if it is the only one."""
+        node = yaml.get(self.values, *path.split(".")) if path else None
         value = match[1].strip("\"'") if path else ""
-        if not isinstance(node, yaml.Scalar) or node.text != value or not value:
-            yield _piece(line, span)
+        given = isinstance(node, yaml.Scalar) and node.text == value and value
+        return _Filled(match, span, node.span if given and node is not None else None)
+
+
+class _Filled(NamedTuple):
+    """A line that was filled in at `span`, and where its value is written."""
+
+    match: re.Match[str]
+    span: Span
+    value: Span | None
+
+    def pieces(self, line: str) -> Iterator[Piece]:
+        """The line, its value with a place of its own."""
+        if self.value is None:
+            yield _piece(line, self.span)
             return
         at = len(line) - len(line.lstrip())
-        start, end = at + match.start(1), at + match.end(1)
+        start, end = at + self.match.start(1), at + self.match.end(1)
         if line[start - 1 : start] in ('"', "'") and line[end : end + 1] == line[start - 1]:
             start, end = start - 1, end + 1
-        yield _piece(line[:start], span)
-        yield Piece(line[start:end], span, Known(value, Origin((node.span, span))))
-        yield _piece(line[end:], span)
+        yield _piece(line[:start], self.span)
+        text = line[start:end]
+        yield Piece(text, self.span, Known(text, Origin((self.value, self.span))))
+        yield _piece(line[end:], self.span)
 
 
 def _piece(text: str, span: Span) -> Piece:
