@@ -396,7 +396,7 @@ def test_one_note_for_a_chart_and_those_below_it(check: Check) -> None:
         (
             "unrendered-chart",
             "train/Chart.yaml",
-            "of the chart train only the values were checked: 3 files of it are templates; --render helm renders it",
+            "only values.yaml of the chart train was checked, not its 3 templates; --render helm renders them",
         ),
     ]
 
@@ -529,7 +529,7 @@ def test_further_values(check: Check) -> None:
             {"train/Chart.yaml": ONE["train/Chart.yaml"] + "dependencies: [{name: redis, version: 1.0.0}]\n"},
             "its dependency redis is not in charts/: `helm dependency build` puts it there, kcheck fetches nothing",
         ),
-        ({"train/templates/job.yaml": JOB + "x: [\n"}, "this bracket is not closed"),
+        ({"train/templates/job.yaml": JOB + "x: [\n"}, "as helm renders it: a value that begins so needs quotes"),
     ],
 )
 def test_what_helm_says_is_a_finding(content: dict[str, str], message: str, check: Check) -> None:

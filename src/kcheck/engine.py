@@ -175,8 +175,9 @@ def _inputs(reading: inventory.Reading, comments: Suppressions) -> Iterable[Inpu
         what = f"{len(sources)} files are templates; render them first" if many else "a template; render it first"
         yield Input(folder, sources[0].span(0, 0), "templates", what)
     for chart, count in reading.unrendered:
-        templates = f"{count} files of it are templates" if count > 1 else "a file of it is a template"
-        what = f"of the chart {chart.label} only the values were checked: {templates}; --render helm renders it"
+        templates = f"its {count} templates" if count > 1 else "its template"
+        only = "only values.yaml" if chart.values is not None else "nothing"
+        what = f"{only} of the chart {chart.label} was checked, not {templates}; --render helm renders them"
         yield Input(chart.folder, chart.source.span(0, 0), "chart", what)
     for suppression in comments.bare():
         place = suppression.span

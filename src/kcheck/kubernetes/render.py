@@ -77,8 +77,10 @@ class Rendering:
             if match is None or not holds_objects(part.encode()):
                 continue
             pieces = tuple(self._template(match[1]).pieces(part))
-            for root in texts.documents(pieces, self.problems):
+            broken: list[Problem] = []
+            for root in texts.documents(pieces, broken):
                 self.objects += objects_in(root)
+            self.problems += [one._replace(message=f"as helm renders it: {one.message}") for one in broken]
 
     def _template(self, path: str) -> _Template:
         """The template of that path below the chart; Chart.yaml where it is in an archive."""
