@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcheck import fix, images, profiles
@@ -259,6 +260,38 @@ def test_aliases_are_looked_at_once(read: Read) -> None:
     bomb = "a0: &a0 {image: 'busybox:1.37'}\n"
     bomb += "".join(f"a{i}: &a{i} {{x: *a{i - 1}, y: *a{i - 1}}}\n" for i in range(1, 60))
     assert len(read({"Chart.yaml": CHART, "values.yaml": bomb})["images"]) == 1
+
+
+KEYS = st.sampled_from(
+    ["image", "repository", "registry", "tag", "digest", "name", "enabled", "global", "imageName", "initImage", "x"]
+)
+LEAVES = st.sampled_from(["", "a/b", "quay.io/a:1", "${x}", "{{ x }}", "https://a/b.git", ":", "@", "é"])
+VALUES = st.recursive(
+    LEAVES | st.none() | st.booleans() | st.integers(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(VALUES, VALUES, st.booleans())
+def test_any_values_are_survived(under: object, over: object, whole: bool) -> None:
+    from kcheck.kubernetes.images import workload
+    from kcheck.kubernetes.releases import Release, path_of
+    from kcheck.syntax import yaml
+    from kcheck.text import Source
+    from kcheck.values import Known, Origin
+
+    sources = [Source("values.yaml", json.dumps({"top": part}).encode()) for part in (under, over)]
+    trees = tuple(document.root for source in sources for document in yaml.documents(source) if document.root)
+    name = Known("web", Origin(()))
+    sets = {path_of("top.image.tag"): trees[0], path_of("top.x[2].y"): trees[1]}
+    release = Release("web", sources[0].span(0, 0), name, name, trees, sets if whole else {}, whole=whole)
+    found = workload(release)
+    for image in found.images if found else ():
+        assert isinstance(image.text, Known)
+        assert images.parse(image.text.value) is not None
+        assert "://" not in image.text.value
 
 
 PART = st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True)

@@ -9,7 +9,7 @@ import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config import ConfigError
-from kcheck.files import holds_objects
+from kcheck.files import holds, holds_objects
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
 from kcheck.syntax import texts, yaml
@@ -85,8 +85,10 @@ class Rendering:
     def _template(self, path: str) -> _Template:
         """The template of that path below the chart; Chart.yaml where it is in an archive."""
         if path not in self._templates:
-            found = self.tree.source(os.path.join(self.chart.folder, path))
-            self._templates[path] = _Template(found or self.chart.source, self.values, whole=found is not None)
+            full = os.path.join(self.chart.folder, path)
+            found = self.tree.source(full) if holds(self.chart.folder, full) else None
+            own = None if path.startswith("charts/") else self.values  # charts that it brings along have others
+            self._templates[path] = _Template(found or self.chart.source, own, whole=found is not None)
         return self._templates[path]
 
 
