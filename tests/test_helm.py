@@ -256,6 +256,11 @@ def test_images_of_a_chart(style: str, read: Read) -> None:
     assert found_images(read({"Chart.yaml": CHART, "values.yaml": values + "\n"})) == expected
 
 
+def test_a_tag_that_the_chart_gives_is_not_latest(read: Read) -> None:
+    (image,) = read({"Chart.yaml": CHART, "values.yaml": "image: {repository: a/b, tag: ''}\n"})["images"]
+    assert of(image, "moving") == "the chart gives the tag of a/b"
+
+
 def test_aliases_are_looked_at_once(read: Read) -> None:
     bomb = "a0: &a0 {image: 'busybox:1.37'}\n"
     bomb += "".join(f"a{i}: &a{i} {{x: *a{i - 1}, y: *a{i - 1}}}\n" for i in range(1, 60))

@@ -95,7 +95,7 @@ def test_two_objects_of_one_name_in_a_file(check: Callable[..., Result]) -> None
 
 
 def test_kinds_of_other_groups_are_not_workloads(check: Callable[..., Result]) -> None:
-    job = "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: p}\nspec: {parallelism: 3}\n"
+    job = "apiVersion: example.com/v1alpha1\nkind: Job\nmetadata: {name: p}\nspec: {parallelism: 3}\n"
     assert not check({"a.yaml": job}).world.inventory.workloads
 
 

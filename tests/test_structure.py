@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "kcheck"
 ORDER = [
     "bundled", "text", "values", "units", "findings", "syntax", "model", "capacity", "config", "settings", "profiles", "machines", "files", "images",
-    "terraform", "kubernetes", "embedded", "clouds", "workloads", "autoscalers", "inventory", "world", "demands", "walls", "derive", "subjects",
+    "terraform", "kubernetes", "fields", "embedded", "clouds", "workloads", "autoscalers", "inventory", "placement", "world", "demands", "walls", "derive", "words", "subjects",
     "suppressions", "cel", "rules", "engine", "edit", "fix", "report", "commands", "cli",
 ]  # fmt: skip
 SIBLINGS = {("terraform", "kubernetes"), ("clouds", "workloads")}

@@ -11,7 +11,8 @@ from kcheck.model import Autoscaler, Flag
 from kcheck.syntax import yaml
 from kcheck.units import minor_version, seconds
 from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped
-from kcheck.workloads import containers, pod_spec, scalar
+from kcheck.workloads.jobs import containers, pod_spec
+from kcheck.workloads.scalars import scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

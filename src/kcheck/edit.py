@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kcheck.syntax.hcl import nodes
     from kcheck.syntax.hcl.write import Insertion
     from kcheck.text import Source, Span
+    from kcheck.values import Missing
 
 
 YAML = (".yaml", ".yml")
@@ -38,7 +39,7 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
         missing = change.origin.missing
         if missing is not None:
             if missing.container.source.path.endswith(YAML) and not missing.container.source.derived:
-                result.append(_append(missing.container, f"{missing.path[0]}={change.value}"))
+                result.append(_add(missing, change.value))
             elif _is_hcl(missing.container.source):
                 _gather(insertions, missing.container, missing.path, change.value)
             else:
@@ -86,15 +87,48 @@ def _replace(change: Change) -> Edit:
     raise EditError(f"{change.name} is written in {span.source.path}, which kcheck does not edit")
 
 
-def _append(container: Span, text: str) -> Edit:
-    """A new last item of a list of flags, written like the one before it."""
+def _add(missing: Missing, value: str | int | bool) -> Edit:
+    """A new last entry of a mapping, or a new last flag of a list."""
     from kcheck.syntax import yaml
 
+    container = missing.container
     for document in yaml.documents(container.source):
         for node in yaml.walk(document.root):
-            if isinstance(node, yaml.Sequence) and (node.start, node.end) == (container.start, container.end):
-                return _item(node, text)
-    raise EditError(f"the list at {container.source.path}:{container.begin.line} cannot be found again")
+            if (node.start, node.end) != (container.start, container.end):
+                continue
+            if isinstance(node, yaml.Sequence):
+                return _item(node, f"{missing.path[0]}={value}")
+            if isinstance(node, yaml.Mapping) and (node.entries or node.flow):
+                return _entry(node, missing.path, value)
+    raise EditError(f"the list or map at {container.source.path}:{container.begin.line} cannot be added to")
+
+
+def _entry(node: yaml.Mapping, path: tuple[str, ...], value: str | int | bool) -> Edit:
+    """A new last entry of a mapping, in its style, with the mappings that it is in."""
+    from kcheck.syntax import yaml
+
+    source, text = node.source, yaml.literal(value)
+    *outer, name = map(yaml.literal, path)
+    if node.flow:
+        inner = f"{name}: {text}"
+        for step in reversed(outer):
+            inner = f"{step}: {{{inner}}}"
+        end = node.entries[-1].value.end if node.entries else node.start + 1
+        return Edit(source.span(end, end), f", {inner}" if node.entries else inner)
+    first, last = node.entries[0].key, node.entries[-1]
+    start = source.line_starts[source.line_number(first.start) - 1]
+    indent = " " * len(source.data[start : first.start].decode("utf-8", "replace"))
+    lines = [f"{indent}{'  ' * depth}{step}:" for depth, step in enumerate(outer)]
+    lines.append(f"{indent}{'  ' * len(outer)}{name}: {text}")
+    end = _line_end(source, max(last.value.end - 1, last.key.end))
+    return Edit(source.span(end, end), "".join(source.newline + line for line in lines))
+
+
+def _line_end(source: Source, at: int) -> int:
+    """Where the line of a byte ends, before its line end."""
+    end = source.data.find(b"\n", at)
+    end = len(source.data) if end < 0 else end
+    return end - (source.data[end - 1 : end] == b"\r")
 
 
 def _item(node: yaml.Sequence, text: str) -> Edit:
@@ -110,9 +144,7 @@ def _item(node: yaml.Sequence, text: str) -> Edit:
         return Edit(node.source.span(last.end, last.end), f", {item}")
     start = node.source.line_starts[node.source.line_number(node.items[-1].start) - 1]
     line = data[start : node.items[-1].start].decode("utf-8", "replace")
-    end = data.find(b"\n", max(last.end - 1, node.items[-1].start))
-    end = len(data) if end < 0 else end
-    end -= data[end - 1 : end] == b"\r"
+    end = _line_end(node.source, max(last.end - 1, node.items[-1].start))
     return Edit(node.source.span(end, end), f"{node.source.newline}{line}{item}")
 
 

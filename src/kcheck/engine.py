@@ -352,7 +352,7 @@ class _Judge:
                 continue
             value = self.value(part.text)
             unit = self.unit(part.text)
-            unknown = "an unknown number of" if unit and unit != "seconds" else "something unknown"
+            unknown = "an unknown number of" if unit and "seconds" not in unit else "something unknown"
             parts.append(unknown if value is None else shown(value, unit))
         return " ".join("".join(parts).split())
 
@@ -376,7 +376,8 @@ class _Judge:
             prefix, name = cel.split_place(setting.place)
             for record in self.records(prefix):
                 origin = self.view.origin(record, name)
-                if not origin.literal and not (origin.missing and origin.missing.path):
+                writable = origin.literal or (origin.missing and origin.missing.path)
+                if not writable or origin.written.source.derived:
                     silent = origin.written == self.view.place() or origin.written.source.private
                     given = "" if silent else f"`{_short(origin.written)}` gives the value; "
                     return None, f"{given}{name} should be {value}"
@@ -401,7 +402,10 @@ def _title(change: Change) -> str:
     value = f'"{plain}"' if isinstance(change.value, str) and written.startswith('"') else plain
     if change.origin.missing is not None:
         name = change.origin.missing.path[-1]
-        return f"add {name}={change.value}" if name.startswith("--") else f"add {name} = {value}"
+        if name.startswith("--"):
+            return f"add {name}={change.value}"
+        yaml = change.origin.missing.container.source.path.endswith((".yaml", ".yml"))
+        return f"add {name}: {value}" if yaml else f"add {name} = {value}"
     return f"change {change.origin.written.text} to {value}"
 
 

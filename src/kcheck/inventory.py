@@ -176,13 +176,13 @@ def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
 
 
 def _manifests(tree: Tree, reading: Reading, rendered: list[Object]) -> None:
-    from kcheck import workloads
     from kcheck.kubernetes import objects, releases
+    from kcheck.workloads import jobs, queues
 
     charts = _charts(tree, reading)
     own = [source for source in tree.manifests if source not in reading.filled and not charts.renders(source)]
     clusters = {"ClusterConfig": "eksctl", "ClusterConfiguration": "selfmanaged", "Pod": "selfmanaged"}
-    kinds = frozenset((*workloads.POD_SPECS, "NodePool", "EC2NodeClass", "Service", *clusters, *releases.KINDS))
+    kinds = frozenset((*jobs.KINDS, *queues.KINDS, "NodePool", "EC2NodeClass", "Service", *clusters, *releases.KINDS))
     manifests = objects.read(own, kinds)
     manifests.objects += rendered
     found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
@@ -209,23 +209,27 @@ def _label(thing: Thing) -> str:
 
 def _objects(objects: list[Object], inventory: Inventory, charts: Charts) -> list[Thing]:
     """Add what objects are to the inventory: workloads, autoscalers, releases, and what shows an add-on."""
-    from kcheck import autoscalers, workloads
+    from kcheck import autoscalers
     from kcheck.kubernetes import releases
+    from kcheck.workloads import jobs, queues
 
-    workload = list(workloads.read(objects))
+    workload = list(jobs.read(objects))
     found = [autoscaler for item in objects for autoscaler in autoscalers.of_object(item)]
     addons = list(_shown(objects))
-    services = list(workloads.services(objects))
+    services = list(jobs.services(objects))
     inventory.services += services
     inventory.workloads += workload
     inventory.autoscalers += found
     inventory.addons += addons
+    others = list(queues.read(objects))
+    for thing in others:
+        getattr(inventory, queues.LISTS[type(thing)]).append(thing)
     released = [
         thing
         for release in releases.read(objects, charts.find)
         for thing in _released(charts.expanded(release), inventory)
     ]
-    return [*workload, *found, *addons, *services, *released]
+    return [*workload, *found, *addons, *services, *others, *released]
 
 
 def _shown(objects: list[Object]) -> Iterator[Addon]:
@@ -251,7 +255,7 @@ def _place(inventory: Inventory, config: Config) -> None:
             by_path[path] = _cluster_of(path, roots, config)
         return inventory.cluster_of.get(thing) or by_path[path]
 
-    for thing in (*inventory.workloads, *inventory.addons, *inventory.services):
+    for thing in inventory.placed():
         cluster = cluster_of(thing)
         if cluster is not None:
             inventory.cluster_of[thing] = cluster

@@ -29,6 +29,18 @@ class Quota(NamedTuple):
     counts: str
 
 
+class Price(NamedTuple):
+    """What a node costs, in thousandths of a US dollar an hour: as the user says, else as the list of a region does.
+
+    A price of a list has its `machine` and its `market`, on demand or spot.
+    """
+
+    mills: int
+    machine: str = ""
+    market: str = ""
+    region: str = ""
+
+
 @cache
 def _tables(cloud: str) -> dict[str, Any]:
     path = os.path.join(PROFILES, cloud, "instances.yaml")
@@ -123,6 +135,36 @@ def family(name: str) -> str | None:
         if pattern in patterns or pattern in [text.replace("{n}-{m}", "{n}") for text in patterns]:
             return str(key)
     return None
+
+
+@cache
+def price(cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str] = (0, "")) -> Price | None:
+    """The list price of a machine with what is `attached` to it, some of an accelerator; None if it is not listed.
+
+    Spot machines cost what they do on demand where the list has no price of spot.
+    """
+    table, (count, accelerator) = profiles.prices(cloud), attached
+    if table is None:
+        return None
+    machine, added, markets = name, 0, ["spot", "on demand"] if spot else ["on demand"]
+    if count != 0 and gpus(cloud, name) is None:  # billed beside the machine
+        if count is None or accelerator not in table.accelerators:
+            return None
+        machine, added = f"{name} with {count} {accelerator}", count * table.accelerators[accelerator]
+        markets = ["on demand"]
+    for market in markets:
+        own = _prices(cloud, market).get(name.removeprefix("Standard_").lower())
+        if own is not None:
+            return Price(own + added, machine, market, table.region)
+    return None
+
+
+@cache
+def _prices(cloud: str, market: str) -> dict[str, int]:
+    """The list prices of a cloud by machine type in lower case: Azure takes any."""
+    table = profiles.prices(cloud)
+    groups = () if table is None else (table.spot if market == "spot" else table.on_demand).values()
+    return {name.lower(): price for group in groups for name, price in group.items()}
 
 
 def quotas(cloud: str, name: str, *, spot: bool) -> list[Quota]:

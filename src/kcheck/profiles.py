@@ -100,6 +100,13 @@ def table(cloud: str) -> dict[str, dict[str, dict[str, str]]]:
 
 
 @cache
+def workloads() -> dict[str, dict[str, Any]]:
+    """Where the pods of each kind are, by `group/Kind`."""
+    data: dict[str, dict[str, Any]] = load_yaml(os.path.join(PROFILES, "workloads.yaml"))
+    return data
+
+
+@cache
 def mechanisms() -> dict[str, dict[str, Any]]:
     """What ends the growth of clusters: how it is called, and how it is moved."""
     data: dict[str, dict[str, Any]] = load_yaml(os.path.join(PROFILES, "mechanisms.yaml"))
@@ -112,6 +119,41 @@ def quotas(cloud: str) -> dict[str, dict[str, Any]]:
     path = os.path.join(PROFILES, cloud, "quotas.yaml")
     data: dict[str, dict[str, Any]] = load_yaml(path) if os.path.exists(path) else {}
     return data
+
+
+class Prices(NamedTuple):
+    """List prices of one region, in thousandths of a US dollar an hour: by group of machine types, then by type.
+
+    `accelerators` are those that are billed beside the machine.
+    """
+
+    region: str
+    dated: str
+    checked: str
+    confidence: str
+    sources: tuple[str, ...]
+    on_demand: dict[str, dict[str, int]]
+    spot: dict[str, dict[str, int]]
+    accelerators: dict[str, int]
+
+
+@cache
+def prices(cloud: str) -> Prices | None:
+    """The list prices of a cloud; None where there is no table."""
+    path = os.path.join(PROFILES, cloud, "prices.yaml")
+    if not os.path.exists(path):
+        return None
+    data = load_yaml(path)
+    return Prices(
+        data["region"], str(data["dated"]), str(data["checked"]), data["confidence"], tuple(data["sources"]),
+        _grouped(data["on_demand"]), _grouped(data.get("spot", {})), data.get("accelerators", {}),
+    )  # fmt: skip
+
+
+def _grouped(lines: dict[str, str]) -> dict[str, dict[str, int]]:
+    """Lines of `type price`, separated by commas."""
+    pairs = {group: [entry.split(" ") for entry in line.split(", ")] for group, line in lines.items()}
+    return {group: {name: int(price) for name, price in entries} for group, entries in pairs.items()}
 
 
 class ModuleEntry(TypedDict):

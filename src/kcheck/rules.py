@@ -216,6 +216,7 @@ def problems(rule: Rule) -> Iterator[str]:
     allowed = (
         words(rule.subject) | {f"limits.{key}" for key in limits} | {f"limits.{key.split('.')[0]}" for key in limits}
     )
+    maps = {f"{rule.subject}.{field.name}" for field in SUBJECTS[rule.subject] if field.kind == "map"}
     places = [rule.at, *rule.related, *(setting.place for setting in rule.settings)]
     for text in [*expressions(rule), *places]:
         try:
@@ -223,7 +224,7 @@ def problems(rule: Rule) -> Iterator[str]:
         except cel.SyntaxProblem as error:
             yield f"`{text}`: {error}"
             continue
-        for path in sorted(used - allowed):
+        for path in sorted(path for path in used - allowed if path.rpartition(".")[0] not in maps):
             yield f"`{text}`: there is no word {path}; {nearest(path, tuple(sorted(allowed)))}"
 
 

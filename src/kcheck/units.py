@@ -24,7 +24,9 @@ def shown(value: Any, unit: str = "") -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return readable(value) if unit == "seconds" else f"{value:,}"
+        return {"seconds": readable, "whole seconds": readable, "memory": size, "millicores": cores}.get(
+            unit, "{:,}".format
+        )(value)
     if isinstance(value, float):
         return f"{value:,.1f}"
     if isinstance(value, list):
@@ -39,6 +41,12 @@ def readable(seconds: int) -> str:
     if seconds >= 7200 and seconds % 3600 == 0:
         return f"{seconds // 3600} h"
     return f"{round(seconds / 60):,} min"
+
+
+def dollars(mills: int | Fraction) -> str:
+    """An amount of thousandths of a dollar, with cents where they matter: 5,000, 55.04, 5."""
+    cents = round(mills / Fraction(10))
+    return f"{cents / 100:.2f}" if cents % 100 and cents < 10_000 else f"{cents / 100:,.0f}"
 
 
 def duration(seconds: int) -> str:
@@ -61,3 +69,35 @@ def seconds(text: str) -> int:
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"`{text}` is not a duration such as 10m or 30s")
     return int(sum(Fraction(number) * _SECONDS[unit] for number, unit in parts))
+
+
+_QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d{1,3})|([numkMGTPE]i?|Ki)?)")
+_POWERS = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
+
+
+def quantity(text: str) -> Fraction:
+    """A quantity of Kubernetes, such as `500m`, `1.5` or `2Gi`, exactly.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    match = _QUANTITY.fullmatch(text)
+    if match is None or match[3] in ("ni", "ui", "mi", "ki"):
+        raise ValueError(f"`{text}` is not a quantity such as 500m or 2Gi")
+    number, exponent, suffix = Fraction(match[1]), match[2], match[3] or ""
+    if exponent:
+        return number * Fraction(10) ** int(exponent)
+    return number * Fraction(1024 if suffix.endswith("i") else 1000) ** _POWERS[suffix[:1]]
+
+
+def size(count: int) -> str:
+    """Bytes as people write them: 64Mi, 1.5Gi."""
+    for suffix, power in (("Ti", 4), ("Gi", 3), ("Mi", 2), ("Ki", 1)):
+        if count >= 1024**power:
+            return f"{count / 1024**power:.3g}{suffix}"
+    return str(count)
+
+
+def cores(millicores: int) -> str:
+    """Millicores as people say them: 4, 0.5."""
+    return f"{millicores / 1000:g}"

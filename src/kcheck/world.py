@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kcheck import profiles
+from kcheck import machines, placement, profiles
 from kcheck.capacity.pools import Growth, Interval
 from kcheck.images import DOCKER_HUB
 from kcheck.model import (
     NODE_ADDRESSES,
     Addon,
     Cluster,
+    Container,
     Image,
     Inventory,
     NodePool,
     PodRange,
+    PodTemplate,
     Service,
     Subnet,
     Thing,
@@ -27,7 +30,7 @@ from kcheck.model import (
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     from kcheck.config import Config
 
@@ -43,6 +46,14 @@ def _grouped(pairs: Iterable[tuple[Thing | None, T]]) -> dict[str, list[T]]:
     for owner, thing in pairs:
         if owner is not None:
             result[owner.id].append(thing)
+    return result
+
+
+def _grouped_by(key: Callable[[Any], str], things: Iterable[Any]) -> dict[str, list[Any]]:
+    """Things by what a function says of them."""
+    result: dict[str, list[Any]] = defaultdict(list)
+    for thing in things:
+        result[key(thing)].append(thing)
     return result
 
 
@@ -64,8 +75,8 @@ class World:
         self.inventory = inventory
         self.config = config
         self.inputs = list(inputs)
-        self.cache: dict[tuple[str, str], Any] = {}
-        """What other rooms have worked out, by what it is and the id of what it is of."""
+        self.cache: dict[tuple[str, Hashable], Any] = {}
+        """What other rooms have worked out, by what it is and what it is of."""
         self._near: dict[str, dict[str, list[Any]]] = {}
 
     # --- who belongs to whom
@@ -102,6 +113,42 @@ class World:
     def workloads(self, cluster: Cluster) -> list[Workload]:
         """The workloads that run on a cluster, as far as they are known."""
         return self._workloads_by_cluster[cluster.id]
+
+    @cached_property
+    def _owners(self) -> dict[Thing, Workload]:
+        found: dict[Thing, Workload] = {}
+        for workload in self.inventory.workloads:
+            for template in workload.templates:
+                found[template] = workload
+                found.update(dict.fromkeys(template.containers, workload))
+        return found
+
+    def owner(self, thing: Thing) -> Workload:
+        """The workload that a pod template or a container is part of."""
+        return thing if isinstance(thing, Workload) else self._owners[thing]
+
+    def home(self, thing: Thing) -> str:
+        """What is applied together: the cluster of a thing, else the folder of its file."""
+        cluster = self.inventory.cluster_of.get(thing)
+        return cluster.id if cluster else os.path.dirname(thing.place.source.path)
+
+    def neighbours(self, kind: str, thing: Thing) -> list[Any]:
+        """The things of a kind that are applied together with one."""
+        if isinstance(thing, PodTemplate | Container):
+            thing = self.owner(thing)
+        homes = self.remember("homes", kind, lambda: _grouped_by(self.home, getattr(self.inventory, kind)))
+        return homes.get(self.home(thing), [])
+
+    def fits(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
+        """The pools that pods can land on, and whether that is certain; Unknown where pools may be missing."""
+        cluster = self.inventory.cluster_of.get(self.owner(template))
+        if cluster is None:
+            return Unknown("the manifest's cluster is not known")
+        pools = self.all_pools(cluster)
+        if isinstance(pools, Unknown):
+            return pools
+        found = [(pool, placement.fit(template, pool).fits) for pool in pools]
+        return [(pool, bool(fits)) for pool, fits in found if fits is not False]
 
     @cached_property
     def _services_by_cluster(self) -> dict[str, list[Service]]:
@@ -227,10 +274,21 @@ class World:
             return environment.nodes
         return self.config.nodes.get("")
 
-    def price(self, cluster: Cluster | None) -> int | None:
-        """What one node costs, in US cents an hour."""
+    def price(self, pool: NodePool | None) -> machines.Price | None:
+        """What one node of a pool costs: as the user says, else the list price of its cheapest machine type."""
+        cluster = known(pool.cluster) if pool else None
         environment = self.config.environment(cluster.root, cluster.environment) if cluster else None
-        return environment.price if environment and environment.price else self.config.price
+        cents = environment.price if environment and environment.price else self.config.price
+        if cents is not None:
+            return machines.Price(cents * 10)
+        if pool is None or cluster is None:
+            return None
+        attached = None if isinstance(pool.gpus, Unknown) else number(pool.gpus, 0), known(pool.accelerator) or ""
+        found = (
+            machines.price(cluster.cloud, name, spot=known(pool.spot) is True, attached=attached)
+            for name in known(pool.instance_types) or ()
+        )
+        return min((one for one in found if one), default=None)
 
     def limits(self, cloud: str) -> dict[str, profiles.Entry]:
         """The limits of a cloud, with those that the settings raise."""
@@ -291,8 +349,8 @@ class World:
         sizes = growth.grown(target, unknown) if unknown else growth.sizes(target)
         return {pool.id: size for pool, size in zip(self.pools(cluster), sizes, strict=True)}
 
-    def remember(self, what: str, key: str, compute: Callable[[], T]) -> T:
-        """What `compute` gives for the thing of an id, worked out once."""
+    def remember(self, what: str, key: Hashable, compute: Callable[[], T]) -> T:
+        """What `compute` gives for a thing, or the id of one, worked out once."""
         if (what, key) not in self.cache:
             self.cache[what, key] = compute()
         found: T = self.cache[what, key]

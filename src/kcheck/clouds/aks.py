@@ -26,7 +26,7 @@ from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, m
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.clouds.fields import Fields
+    from kcheck.fields import Fields
     from kcheck.model import Inventory
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance, Record

@@ -10,7 +10,7 @@ from kcheck.model import Cni
 from kcheck.values import Known, Origin, Unknown, Unset, Value, encoded, mapped, wrap
 
 if TYPE_CHECKING:
-    from kcheck.clouds.fields import Fields
+    from kcheck.fields import Fields
     from kcheck.text import Span
     from kcheck.values import Datum
 

@@ -29,7 +29,7 @@ from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, m
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.clouds.fields import Fields
+    from kcheck.fields import Fields
     from kcheck.model import Inventory
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance, Record

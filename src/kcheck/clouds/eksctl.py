@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from kcheck import machines, profiles
 from kcheck.capacity import eks as arithmetic
 from kcheck.clouds import cni
-from kcheck.clouds.fields import Fields
 from kcheck.clouds.reader import either, has_accelerator, taints_of, unique
+from kcheck.fields import Fields
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, Network, NodePool, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped

@@ -16,7 +16,7 @@ from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, m
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.clouds.fields import Fields
+    from kcheck.fields import Fields
     from kcheck.model import Inventory
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance, Record
@@ -289,6 +289,7 @@ class _Gke(Reader):
             instance_types=mapped(instance_type, lambda name: (name,)),
             gpu=self._gpu(fields),
             gpus=_gpus(fields),
+            accelerator=fields["accelerator"],
             max_pods=self._max_pods(fields, of_cluster),
             pod_range=self._range_of(fields, address, place, of_cluster, cluster),
             spot=spot,

@@ -9,7 +9,7 @@ from kcheck.model import NOTHING
 from kcheck.values import Known, Unset, Value, equals, known
 
 if TYPE_CHECKING:
-    from kcheck.clouds.fields import Fields
+    from kcheck.fields import Fields
 
 KIND = "google_compute_router_nat"
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
-from kcheck.clouds.fields import Fields
+from kcheck.fields import Fields
 from kcheck.model import NOTHING, Inventory, Network, Subnet
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, possible
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
 from kcheck.capacity.ranges import parse_cidr
-from kcheck.clouds.fields import Fields
 from kcheck.clouds.reader import unique
+from kcheck.fields import Fields
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Cluster, NodePool, Plane, PodRange, Surge
 from kcheck.syntax import yaml

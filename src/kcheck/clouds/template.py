@@ -8,7 +8,7 @@ from kcheck.clouds.reader import linked, same
 from kcheck.values import Known, Origin, Unknown, Unset, Value, mapped
 
 if TYPE_CHECKING:
-    from kcheck.clouds.fields import Fields
+    from kcheck.fields import Fields
     from kcheck.terraform.resource import Instance, Record
     from kcheck.text import Span
 

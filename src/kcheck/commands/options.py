@@ -33,7 +33,7 @@ _OPTIONS = (
         "--render", type=click.Choice(["helm"]), default=None, help="Render charts with the helm that is installed."
     ),
     click.option("--helm-values", multiple=True, metavar="FILE", help="A file of values for the rendered charts."),
-    click.option("--price", metavar="USD", help="What one node costs an hour; waste is then told in money."),
+    click.option("--price", metavar="USD", help="What one node costs an hour, instead of list prices."),
     click.option("--exclude", multiple=True, metavar="PATH", help="A file, folder or pattern not to read."),
     click.option("--ignore", multiple=True, metavar="RULE", help="A rule or group of rules not to run."),
     click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rules of your own."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcheck.model import Cluster, Thing, Workload
+from kcheck.model import Cluster, Container, PodTemplate, Thing
 from kcheck.values import Known, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
@@ -39,8 +39,10 @@ def is_default(thing: Thing, value: Value[Any]) -> Value[bool]:
 
 
 def cluster_of(thing: Any, world: World) -> Value[Any]:
-    """The cluster record of a pool, autoscaler or workload."""
-    if isinstance(thing, Workload):
+    """The cluster of a pool, an autoscaler, or of what is applied to one."""
+    if isinstance(thing, PodTemplate | Container):
+        thing = world.owner(thing)
+    if not hasattr(thing, "cluster"):
         cluster = world.inventory.cluster_of.get(thing)
         return Known(cluster, Origin((thing.place,))) if cluster else Unknown("the manifest's cluster is not known")
     found: Value[Any] | Cluster = thing.cluster

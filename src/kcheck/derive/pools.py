@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import demands, machines
 from kcheck.capacity import gke
 from kcheck.capacity.pools import surge_nodes
+from kcheck.derive import money
 from kcheck.derive.basics import anyone, cluster_of, computed
 from kcheck.model import Autoscaler, Cluster, NodePool
 from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
@@ -45,10 +46,13 @@ def jobs_need(pool: NodePool, world: World) -> Value[int]:
 
 def _fills(workload: Workload, pool: NodePool) -> int | None:
     """How many nodes of a pool a GPU workload fills; None if its pods do not fit or something is not known."""
-    pods, gpus, of_node = known(workload.pods), number(workload.gpus, 0), number(pool.gpus, 0)
-    if pods is None or not gpus or gpus > of_node:
-        return None
-    return -(-int(pods) // (of_node // gpus))
+    nodes = 0
+    for template in workload.templates:
+        pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.gpus, 0)
+        if pods is None or gpus > of_node:
+            return None
+        nodes += -(-int(pods) // (of_node // gpus)) if gpus else 0
+    return nodes or None
 
 
 def _has_room(workload: Workload, pool: NodePool) -> bool:
@@ -155,9 +159,8 @@ def _for_pods(pool: NodePool, _world: World, pods: Value[int]) -> Value[int]:
 
 
 def idle_cost(pool: NodePool, world: World) -> Value[str]:
-    """What the smallest size of a pool costs an hour, in brackets; empty where no price is given."""
-    price, least = world.price(known(pool.cluster)), known(pool.min_nodes)
-    return computed(pool, f" (${least * price / 100:,.0f} an hour)" if price and least else "")
+    """What the smallest size of a pool costs an hour, in brackets; empty where no price is known."""
+    return computed(pool, money.hourly(pool, world, number(pool.min_nodes, 0)))
 
 
 def nvme(pool: NodePool, _world: World) -> Value[int]:
@@ -214,7 +217,7 @@ def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
 
 def _batch(cluster: Cluster, world: World) -> Value[bool]:
     flags = [flag for pool in world.pools(cluster) for flag in (pool.gpu, pool.spot)]
-    jobs = [w for w in world.workloads(cluster) if w.kind in ("Job", "CronJob") or number(w.gpus, 0)]
+    jobs = [w for w in world.workloads(cluster) if w.batch or number(w.gpus, 0)]
     return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs)])
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import images
 from kcheck.derive.basics import computed
 from kcheck.units import shown
-from kcheck.values import Known, Value, known, mapped, number
+from kcheck.values import Known, Unknown, Value, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from kcheck.model import Image, Workload
@@ -74,3 +74,30 @@ def mirrored(image: Image, world: World) -> Value[str]:
     if mirror is None or reference is None:
         return computed(image, None)
     return computed(image, f"{mirror}/{reference.rest}")
+
+
+def moving(image: Image, _world: World) -> Value[bool]:
+    """Whether the tag of an image is latest, or it has none."""
+    reference = images.parse(known(image.text) or "")
+    if reference is None:
+        return Unknown(reason_of(image.registry))
+    if image.untagged:
+        return Unknown(f"the chart gives the tag of {known(image.text)}")
+    return computed(image, not reference.digest and reference.tag in ("", "latest"))
+
+
+def successor(image: Image, _world: World) -> Value[str]:
+    """The image on the registry that replaces a retired one."""
+    text = known(image.text) or ""
+    for old, new in _RETIRED:
+        if text.startswith(old):
+            return computed(image, new + text.removeprefix(old))
+    return computed(image, None)
+
+
+_RETIRED = (
+    ("k8s.gcr.io/", "registry.k8s.io/"),
+    ("gcr.io/google-containers/", "registry.k8s.io/"),
+    ("gcr.io/google_containers/", "registry.k8s.io/"),
+)
+"""Registries that were frozen, and what has their images since."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
 from kcheck.capacity import deletion
+from kcheck.derive import money
 from kcheck.derive.basics import computed
 from kcheck.derive.pools import autoscaled
 from kcheck.units import minor_version
@@ -24,13 +26,19 @@ def has_work(autoscaler: Autoscaler, world: World) -> bool:
 
 def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Nodes that the autoscaler adds and removes when the cluster reaches its target."""
+    shares = _growing(autoscaler, world)
+    return shares if isinstance(shares, Unknown) else computed(autoscaler, sum(nodes for _, nodes in shares))
+
+
+def _growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown:
+    """The pools that the autoscaler grows, with the nodes that it adds to each."""
     if not isinstance(autoscaler.cluster, Known):
         asked = world.config.nodes.get("")
-        return computed(autoscaler, asked) if asked else Unknown(reason_of(autoscaler.cluster))
+        return [(None, asked)] if asked else Unknown(reason_of(autoscaler.cluster))
     pools = world.all_pools(autoscaler.cluster.value)
     if isinstance(pools, Unknown):
         return pools
-    total = 0
+    shares: list[money.Share] = []
     for pool in pools:
         if not isinstance(pool.autoscaled, Known):
             return Unknown(reason_of(pool.autoscaled), pool.autoscaled.origin)
@@ -38,8 +46,8 @@ def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
             nodes = world.nodes(pool)
             if not isinstance(nodes, Known):
                 return Unknown(reason_of(nodes), nodes.origin)
-            total += max(0, nodes.value - number(pool.min_nodes, 0))
-    return computed(autoscaler, total)
+            shares.append((pool, max(0, nodes.value - number(pool.min_nodes, 0))))
+    return shares
 
 
 def unready_stop(autoscaler: Autoscaler, world: World) -> Value[int]:
@@ -74,17 +82,15 @@ def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
     return computed(autoscaler, deletion.batch_for(nodes.value, seconds, autoscaler.scan_interval.value, qps))
 
 
-def waste(autoscaler: Autoscaler, world: World, nodes: Value[int], seconds: Value[int], share: int) -> Value[str]:
-    """Node-hours, and money when a price is given, that `nodes` idle nodes cost in `seconds` / `share`."""
-    unknown = unknown_of(nodes, seconds)
-    if unknown is not None:
-        return unknown
-    paid = known(nodes) * known(seconds) // share
-    text = f"{round(paid / 3600):,} node-hours"
-    price = world.price(known(autoscaler.cluster))
-    if price is not None:
-        text += f", ${round(paid * price / 360_000):,} at ${price / 100:g} a node and hour,"
-    return computed(autoscaler, text)
+def waste(autoscaler: Autoscaler, world: World, seconds: Value[int], share: int) -> Value[str]:
+    """What the nodes that the autoscaler adds cost when they idle for `seconds` / `share`, within a sentence."""
+    shares = _growing(autoscaler, world)
+    if isinstance(shares, Unknown):
+        return shares
+    if not isinstance(seconds, Known):
+        return Unknown(reason_of(seconds), seconds.origin)
+    text = money.cost(shares, world, Fraction(seconds.value, share))
+    return computed(autoscaler, f"{text}," if "$" in text else text)
 
 
 def autoscaler_minor(flag: Flag, _world: World) -> Value[int]:

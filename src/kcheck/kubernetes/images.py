@@ -53,7 +53,9 @@ def workload(release: Release) -> Workload | None:
         if one.text == one.node.text and not one.node.source.bundled:
             origin = value.origin or origin
         place = origin.written if origin.spans else span
-        found.append(Image(f"{identity}/{one.path}", place, one.path, Known(one.text, origin), one.registry))
+        reference = images.parse(one.text)
+        untagged = reference is not None and not (reference.tag or reference.digest)
+        found.append(Image(f"{identity}/{one.path}", place, one.path, Known(one.text, origin), one.registry, untagged))
     if not found:
         return None
     here = Origin((release.place,))

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kcheck import inventory
-from kcheck.subjects import SUBJECTS, Field, things
+from kcheck.subjects import SUBJECTS, things
 from kcheck.units import shown
 from kcheck.values import Known, Unknown, Unset, Value
 from kcheck.world import World
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kcheck.files import Tree
     from kcheck.model import Thing
     from kcheck.text import Span
+    from kcheck.words.field import Field
 
 _SUBJECTS = ("cluster", "autoscaler", "flag", "pool", "subnet", "pod_range", "workload", "image")
 

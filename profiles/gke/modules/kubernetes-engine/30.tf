@@ -96,6 +96,7 @@ variable "node_pools" {
     spot              = optional(bool, false)
     preemptible       = optional(bool, false)
     accelerator_count = optional(number, 0)
+    accelerator_type  = optional(string, "")
     max_pods_per_node = optional(number)
     pod_range         = optional(string)
     strategy          = optional(string, "SURGE")
@@ -203,6 +204,7 @@ resource "google_container_node_pool" "pools" {
       for_each = each.value.accelerator_count > 0 ? [1] : []
 
       content {
+        type  = each.value.accelerator_type
         count = each.value.accelerator_count
       }
     }

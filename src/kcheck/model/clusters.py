@@ -1,19 +1,14 @@
-"""What kcheck knows of clusters and workloads, whatever the cloud. Every field knows where it was written."""
+"""Clusters, their pools and networks, and what grows them, whatever the cloud."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.values import Origin, Unset
+from kcheck.model.thing import NOTHING, Thing
 
 if TYPE_CHECKING:
-    from kcheck.syntax.yaml import Mapping
-    from kcheck.text import Span
     from kcheck.values import Value
-
-NOTHING = Unset(Origin(()))
-"""What a field is on a cloud that has no such thing."""
 
 NODE_ADDRESSES = "node"
 """The outbound type of a cluster whose nodes have public addresses of their own."""
@@ -26,14 +21,6 @@ class Surge(NamedTuple):
     percent: int = 0
     least: int = 0
     most: int | None = None
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Thing:
-    """Anything a rule can be about. `id` names it for people and machines, `place` is where it is declared."""
-
-    id: str
-    place: Span
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,11 +171,11 @@ class NodePool(Thing):
     them the written size is multiplied; `managed` says that the cloud runs the group. `pods_take_addresses` says that
     pods take addresses of the nodes' subnets; else each node takes a block of `pod_range`, or some addresses of
     `pod_subnets` (`pod_addresses`: with one pod, at least and at most). `efa_addresses` are those that the EFA
-    interfaces of a node take beside the others. `gpus` are those of one node. Where `subnets` is not known, `maybe` are
-    some that it may be in. An upgrade replaces `rolling` nodes at a time, and waits `drain_timeout` seconds for each.
-    Boot disks are of `disk_type` and `disk_size` (GB), `image` names their system; `efa` are the types of the EFA
-    interfaces of a node, and `local_disks` says whether its start-up joins them. `charge` says how nodes are paid;
-    taints are written `key=value:Effect`.
+    interfaces of a node take beside the others. `gpus` are those of one node; those that are attached to it are of the
+    type `accelerator`. Where `subnets` is not known, `maybe` are some that it may be in. An upgrade replaces `rolling`
+    nodes at a time, and waits `drain_timeout` seconds for each. Boot disks are of `disk_type` and `disk_size` (GB),
+    `image` names their system; `efa` are the types of the EFA interfaces of a node, and `local_disks` says whether its
+    start-up joins them. `charge` says how nodes are paid; taints are written `key=value:Effect`.
     """
 
     address: str
@@ -209,6 +196,7 @@ class NodePool(Thing):
     instance_types: Value[tuple[str, ...]] = NOTHING
     gpu: Value[bool] = NOTHING
     gpus: Value[int] = NOTHING
+    accelerator: Value[str] = NOTHING
     max_pods: Value[int] = NOTHING
     efa_addresses: Value[int] = NOTHING
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
@@ -227,66 +215,3 @@ class NodePool(Thing):
     local_disks: Value[bool] = NOTHING
     charge: Value[str] = NOTHING
     deployment_set: Value[str] = NOTHING
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Image(Thing):
-    """A container's image. `registry` is its host, docker.io for every spelling of Docker Hub."""
-
-    container: str
-    text: Value[str]
-    registry: Value[str]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Workload(Thing):
-    """Something that runs pods. `pods` is how many at once; of a DaemonSet, one on each node (`per_node`).
-
-    A `release` is a chart with its values: which images share a pod, and how many pods run, is not known.
-    """
-
-    kind: str
-    namespace: Value[str]
-    name: Value[str]
-    per_node: bool
-    pods: Value[int]
-    gpus: Value[int]
-    pull_secrets: Value[bool]
-    images: tuple[Image, ...]
-    release: bool = False
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Addon(Thing):
-    """Something that is installed into a cluster, or one of its objects (`tree`), which shows that it is.
-
-    `name` is that of its chart.
-    """
-
-    name: Value[str]
-    tree: Mapping | None = None
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Service(Thing):
-    """A Service. `ports` are those of a load balancer, 0 of another; `addressed` says that it takes an address."""
-
-    name: Value[str]
-    ports: int
-    addressed: bool
-
-
-@dataclass(eq=False)
-class Inventory:
-    """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is."""
-
-    clusters: list[Cluster] = field(default_factory=list)
-    autoscalers: list[Autoscaler] = field(default_factory=list)
-    pools: list[NodePool] = field(default_factory=list)
-    networks: list[Network] = field(default_factory=list)
-    subnets: list[Subnet] = field(default_factory=list)
-    ranges: list[PodRange] = field(default_factory=list)
-    workloads: list[Workload] = field(default_factory=list)
-    addons: list[Addon] = field(default_factory=list)
-    services: list[Service] = field(default_factory=list)
-    cluster_of: dict[Thing, Cluster] = field(default_factory=dict)

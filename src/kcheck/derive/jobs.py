@@ -1,0 +1,312 @@
+"""Words of workloads and their pods: how big they are, where they land, what they keep."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from kcheck import placement
+from kcheck.derive.basics import computed
+from kcheck.model import CARDS, PodTemplate, Workload
+from kcheck.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of, total
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.model import Container, NodePool, PriorityClass
+    from kcheck.world import World
+
+_STORES = re.compile(
+    r"\b(s3|gs|gcs|oss|abfss?|wasbs?|az|hdfs|tos|cos)://|AZURE_STORAGE|S3_BUCKET|GCS_BUCKET",
+    re.IGNORECASE,
+)
+_SHARED = frozenset({"persistentVolumeClaim", "nfs", "csi", "cephfs", "azureFile", "flexVolume", "glusterfs"})
+_PART = re.compile(r"\d*\.\d+|\d+m")
+_MEMORY = "/dev/shm"  # noqa: S108 - a path that pods mount
+_TIER = re.compile(r"tier|priority|team|owner|cost", re.IGNORECASE)
+
+
+def scale(thing: Any, world: World) -> Value[int]:
+    """Nodes that a workload may have: of the largest pool it lands on, those asked for, or its own if many."""
+    workload = world.owner(thing)
+    return world.remember("scale", workload, lambda: _scale(workload, world))
+
+
+def _scale(workload: Workload, world: World) -> Value[int]:
+    if workload.release:
+        return Unknown(reason_of(workload.pods))
+    own = number(workload.pods, 0)
+    cluster = world.inventory.cluster_of.get(workload)
+    asked = world.config.nodes.get("")
+    if cluster is None:
+        most = max(own, asked or 0)
+        large = world.limits("any")["job.large"].number
+        return computed(workload, most) if asked or own > large else Unknown("the manifest's cluster is not known")
+    sizes: list[Value[int]] = []
+    for template in workload.templates:
+        found = world.fits(template)
+        if isinstance(found, Unknown):
+            return computed(workload, own) if own > world.limits("any")["job.large"].number else found
+        sizes += [world.nodes(pool) for pool, _ in found]
+    known_sizes = [known(size) for size in sizes if isinstance(size, Known)]
+    most = max([own, *known_sizes])
+    unknown = next((size for size in sizes if isinstance(size, Unknown)), None)
+    if known(cluster.provisioned) or known(world.grown_by(cluster)) == "karpenter":
+        most = max(most, number(world.target(cluster), 0))
+    if unknown is not None and most <= world.limits("any")["job.large"].number:
+        return unknown
+    return computed(workload, most)
+
+
+def all_gpus(workload: Workload, _world: World) -> Value[int]:
+    """GPUs of all pods of a workload together."""
+    found = [
+        computed(workload, known(one.count) * known(one.gpus))
+        if isinstance(one.count, Known) and isinstance(one.gpus, Known)
+        else Unknown(reason_of(one.count if not isinstance(one.count, Known) else one.gpus))
+        for one in workload.templates
+    ]
+    sum_ = total(found)
+    return sum_ if isinstance(sum_, Unknown) else computed(workload, sum_)
+
+
+def gpu_pods(workload: Workload, _world: World) -> Value[int]:
+    """Pods of a workload that have GPUs; all, if none has."""
+    with_gpus = [one for one in workload.templates if number(one.gpus, 0)]
+    sum_ = total(one.count for one in with_gpus or workload.templates)
+    return sum_ if isinstance(sum_, Unknown) else computed(workload, sum_)
+
+
+def called(thing: Any, world: World) -> Value[str]:
+    """Kind and name of the workload that something is part of, and the role of its pods."""
+    workload = world.owner(thing)
+    role = f" ({thing.role})" if isinstance(thing, PodTemplate) and thing.role else ""
+    return computed(thing, f"{workload.kind} {known(workload.name) or '?'}{role}")
+
+
+def of_owner(name: str) -> Callable[[Any, World], Value[Any]]:
+    """A field of the workload that something is part of."""
+    return lambda thing, world: getattr(world.owner(thing), name)
+
+
+def shown(name: str) -> Callable[[Any, World], Value[Any]]:
+    """A plain field of the workload that something is part of."""
+    return lambda thing, world: computed(thing, getattr(world.owner(thing), name))
+
+
+def on_spot(workload: Workload, world: World) -> Value[bool]:
+    """Whether pods with GPUs, or all if none has, ask for spot nodes or can only land on such pools."""
+    templates = [one for one in workload.templates if number(one.gpus, 0)] or list(workload.templates)
+    for template in templates:
+        if placement.asks_for_spot(template):
+            return computed(workload, value=True)
+        found = world.fits(template)
+        if isinstance(found, Unknown):
+            continue
+        pools = [pool for pool, certain in found if certain]
+        if pools and len(pools) == len(found) and all(known(pool.spot) for pool in pools):
+            return computed(workload, value=True)
+    return computed(workload, value=False)
+
+
+def keeps_state(workload: Workload, _world: World) -> Value[bool]:
+    """Whether a volume outlives its pods, or its command names a store."""
+    unknown = None
+    for template in workload.templates:
+        if isinstance(template.volumes, Unknown):
+            unknown = template.volumes
+        for volume in known(template.volumes) or ():
+            if volume.kind in _SHARED:
+                return computed(workload, value=True)
+        if any(_STORES.search(one.text) for one in template.containers):
+            return computed(workload, value=True)
+    return unknown or computed(workload, value=False)
+
+
+def priority_class(workload: Workload, world: World) -> PriorityClass | None:
+    """The class of a workload among those that are applied with it."""
+    name = known(workload.priority)
+    return next((c for c in world.neighbours("classes", workload) if not c.kueue and known(c.name) == name), None)
+
+
+def preemptible(workload: Workload, world: World) -> Value[bool]:
+    """Whether a class that is applied with it has a higher number than its own, and pre-empts."""
+    own = priority_class(workload, world)
+    numbers = [
+        number(one.number, 0)
+        for one in world.neighbours("classes", workload)
+        if not one.kueue and not equals(one.preemption, "Never") and isinstance(one.number, Known)
+    ]
+    if own is None or not isinstance(own.number, Known):
+        return computed(workload, value=False)
+    return computed(workload, max(numbers, default=own.number.value) > own.number.value)
+
+
+def classes(workload: Workload, world: World) -> Value[int]:
+    """How many priority classes are applied with it; a default one makes them hold for it."""
+    found = [one for one in world.neighbours("classes", workload) if not one.kueue]
+    return computed(workload, len(found))
+
+
+def default_class(workload: Workload, world: World) -> Value[bool]:
+    """Whether one of them is the default."""
+    return computed(workload, any(known(one.default) for one in world.neighbours("classes", workload)))
+
+
+def class_defined(workload: Workload, world: World) -> Value[bool]:
+    """Whether its priority class is in the code, or one of Kubernetes' own."""
+    name = known(workload.priority)
+    if name is None:
+        return (
+            Unknown(reason_of(workload.priority))
+            if isinstance(workload.priority, Unknown)
+            else computed(workload, value=True)
+        )
+    names = {known(one.name) for one in world.inventory.classes if not one.kueue}
+    return computed(workload, str(name).startswith("system-") or name in names)
+
+
+def labelled(workload: Workload, _world: World) -> Value[bool]:
+    """Whether a label says its tier, team or owner."""
+    found = [workload.labels, *(template.labels for template in workload.templates)]
+    unknown = next((labels for labels in found if isinstance(labels, Unknown)), None)
+    named = any(_TIER.search(key) for labels in found for key in known(labels) or {})
+    return unknown if unknown is not None and not named else computed(workload, named)
+
+
+# --- pods
+
+
+def pools(template: PodTemplate, world: World) -> list[Any] | Unknown:
+    """The pools that pods can land on."""
+    found = world.fits(template)
+    return found if isinstance(found, Unknown) else [pool for pool, _ in found]
+
+
+def kept_out(template: PodTemplate, world: World) -> Value[str]:
+    """The taint that keeps pods from all pools that have room for them; null if some take them."""
+    cluster = world.inventory.cluster_of.get(world.owner(template))
+    if cluster is None:
+        return Unknown("the manifest's cluster is not known")
+    found = world.all_pools(cluster)
+    if isinstance(found, Unknown):
+        return found
+    if known(cluster.provisioned) or known(world.grown_by(cluster)) == "karpenter":
+        return computed(template, None)  # nodes of other kinds may come
+    return computed(template, placement.tainted_only(template, found) or None)
+
+
+def _only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
+    """The pool that pods certainly land on; None if there are several."""
+    found = world.fits(template)
+    if isinstance(found, Unknown):
+        return found
+    return found[0][0] if len(found) == 1 and found[0][1] else None
+
+
+def per_node(template: PodTemplate, world: World) -> Value[int]:
+    """Pods that a node of its only pool takes by GPUs and vCPUs; null where it is not known."""
+    pool = _only(template, world)
+    if isinstance(pool, Unknown):
+        return pool
+    return computed(template, placement.per_node(template, pool) if pool is not None else None)
+
+
+def idle_gpus(template: PodTemplate, world: World) -> Value[int]:
+    """GPUs of a node of its only pool that no further pod of its kind can use; null where it is not known."""
+    pool = _only(template, world)
+    if isinstance(pool, Unknown):
+        return pool
+    cards = known(template.gpus)
+    fits = placement.per_node(template, pool) if pool is not None else None
+    of_node = known(pool.gpus) if pool is not None else None
+    if not cards or not fits or of_node is None:
+        return computed(template, None)
+    return computed(template, of_node - fits * cards)
+
+
+def node(template: PodTemplate, world: World) -> Value[str]:
+    """Machine type, GPUs and vCPUs of a node of its only pool, in words; null where it is not known."""
+    pool = _only(template, world)
+    types = known(pool.instance_types) if pool is not None and not isinstance(pool, Unknown) else None
+    if pool is None or isinstance(pool, Unknown) or not types:
+        return computed(template, None)
+    vcpus = placement.smallest(pool)
+    text = f"{'/'.join(types)} with {known(pool.gpus) or 0} GPUs" + (f" and {vcpus} vCPUs" if vcpus else "")
+    return computed(template, text)
+
+
+def shared_memory(template: PodTemplate, _world: World) -> Value[bool]:
+    """Whether more than the default 64 MiB of shared memory are mounted."""
+    if isinstance(template.host_ipc, Unknown):
+        return template.host_ipc
+    mounted = any(path.rstrip("/") == _MEMORY for one in template.containers for path in one.mounts)
+    return computed(template, mounted or bool(known(template.host_ipc)))
+
+
+def starters(template: PodTemplate, _world: World) -> Value[str]:
+    """What starts several processes in its containers, such as torchrun; null if nothing is seen."""
+    found = [word for one in template.containers for word in one.starters]
+    return computed(template, found[0] if found else None)
+
+
+def evictable(template: PodTemplate, _world: World) -> Value[bool]:
+    """Whether no annotation keeps the autoscaler from moving its pods."""
+    marks = (
+        "cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-evict",
+        "goatscaler.io/safe-to-evict",
+    )  # fmt: skip
+    return mapped(template.annotations, lambda own: not any(mark in own for mark in marks))
+
+
+def disk_volumes(template: PodTemplate, _world: World) -> Value[int]:
+    """Volumes on the disk of the node: emptyDir that is not in memory, and hostPath."""
+    return mapped(
+        template.volumes,
+        lambda found: sum(one.kind in ("emptyDir", "hostPath") and not one.memory for one in found),
+    )
+
+
+def ports(template: PodTemplate, _world: World) -> Value[int]:
+    """Ports of the node that a pod takes."""
+    return computed(template, len(template.ports))
+
+
+def first_port(template: PodTemplate, _world: World) -> Value[int]:
+    """The first of them; null if there is none."""
+    return computed(template, template.ports[0] if template.ports else None)
+
+
+def watches(template: PodTemplate, world: World) -> Value[str]:
+    """What its service account may list of all nodes' objects; null if nothing."""
+    workload = world.owner(template)
+    own = (known(workload.namespace) or "", known(template.account) or "")
+    if not own[1]:
+        return computed(template, None)
+    for one in world.neighbours("watchers", workload):
+        if any(account == own[1] and (not space or not own[0] or space == own[0]) for space, account in one.accounts):
+            return computed(template, ", ".join(one.resources))
+    return computed(template, None)
+
+
+# --- containers
+
+
+def fixed_tag(one: Container, _world: World) -> Value[bool]:
+    """Whether the image of a container has a digest, or a tag that is not latest."""
+    return mapped(
+        one.image, lambda text: "@" in text or text.rpartition("/")[2].partition(":")[2] not in ("", "latest")
+    )
+
+
+def asks_nothing(one: Container, _world: World) -> Value[bool]:
+    """Whether a container neither asks for CPU, memory and GPUs nor is limited."""
+    values: list[Value[Any]] = [one.cpu, one.memory, one.gpu]
+    unknown = next((value for value in values if isinstance(value, Unknown)), None)
+    return unknown or computed(one, all(isinstance(value, Unset) for value in values))
+
+
+def fraction(one: Container, _world: World) -> Value[bool]:
+    """Whether it asks for a part of a card by the name of whole ones."""
+    texts = [known(value) or "" for value in (one.gpu_limit, one.gpu_request)]
+    return computed(one, known(one.gpu) in CARDS and any(_PART.fullmatch(text) for text in texts))

@@ -1,0 +1,65 @@
+"""What kcheck knows of clusters and workloads, whatever the cloud. Every field knows where it was written."""
+
+from kcheck.model.clusters import (
+    NODE_ADDRESSES,
+    Autoscaler,
+    Cluster,
+    Cni,
+    Flag,
+    Network,
+    NodePool,
+    Plane,
+    PodRange,
+    Subnet,
+    Surge,
+)
+from kcheck.model.inventory import Inventory
+from kcheck.model.pods import (
+    CARDS,
+    Addon,
+    Container,
+    Image,
+    PodTemplate,
+    Requirement,
+    Service,
+    Toleration,
+    Volume,
+    Workload,
+)
+from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
+from kcheck.model.thing import NOTHING, Thing
+
+__all__ = [
+    "CARDS",
+    "NODE_ADDRESSES",
+    "NOTHING",
+    "Addon",
+    "Admission",
+    "Autoscaler",
+    "Cluster",
+    "Cni",
+    "Container",
+    "Flag",
+    "Image",
+    "Inventory",
+    "Namespace",
+    "Network",
+    "NodePool",
+    "Plane",
+    "PodRange",
+    "PodTemplate",
+    "PriorityClass",
+    "Queue",
+    "Quota",
+    "Requirement",
+    "Scheduler",
+    "Service",
+    "Sharing",
+    "Subnet",
+    "Surge",
+    "Thing",
+    "Toleration",
+    "Volume",
+    "Watcher",
+    "Workload",
+]

@@ -1,0 +1,91 @@
+"""What decides when jobs run: classes, queues, quotas, and the configurations of schedulers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kcheck.model.thing import NOTHING, Thing
+
+if TYPE_CHECKING:
+    from kcheck.values import Value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PriorityClass(Thing):
+    """A class of priority: of pods, or of Kueue's workloads (`kueue`). `default` says that pods without one have it."""
+
+    kueue: bool
+    name: Value[str]
+    number: Value[int]
+    default: Value[bool]
+    preemption: Value[str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Queue(Thing):
+    """A queue of jobs; `kind` is ClusterQueue or LocalQueue (Kueue), or Queue (Volcano).
+
+    A LocalQueue leads to the queue `leads_to`. A ClusterQueue admits jobs of the namespaces that `selector` says, as
+    far as its flavors cover their `resources`; `preemption` says which of its own jobs it stops for another.
+    """
+
+    kind: str
+    name: Value[str]
+    namespace: Value[str]
+    leads_to: Value[str] = NOTHING
+    resources: Value[tuple[str, ...]] = NOTHING
+    selector: Value[str] = NOTHING
+    preemption: Value[str] = NOTHING
+    weight: Value[int] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Quota(Thing):
+    """What the pods of a namespace may ask for together, by resource; of a LimitRange nothing is kept."""
+
+    kind: str
+    namespace: Value[str]
+    hard: Value[dict[str, str]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Namespace(Thing):
+    """A namespace."""
+
+    name: Value[str]
+    labels: Value[dict[str, str]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scheduler(Thing):
+    """The configuration of Volcano's scheduler: its actions, and the arguments of its plugins."""
+
+    actions: Value[tuple[str, ...]]
+    plugins: Value[dict[str, dict[str, str]]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Admission(Thing):
+    """The configuration of Kueue. `ready_timeout` is how many seconds it waits for the pods of an admitted job."""
+
+    ready_timeout: Value[int]
+    manages_all: Value[bool]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sharing(Thing):
+    """A configuration of NVIDIA's device plugin: copies of each card by time slices, and by MPS; the MIG strategy."""
+
+    slices: tuple[Value[int], ...]
+    mps: tuple[Value[int], ...]
+    mig: Value[str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Watcher(Thing):
+    """A ClusterRole that lists or watches what every node has many of, and the service accounts that have it."""
+
+    name: Value[str]
+    resources: tuple[str, ...]
+    accounts: tuple[tuple[str, str], ...]

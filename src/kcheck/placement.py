@@ -1,0 +1,199 @@
+"""Which pools pods can land on: labels and taints, GPUs, and the machine's size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck import machines
+from kcheck.values import Known, Unknown, known, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
+
+_INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+_NAME = {
+    "eks": ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"),
+    "gke": ("cloud.google.com/gke-nodepool",),
+    "aks": ("agentpool", "kubernetes.azure.com/agentpool"),
+}
+_SPOT = {
+    "eks": ("eks.amazonaws.com/capacityType", "SPOT", "ON_DEMAND"),
+    "gke": ("cloud.google.com/gke-spot", "true", ""),
+    "aks": ("kubernetes.azure.com/scalesetpriority", "spot", ""),
+}
+"""Cloud -> the label that tells spot nodes, its value on them, and on others."""
+
+SPOT_LABELS = frozenset((*(label for label, _, _ in _SPOT.values()), "karpenter.sh/capacity-type"))
+SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
+_CLOUDS = (
+    "kubernetes.io", "k8s.io", "cloud.google.com", "eks.amazonaws.com", "amazonaws.com", "kubernetes.azure.com",
+    "aliyun.com", "aliyun.accelerator", "alibabacloud.com", "karpenter.sh", "karpenter.k8s.aws", "nvidia.com",
+    "amd.com", "feature.node.kubernetes.io", "eksctl.io", "node.cluster.x-k8s.io", "accelerator",
+    "ack.node.gpu.schedule",
+)  # fmt: skip
+"""Domains of labels that clouds, drivers and operators set: absent from the code, they may still be there."""
+
+
+class Fit(NamedTuple):
+    """Whether pods fit the nodes of a pool: None where that is not known. `why` names what keeps them away."""
+
+    fits: bool | None
+    why: str = ""
+
+
+def fit(template: PodTemplate, pool: NodePool) -> Fit:
+    """Whether pods can land on nodes of a pool."""
+    parts = [_labels(template, pool), _cards(template, pool), _size(template, pool), _taints(template, pool)]
+    return next((part for part in parts if part.fits is False), None) or next(
+        (part for part in parts if part.fits is None), Fit(fits=True)
+    )
+
+
+def per_node(template: PodTemplate, pool: NodePool) -> int | None:
+    """How many pods a node of a pool takes by its GPUs and vCPUs; None where that is not known."""
+    counts = []
+    cards, of_node = known(template.gpus), known(pool.gpus)
+    if cards:
+        if of_node is None:
+            return None
+        counts.append(of_node // cards)
+    cpu, vcpus = known(template.cpu), smallest(pool)
+    if cpu and vcpus:
+        counts.append(vcpus * 1000 // cpu)
+    if known(template.spread) or template.ports:
+        counts.append(1)
+    return min(counts, default=None)
+
+
+def smallest(pool: NodePool) -> int | None:
+    """VCPUs of the smallest machine of a pool; None if one is not known."""
+    cluster, types = known(pool.cluster), known(pool.instance_types)
+    if cluster is None or not types:
+        return None
+    found = [machines.machine(cluster.cloud, name) for name in types]
+    counts = [machine.vcpus for machine in found if machine and machine.vcpus]
+    return min(counts) if len(counts) == len(types) else None
+
+
+def asks_for_spot(template: PodTemplate) -> bool:
+    """Whether pods select spot nodes."""
+    terms = known(template.selection) or ()
+    return any(
+        one.key in SPOT_LABELS and one.operator == "In" and SPOT_VALUES.issuperset(one.values) and one.values
+        for term in terms
+        for one in term
+    )
+
+
+def _labels(template: PodTemplate, pool: NodePool) -> Fit:
+    if not isinstance(template.selection, Known):
+        return Fit(None) if isinstance(template.selection, Unknown) else Fit(fits=True)
+    results = [_term(term, pool) for term in template.selection.value]
+    if any(result.fits for result in results) or not results:
+        return Fit(fits=True)
+    return next((result for result in results if result.fits is None), results[0])
+
+
+def _term(term: Iterable[Requirement], pool: NodePool) -> Fit:
+    found = [(one, _meets(one, pool)) for one in term]
+    missed = next((one for one, meets in found if meets is False), None)
+    if missed is not None:
+        return Fit(fits=False, why=f"the label {missed.key}={','.join(missed.values)}")
+    return Fit(None) if any(meets is None for _, meets in found) else Fit(fits=True)
+
+
+def _meets(one: Requirement, pool: NodePool) -> bool | None:
+    value = _label(one.key, pool)
+    if value is None:
+        return None
+    match one.operator:
+        case "In":
+            return bool(set(one.values) & value)
+        case "NotIn":
+            return not set(one.values) & value
+        case "Exists":
+            return bool(value)
+        case "DoesNotExist":
+            return not value
+    return None
+
+
+def _label(key: str, pool: NodePool) -> set[str] | None:
+    """The values that a label has on nodes of a pool; none if it is not there, None if it is not known."""
+    own = pool.labels
+    if isinstance(own, Known) and key in own.value:
+        return {own.value[key]}
+    cluster = known(pool.cluster)
+    cloud = cluster.cloud if cluster else ""
+    if key in _INSTANCE:
+        return set(pool.instance_types.value) if isinstance(pool.instance_types, Known) else None
+    if key in _NAME.get(cloud, ()):
+        return {pool.name.value} if isinstance(pool.name, Known) else None
+    label, spot, other = _SPOT.get(cloud, ("", "", ""))
+    if key == label:
+        if not isinstance(pool.spot, Known):
+            return None if isinstance(pool.spot, Unknown) else {other} - {""}
+        return {spot} if pool.spot.value else {other} - {""}
+    if isinstance(own, Unknown) or (cluster is None) or key.partition("/")[0].endswith(_CLOUDS):
+        return None
+    return set()
+
+
+def _cards(template: PodTemplate, pool: NodePool) -> Fit:
+    wanted = number(template.gpus, 0)
+    if isinstance(template.gpus, Unknown):
+        return Fit(None)
+    if not wanted:
+        return Fit(fits=True)
+    if isinstance(pool.gpus, Known):
+        return Fit(fits=pool.gpus.value >= wanted, why=f"{wanted} GPUs on one node")
+    return Fit(fits=False, why="GPUs") if known(pool.gpu) is False else Fit(None)
+
+
+def _size(template: PodTemplate, pool: NodePool) -> Fit:
+    cpu, vcpus = known(template.cpu), smallest(pool)
+    if isinstance(template.cpu, Unknown) or vcpus is None:
+        return Fit(None) if cpu else Fit(fits=True)
+    return Fit(fits=number(template.cpu, 0) <= vcpus * 1000, why="vCPUs on one node")
+
+
+def _taints(template: PodTemplate, pool: NodePool) -> Fit:
+    taints = list(known(pool.taints) or ())
+    cluster = known(pool.cluster)
+    if cluster is not None and cluster.cloud == "aks" and known(pool.spot):
+        taints.append("kubernetes.azure.com/scalesetpriority=spot:NoSchedule")
+    unknown = isinstance(pool.taints, Unknown) or isinstance(template.tolerations, Unknown)
+    for taint in dict.fromkeys(taints):
+        rest, _, effect = taint.rpartition(":")
+        key, _, value = rest.partition("=")
+        effect = effect.replace("_", "").lower()
+        own = known(template.tolerations) or ()
+        if effect == "prefernoschedule" or (key in ("nvidia.com/gpu", "google.com/tpu") and _admitted(template, pool)):
+            continue
+        if isinstance(template.tolerations, Known) and not any(_tolerates(one, key, value, effect) for one in own):
+            return Fit(fits=False, why=f"the taint {rest.removesuffix('=')}")
+    return Fit(None) if unknown else Fit(fits=True)
+
+
+def _admitted(template: PodTemplate, pool: NodePool) -> bool:
+    """Whether GKE adds the toleration of the taint of its accelerators by itself."""
+    cluster = known(pool.cluster)
+    return cluster is not None and cluster.cloud == "gke" and bool(known(template.gpus))
+
+
+def _tolerates(one: Toleration, key: str, value: str, effect: str) -> bool:
+    if one.effect and one.effect.lower() != effect:
+        return False
+    if not one.key:
+        return one.operator == "Exists"
+    return one.key == key and (one.operator == "Exists" or one.value == value)
+
+
+def tainted_only(template: PodTemplate, pools: Iterable[NodePool]) -> str:
+    """The taint without which pods would fit one of some pools, if they fit none of them; else empty."""
+    found = [(fit(template, pool), pool) for pool in pools]
+    if any(one.fits is not False for one, _ in found):
+        return ""
+    return next((one.why.removeprefix("the taint ") for one, _ in found if one.why.startswith("the taint ")), "")

@@ -1,0 +1,80 @@
+"""The words of what decides when jobs run."""
+
+from __future__ import annotations
+
+from kcheck.derive import basics, queues
+from kcheck.words.field import Field, made, plain, simple
+
+_CLUSTER = Field("cluster", "record", "cluster", "", False, "the cluster it is in", basics.cluster_of)
+
+SUBJECTS: dict[str, tuple[Field, ...]] = {
+    "priority_class": (
+        plain("kueue", "bool", "whether it is one of Kueue's, not of pods"),
+        simple("name", "string", "its name"),
+        simple("number", "int", "its value", nullable=False),
+        simple("default", "bool", "whether pods without a class have it", nullable=False),
+        simple("preemption", "string", "PreemptLowerPriority or Never, as written"),
+        made("defaults", "int", "classes that are the default, of those that are applied together", queues.defaults, "classes"),
+        made("first", "bool", "whether it is the first in the code of those that are applied together", queues.first),
+        made("first_default", "bool", "whether it is the first default of them", queues.first_default),
+        made("user", "string", "a job that has it; null if there is none", queues.class_user, nullable=True),
+        _CLUSTER,
+    ),
+    "queue": (
+        plain("kind", "string", "ClusterQueue or LocalQueue (Kueue), Queue (Volcano)"),
+        simple("name", "string", "its name"),
+        simple("namespace", "string", "its namespace (LocalQueue)"),
+        simple("leads_to", "string", "the ClusterQueue that a LocalQueue leads to"),
+        made("found", "bool", "whether that is in the code, or no ClusterQueue is", queues.found),
+        made("covers_gpus", "bool", "whether a ClusterQueue has quota for GPUs", queues.covers_gpus),
+        simple("selector", "string", "empty where a ClusterQueue says whose jobs it takes; null where nothing is written: it takes none"),
+        simple("preemption", "string", "which of its own jobs it stops for another, as written"),
+        simple("weight", "int", "its weight (Volcano)"),
+        made("priorities", "int", "different priorities that its jobs can have", queues.priorities),
+        made("gpu_job", "string", "a job with GPUs that waits in it; null if there is none", queues.gpu_job, nullable=True),
+        _CLUSTER,
+    ),
+    "namespace": (
+        simple("name", "string", "its name"),
+        made("workloads", "int", "workloads in it", queues.workloads, "workloads"),
+        made("gpu_workload", "string", "a workload with GPUs in it; null if there is none", queues.gpu_workload, nullable=True),
+        made("has_quota", "bool", "whether it has a ResourceQuota", queues.has("ResourceQuota")),
+        made("others_have_quota", "bool", "whether another one that is applied with it has", queues.has("ResourceQuota", others=True)),
+        _CLUSTER,
+    ),
+    "quota": (
+        plain("kind", "string", "ResourceQuota or LimitRange"),
+        simple("namespace", "string", "its namespace"),
+        simple("hard", "string", "what it allows, by resource", kind="map", nullable=False),
+        made("counts_cpu", "bool", "whether it counts CPU or memory", queues.quota_has("cpu", "memory", "requests.cpu", "requests.memory")),
+        made("counts_gpus", "bool", "whether it counts GPUs", queues.quota_has("requests.nvidia.com/gpu", "requests.amd.com/gpu")),
+        made("miscounts_gpus", "bool", "whether it names GPUs in a way that Kubernetes refuses", queues.quota_has("limits.nvidia.com/gpu", "nvidia.com/gpu")),
+        made("has_limit_range", "bool", "whether its namespace has a LimitRange", queues.has("LimitRange")),
+        made("gpu_job", "string", "a workload with GPUs in its namespace; null if there is none", queues.quota_gpu_job, nullable=True),
+        _CLUSTER,
+    ),
+    "scheduler": (
+        simple("actions", "string", "what Volcano's scheduler does, in order", kind="list", nullable=False),
+        made("preempts", "bool", "whether it stops jobs for others of the same queue", queues.acts("preempt", "gangpreempt")),
+        made("reclaims", "bool", "whether it takes back what a queue has beyond its share", queues.acts("reclaim", "gangreclaim")),
+        made("enqueues", "bool", "whether jobs wait until the cluster seems to have room for them", queues.acts("enqueue")),
+        made("packs", "bool", "whether it has the binpack plugin", queues.plugin("binpack")),
+        made("packs_gpus", "bool", "whether that packs GPUs", queues.packs_gpus),
+        made("priorities", "int", "different numbers of the priority classes applied with it", queues.jobs_of_priorities),
+        made("gpu_job", "string", "a job with GPUs that it schedules; null if none is seen", queues.volcano_user, nullable=True),
+        _CLUSTER,
+    ),
+    "admission": (
+        simple("ready_timeout", "int", "how long Kueue waits for all pods of a job before it stops the job", "seconds"),
+        simple("manages_all", "bool", "whether it also holds jobs that name no queue", nullable=False),
+        made("scale_up_time", "int", "how long the target's nodes take to come, by the published test", queues.scale_up_time, "seconds"),
+        _CLUSTER,
+    ),
+    "sharing": (
+        made("both", "bool", "whether cards are divided by time slices and by MPS", queues.both),
+        made("mps_with_mig", "bool", "whether MPS is to divide cards that MIG has divided", queues.mps_with_mig),
+        made("too_few", "bool", "whether a card is divided into fewer copies than there can be", queues.too_few),
+        simple("mig", "string", "the MIG strategy: none, single, mixed"),
+        _CLUSTER,
+    ),
+}  # fmt: skip

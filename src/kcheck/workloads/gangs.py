@@ -1,0 +1,85 @@
+"""What starts the pods of a job together or not at all, and the queue that it waits in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.syntax import yaml
+from kcheck.values import Known, Origin, Unknown, Unset, Value, known
+from kcheck.workloads.scalars import absent, mapping
+
+if TYPE_CHECKING:
+    from kcheck.fields import Fields
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import PodTemplate
+
+KUEUE = "kueue.x-k8s.io/queue-name"
+_VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
+_GROUPS = (
+    "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "volcano.sh/group-name",
+    "scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name",
+    "pod-group.scheduling/name", "yunikorn.apache.org/task-group-name", "yunikorn.apache.org/task-groups",
+    "kai.scheduler/queue", "runai/queue", "gang.scheduling.koordinator.sh/name", "ray.io/gang-scheduling-enabled",
+    "autoscaling.x-k8s.io/consume-provisioning-request", "autoscaling.x-k8s.io/provisioning-class-name",
+    "cluster-autoscaler.kubernetes.io/consume-provisioning-request", "kueue.x-k8s.io/pod-group-name",
+)  # fmt: skip
+"""Labels and annotations by which a scheduler groups pods."""
+
+
+def queue(
+    item: Object, kind: str, labels: Value[dict[str, str]], fields: Fields | None, found: tuple[PodTemplate, ...]
+) -> tuple[Value[str], Value[str]]:
+    """The queue of a job, and the system that it is one of: kueue or volcano."""
+    if isinstance(labels, Unknown):
+        return labels, labels
+    own = known(labels) or {}
+    if KUEUE in own:
+        node = yaml.get(item.root, "metadata", "labels")
+        inner = yaml.get(node, KUEUE)
+        place = Origin(((inner or node or item.root).span,), literal=isinstance(inner, yaml.Scalar))
+        return Known(own[KUEUE], place), Known("kueue", place)
+    annotations = known(mapping(item.root, "metadata", "annotations")) or {}
+    marks = [own, annotations, *(known(t.annotations) or {} for t in found), *(known(t.labels) or {} for t in found)]
+    name = next((mark[key] for mark in marks for key in _VOLCANO if key in mark), None)
+    here = Origin((item.span,))
+    if name is not None:
+        return Known(name, here), Known("volcano", here)
+    written: Value[str] = fields["queue"] if fields is not None and _has_queue(kind) else Unset(here)
+    if isinstance(written, Unset):
+        missing = absent(item.root, "metadata", "labels", KUEUE)
+        return missing, Unset(here)
+    return written, Known("volcano", written.origin or here)
+
+
+def _has_queue(kind: str) -> bool:
+    return kind == "batch.volcano.sh/Job" or (kind.startswith("kubeflow.org/") and kind != "kubeflow.org/Notebook")
+
+
+def gang(
+    item: Object, kind: str, labels: Value[dict[str, str]], found: tuple[PodTemplate, ...], system: Value[str]
+) -> Value[str]:
+    """What starts the pods of a job together; unset where nothing does."""
+    here = Origin((item.span,))
+    if known(system) == "kueue":
+        return Known("Kueue", here)
+    if kind == "batch.volcano.sh/Job":
+        return Known("Volcano", here)
+    marks = [labels, mapping(item.root, "metadata", "annotations")]
+    marks += [mark for template in found for mark in (template.labels, template.annotations)]
+    for mark in marks:
+        name = next((key for key in _GROUPS if key in (known(mark) or {})), None)
+        if name is not None:
+            return Known(name, here)
+    for template in found:
+        if isinstance(template.scheduler, Known) and template.scheduler.value != "default-scheduler":
+            return Known(template.scheduler.value, here)
+        for terms in known(template.selection) or ():
+            if any(one.key == "cloud.google.com/gke-queued" for one in terms):
+                return Known("queued provisioning", here)
+    native = yaml.get(item.root, "spec", "scheduling", "schedulingPolicy", "gang")
+    policy = yaml.get(item.root, "spec", "runPolicy", "schedulingPolicy")
+    if native is not None or policy is not None:
+        return Known("its scheduling policy", Origin(((native or policy or item.root).span,)))
+    unknown = next((mark for mark in marks if isinstance(mark, Unknown)), None)
+    schedulers = [template.scheduler for template in found if isinstance(template.scheduler, Unknown)]
+    return unknown or next(iter(schedulers), None) or absent(item.root, "metadata", "labels", KUEUE)

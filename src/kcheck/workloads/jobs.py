@@ -1,0 +1,252 @@
+"""Kubernetes objects to workloads: everything that runs pods, and what jobs say of themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcheck import profiles
+from kcheck.fields import Fields
+from kcheck.kubernetes.record import MappingRecord
+from kcheck.model import NOTHING, Service, Workload
+from kcheck.syntax import yaml
+from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, total
+from kcheck.workloads import gangs, pods
+from kcheck.workloads.scalars import gap, items, mapping, scalar, text, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import PodTemplate
+    from kcheck.text import Span
+
+KINDS = frozenset(name.rpartition("/")[2] for name in profiles.workloads())
+"""The kinds that run pods, without their groups."""
+
+
+def kind_of(item: Object) -> str:
+    """The kind of an object with its API group: `batch/Job`, `Pod`."""
+    group = item.api_version.rpartition("/")[0]
+    return f"{group}/{item.kind}" if group else item.kind
+
+
+def read(objects: Iterable[Object]) -> Iterator[Workload]:
+    """The workloads among the objects."""
+    known_kinds = profiles.workloads()
+    for item in objects:
+        kind = kind_of(item)
+        if kind in known_kinds:
+            yield _workload(item, kind, known_kinds[kind])
+
+
+def identity(item: Object) -> str:
+    """What tells an object from all others: its file, kind, namespace and name."""
+    name, namespace = known(scalar(item.root, "metadata", "name")), known(scalar(item.root, "metadata", "namespace"))
+    space = f"{namespace}/" if namespace is not None else ""
+    return f"{item.span.source.path}:{item.kind}/{space}{name if name is not None else '?'}"
+
+
+def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
+    own = identity(item)
+    found = tuple(_templates(item, own, entry["pods"]))
+    specs = [spec for place in entry["pods"] for node, *_ in _places(item, place) if (spec := _spec(node))]
+    labels = mapping(item.root, "metadata", "labels")
+    batch, per_node = entry.get("batch", False), entry.get("per_node", False)
+    secrets = next((node for spec in specs if (node := yaml.get(spec, "imagePullSecrets")) is not None), None)
+    origin = Origin((secrets.span if secrets is not None else item.span,))
+    fields = _fields(item, kind)
+    queue, system = gangs.queue(item, kind, labels, fields, found)
+    rigid = _rigid(item, kind, found, entry) if batch else Known(value=False, origin=Origin((item.span,)))
+    return Workload(
+        own,
+        item.span,
+        item.kind,
+        text(item.root, "metadata", "namespace"),
+        text(item.root, "metadata", "name"),
+        per_node,
+        _pods(found, item),
+        _most([template.gpus for template in found], item),
+        Known(isinstance(secrets, yaml.Sequence) and bool(secrets.items), origin),
+        tuple(image for template in found for one in template.containers if (image := pods.image(one))),
+        found,
+        labels,
+        batch,
+        rigid,
+        gangs.gang(item, kind, labels, found, system),
+        queue,
+        system,
+        _priority(fields, found, item),
+        **{name: _field(fields, name) for name in _FIELDS},
+        spares_disruptions=_spares(item, kind),
+        release=False,
+    )
+
+
+_FIELDS = (
+    "ttl", "deadline", "retries", "retries_each", "cleaning", "shutdown", "launching", "slots", "processes", "least",
+)  # fmt: skip
+
+
+def _fields(item: Object, kind: str) -> Fields | None:
+    return Fields("any", kind, MappingRecord(item.root, item.span)) if kind in profiles.table("any") else None
+
+
+def _field(fields: Fields | None, name: str) -> Value[Any]:
+    """A field of a job; unset where its kind has no such thing."""
+    return fields[name] if fields is not None and name in profiles.table("any")[fields.resource] else NOTHING
+
+
+def _priority(fields: Fields | None, found: tuple[PodTemplate, ...], item: Object) -> Value[str]:
+    """The priority class of a job: its own, else that of the pods that have one."""
+    own = _field(fields, "priority")
+    if not isinstance(own, Unset):
+        return own
+    values = [template.priority for template in found]
+    return next((value for value in values if not isinstance(value, Unset)), Unset(_place(values, item)))
+
+
+def _place(values: list[Any], item: Object) -> Origin:
+    return values[0].origin if values and values[0].origin else Origin((item.span,))
+
+
+def _templates(item: Object, own: str, places: list[dict[str, Any]]) -> Iterator[PodTemplate]:
+    for place in places:
+        for node, role, count, span in _places(item, place):
+            if place.get("container"):
+                yield _trainer(node, own, count, span)
+            else:
+                yield pods.template(node, own, role, count, span)
+
+
+def _trainer(node: yaml.Target, own: str, count: Value[int], place: Span) -> PodTemplate:
+    """The nodes of a TrainJob: what it says of their container; the rest is in its runtime."""
+    resources = yaml.get(node, "resourcesPerNode")
+    entries = [entry for key, entry in _entries(node).items() if key not in ("resourcesPerNode", "numNodes")]
+    if resources is not None:
+        key = yaml.entries(node)["resourcesPerNode"].key if isinstance(node, yaml.Mapping) else None
+        if key is not None:
+            entries.append(yaml.Entry(yaml.Scalar(*key.span, None, "resources", "plain", None), resources))
+    one = yaml.Mapping(*node.span, None, tuple(entries), flow=False)
+    items_ = yaml.Sequence(*node.span, None, (one,), flow=False)
+    name = yaml.Scalar(*node.span, None, "containers", "plain", None)
+    spec = yaml.Mapping(*node.span, None, (yaml.Entry(name, items_),), flow=False)
+    return pods.template(spec, own, "node", count, place)
+
+
+def _entries(node: yaml.Target | None) -> dict[str, yaml.Entry]:
+    return yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
+
+
+def _places(item: Object, place: dict[str, Any]) -> Iterator[tuple[yaml.Target, str, Value[int], Span]]:
+    """The pod templates that a line of the table leads to, with role, number, and the line that names them."""
+    owners: list[tuple[yaml.Target, str, Span]] = [(item.root, place.get("role", ""), item.span)]
+    if "each" in place:
+        roles = _entries(yaml.get(item.root, *_steps(place["each"])))
+        owners = [(yaml.resolve(entry.value), role, entry.key.span) for role, entry in roles.items()]
+    elif "list" in place:
+        found = items(item.root, *_steps(place["list"]))
+        names = [text(one, place["name"]) for one in found]
+        owners = [
+            (one, str(known(name)), name.origin.written if isinstance(name, Known) else one.span)
+            for one, name in zip(found, names, strict=True)
+        ]
+    for owner, role, span in owners:
+        node = yaml.get(owner, *_steps(place["at"]))
+        if node is not None and (_spec(node) is not None or place.get("container")):
+            yield node, role, _count(owner, place, span), span
+
+
+def _steps(path: str) -> list[str]:
+    return path.split(".") if path else []
+
+
+def _spec(node: yaml.Target) -> yaml.Target | None:
+    """The pod spec of a template."""
+    spec = yaml.get(node, "spec")
+    return spec if isinstance(spec, yaml.Mapping) else None
+
+
+def _count(owner: yaml.Target, place: dict[str, Any], span: Span) -> Value[int]:
+    """How many pods there are at once: one where nothing is written."""
+    numbers = [_number(owner, place[key]) for key in ("count", "times") if key in place]
+    unknown = next((number for number in numbers if isinstance(number, Unknown)), None)
+    if unknown is not None:
+        return unknown
+    product = 1
+    for number in numbers:
+        product *= known(number)
+    return Known(product, (numbers[0].origin if numbers else None) or Origin((span,)))
+
+
+def _number(owner: yaml.Target, spellings: str) -> Value[int]:
+    found = [whole(owner, *_steps(path)) for path in spellings.split(" | ")]
+    value = next((value for value in found if not isinstance(value, Unset)), found[0])
+    return Known(1, value.origin) if isinstance(value, Unset) else value
+
+
+def _pods(found: tuple[PodTemplate, ...], item: Object) -> Value[int]:
+    """All pods of a workload at once."""
+    if len(found) == 1:
+        return found[0].count
+    count = total(template.count for template in found)
+    return count if isinstance(count, Unknown) else Known(count, Origin((item.span,)))
+
+
+def _most(values: list[Value[int]], item: Object) -> Value[int]:
+    """The largest of some numbers; unknown if one is."""
+    unknown = next((value for value in values if isinstance(value, Unknown)), None)
+    numbers = [value for value in values if isinstance(value, Known)]
+    return unknown or max(numbers, key=lambda value: value.value, default=Known(0, Origin((item.span,))))
+
+
+def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: dict[str, Any]) -> Value[bool]:
+    """Whether the pods of a job wait for each other, so that some of them alone do nothing."""
+    place = Origin((item.span,))
+    if yaml.get(item.root, "spec", "elasticPolicy") is not None:
+        return Known(value=False, origin=place)
+    unknown = gap(item.root, "spec")
+    if unknown is not None:
+        return unknown
+    if entry.get("rigid"):
+        return Known(value=True, origin=place)
+    indexed = kind == "batch/Job" and equals(text(item.root, "spec", "completionMode"), "Indexed")
+    meets = any(isinstance(one.subdomain, Known) or any(c.starters for c in one.containers) for one in found)
+    return Known(value=indexed and meets, origin=place)
+
+
+def _spares(item: Object, kind: str) -> Value[bool]:
+    """Whether a Job does not count pods that were evicted or pre-empted as failed."""
+    path = ("spec", "jobTemplate", "spec") if kind == "batch/CronJob" else ("spec",)
+    if kind not in ("batch/Job", "batch/CronJob"):
+        return NOTHING
+    for rule in items(item.root, *path, "podFailurePolicy", "rules"):
+        types = [known(text(condition, "type")) for condition in items(rule, "onPodConditions")]
+        if known(text(rule, "action")) == "Ignore" and "DisruptionTarget" in types:
+            return Known(value=True, origin=Origin((rule.span,)))
+    return Known(value=False, origin=Origin((item.span,)))
+
+
+def services(objects: Iterable[Object]) -> Iterator[Service]:
+    """The Services of some objects: how many ports those of load balancers have, and which take an address."""
+    for item in objects:
+        if item.kind != "Service" or item.api_version != "v1":
+            continue
+        kind, address = known(scalar(item.root, "spec", "type")), known(scalar(item.root, "spec", "clusterIP"))
+        ports = yaml.get(item.root, "spec", "ports")
+        count = len(ports.items) if isinstance(ports, yaml.Sequence) and kind == "LoadBalancer" else 0
+        name = scalar(item.root, "metadata", "name")
+        own = f"{item.span.source.path}:Service/{known(name) or '?'}"
+        yield Service(own, item.span, name, count, address != "None" and kind != "ExternalName")
+
+
+def pod_spec(item: Object) -> yaml.Target | None:
+    """The pod spec of an object that has one; None if its kind runs no pods, or several kinds of them."""
+    entry = profiles.workloads().get(kind_of(item))
+    place = entry["pods"][0] if entry else {}
+    node = yaml.get(item.root, *_steps(place["at"])) if "at" in place and not {"each", "list"} & set(place) else None
+    return yaml.get(node, "spec") if node is not None else None
+
+
+def containers(spec: yaml.Node | None) -> Iterator[yaml.Node]:
+    """The containers of a pod spec, init containers included."""
+    return (container for _, container in pods.containers(spec))

@@ -1,0 +1,223 @@
+"""What decides when jobs run: priority classes, queues, quotas, and the configurations of schedulers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.kubernetes.objects import value_of
+from kcheck.model import NOTHING, Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Thing, Watcher
+from kcheck.syntax import yaml
+from kcheck.units import seconds
+from kcheck.values import Known, Origin, Piece, Unknown, Value, known, mapped, pieces_of
+from kcheck.workloads.jobs import identity
+from kcheck.workloads.scalars import absent, boolean, gap, items, mapping, scalar, text, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kcheck.kubernetes.objects import Object
+
+LISTS = {
+    PriorityClass: "classes", Queue: "queues", Quota: "limits", Namespace: "namespaces", Scheduler: "schedulers",
+    Admission: "admissions", Sharing: "sharings", Watcher: "watchers",
+}  # fmt: skip
+"""Where the inventory keeps each of them."""
+
+_EVERYWHERE = frozenset({"pods", "nodes", "events", "endpoints", "endpointslices", "*"})
+"""What there is more of with every node."""
+
+
+def read(objects: list[Object]) -> Iterator[Thing]:
+    """What some objects say of when jobs run."""
+    for item in objects:
+        group = item.api_version.rpartition("/")[0]
+        maker = _MAKERS.get((group, item.kind))
+        if maker is not None:
+            yield from maker(item)
+    yield from _watchers(objects)
+
+
+def _class(item: Object) -> Iterable[Thing]:
+    kueue = item.kind == "WorkloadPriorityClass"
+    preemption = NOTHING if kueue else text(item.root, "preemptionPolicy")
+    yield PriorityClass(
+        identity(item), item.span, kueue, text(item.root, "metadata", "name"), whole(item.root, "value"),
+        boolean(item.root, "globalDefault"), preemption,
+    )  # fmt: skip
+
+
+def _queue(item: Object) -> Iterable[Thing]:
+    name, namespace = text(item.root, "metadata", "name"), text(item.root, "metadata", "namespace")
+    own = identity(item)
+    if item.kind == "LocalQueue":
+        yield Queue(own, item.span, item.kind, name, namespace, leads_to=text(item.root, "spec", "clusterQueue"))
+    elif item.kind == "Queue":
+        yield Queue(own, item.span, item.kind, name, NOTHING, weight=whole(item.root, "spec", "weight"))
+    else:
+        selector = yaml.get(item.root, "spec", "namespaceSelector")
+        found = value_of(selector) if isinstance(selector, yaml.Scalar) else Known("", Origin((item.span,)))
+        yield Queue(
+            own, item.span, item.kind, name, NOTHING, resources=_covered(item),
+            selector=absent(item.root, "spec", "namespaceSelector") if selector is None else found,
+            preemption=text(item.root, "spec", "preemption", "withinClusterQueue"),
+        )  # fmt: skip
+
+
+def _covered(item: Object) -> Value[tuple[str, ...]]:
+    """The resources that a ClusterQueue has quota for."""
+    groups = items(item.root, "spec", "resourceGroups")
+    unknown = gap(item.root, "spec", "resourceGroups") or next(
+        (reason for group in groups if (reason := gap(group, "coveredResources"))), None
+    )
+    if unknown is not None:
+        return unknown
+    names = [
+        name.text for group in groups for name in items(group, "coveredResources") if isinstance(name, yaml.Scalar)
+    ]
+    found = yaml.get(item.root, "spec", "resourceGroups")
+    return Known(tuple(names), Origin(((found or item.root).span,)))
+
+
+def _quota(item: Object) -> Iterable[Thing]:
+    hard = mapping(item.root, "spec", "hard")
+    yield Quota(identity(item), item.span, item.kind, text(item.root, "metadata", "namespace"), hard)
+
+
+def _namespace(item: Object) -> Iterable[Thing]:
+    labels = mapping(item.root, "metadata", "labels")
+    yield Namespace(identity(item), item.span, text(item.root, "metadata", "name"), labels)
+
+
+def _configuration(item: Object) -> Iterable[Thing]:
+    """Kueue's own configuration as a document."""
+    yield _admission(item.root, item, identity(item))
+
+
+def _admission(root: yaml.Target, item: Object, own: str) -> Admission:
+    wait = yaml.get(root, "waitForPodsReady")
+    timeout: Value[int] = NOTHING
+    if wait is not None and known(scalar(wait, "enable")) is not False:
+        timeout = _seconds(wait, "timeout")
+    return Admission(own, item.span, timeout, boolean(root, "manageJobsWithoutQueueName"))
+
+
+def _seconds(node: yaml.Target, name: str) -> Value[int]:
+    value = text(node, name)
+    if not isinstance(value, Known):
+        return value
+    try:
+        return Known(seconds(value.value), value.origin)
+    except ValueError as error:
+        return Unknown(f"`{name}`: {error}", value.origin)
+
+
+def _settings(item: Object) -> Iterable[Thing]:
+    """The configurations of schedulers and device plugins that a ConfigMap holds as texts."""
+    data = yaml.get(item.root, "data")
+    for name, entry in (yaml.entries(data) if isinstance(data, yaml.Mapping) else {}).items():
+        node = yaml.resolve(entry.value)
+        if not isinstance(node, yaml.Scalar) or not _WANTED.search(node.text):
+            continue
+        own = f"{identity(item)}/{name}"
+        root = _inner(node)
+        if root is None:
+            continue
+        if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None:
+            yield _scheduler(root, item, own)
+        if yaml.get(root, "sharing") is not None:
+            yield _sharing(root, item, own)
+        if known(text(root, "kind")) == "Configuration" and "kueue" in str(known(text(root, "apiVersion"))):
+            yield _admission(root, item, own)
+
+
+def _inner(node: yaml.Scalar) -> yaml.Target | None:
+    """The YAML in a text of a manifest, each part with its own place where the text is a block."""
+    from kcheck.terraform import texts  # not before a text needs it
+
+    if isinstance(node, yaml.Given):
+        pieces = pieces_of(node.datum) or (Piece(node.text, node.span),)
+    else:
+        pieces = tuple(_lines(node)) if node.style == "literal" else ()
+        if "".join(piece.text for piece in pieces) != node.text:
+            pieces = (Piece(node.text, node.span),)
+    return next(texts.documents(pieces), None)
+
+
+def _lines(node: yaml.Scalar) -> Iterator[Piece]:
+    """The lines of a block, without their indentation."""
+    source = node.source
+    numbers = range(source.line_number(node.start) + 1, source.line_number(max(node.start, node.end - 1)) + 1)
+    lines = [source.line(number) for number in numbers]
+    indent = min((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0)
+    for number, line in zip(numbers, lines, strict=True):
+        start = source.line_starts[number - 1]
+        cut = min(indent, len(line))
+        yield Piece(f"{line[cut:]}\n", source.span(start + cut, start + len(line.encode()) + 1))
+
+
+def _scheduler(root: yaml.Target, item: Object, own: str) -> Scheduler:
+    """The configuration of Volcano's scheduler."""
+    actions = text(root, "actions")
+    names = mapped(actions, lambda value: tuple(name.strip() for name in value.split(",") if name.strip()))
+    plugins: dict[str, dict[str, str]] = {}
+    for tier in items(root, "tiers"):
+        for plugin in items(tier, "plugins"):
+            found = mapping(plugin, "arguments")
+            if isinstance(found, Unknown):
+                return Scheduler(own, item.span, names, found)
+            plugins[str(known(text(plugin, "name")))] = known(found) or {}
+    return Scheduler(own, item.span, names, Known(plugins, Origin((root.span,))))
+
+
+def _sharing(root: yaml.Target, item: Object, own: str) -> Sharing:
+    """How a configuration of NVIDIA's device plugin divides cards."""
+
+    def copies(kind: str) -> tuple[Value[int], ...]:
+        return tuple(whole(one, "replicas") for one in items(root, "sharing", kind, "resources"))
+
+    return Sharing(own, item.span, copies("timeSlicing"), copies("mps"), text(root, "flags", "migStrategy"))
+
+
+def _watchers(objects: list[Object]) -> Iterator[Thing]:
+    """Roles by which what runs on every node may read what grows with every node."""
+    accounts: dict[str, list[tuple[str, str]]] = {}
+    for item in objects:
+        if item.kind == "ClusterRoleBinding" and known(scalar(item.root, "roleRef", "kind")) == "ClusterRole":
+            role = str(known(scalar(item.root, "roleRef", "name")))
+            for subject in items(item.root, "subjects"):
+                if known(scalar(subject, "kind")) == "ServiceAccount":
+                    own = (str(known(scalar(subject, "namespace")) or ""), str(known(scalar(subject, "name"))))
+                    accounts.setdefault(role, []).append(own)
+    for item in objects:
+        name = text(item.root, "metadata", "name")
+        if item.kind == "ClusterRole" and isinstance(name, Known) and name.value in accounts:
+            read = tuple(dict.fromkeys(_read_everywhere(item)))
+            if read:
+                yield Watcher(identity(item), item.span, name, read, tuple(accounts[name.value]))
+
+
+def _read_everywhere(item: Object) -> Iterator[str]:
+    for rule in items(item.root, "rules"):
+        verbs, resources = (
+            [one.text for one in items(rule, key) if isinstance(one, yaml.Scalar)] for key in ("verbs", "resources")
+        )
+        if {"list", "watch", "*"}.intersection(verbs):
+            yield from (name for name in resources if name in _EVERYWHERE)
+
+
+_WANTED = re.compile(r"tiers:|sharing:|waitForPodsReady|manageJobsWithoutQueueName")
+_MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
+    ("scheduling.k8s.io", "PriorityClass"): _class,
+    ("kueue.x-k8s.io", "WorkloadPriorityClass"): _class,
+    ("kueue.x-k8s.io", "ClusterQueue"): _queue,
+    ("kueue.x-k8s.io", "LocalQueue"): _queue,
+    ("scheduling.volcano.sh", "Queue"): _queue,
+    ("config.kueue.x-k8s.io", "Configuration"): _configuration,
+    ("", "ResourceQuota"): _quota,
+    ("", "LimitRange"): _quota,
+    ("", "Namespace"): _namespace,
+    ("", "ConfigMap"): _settings,
+}
+KINDS = frozenset(kind for _, kind in _MAKERS) | {"ClusterRole", "ClusterRoleBinding"}
+"""The kinds that are read here."""

@@ -1,0 +1,121 @@
+"""Single values, numbers and maps of manifests, each with its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcheck.kubernetes.objects import value_of
+from kcheck.syntax import yaml
+from kcheck.units import quantity
+from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def scalar(node: yaml.Node, *path: str) -> Value[Any]:
+    """The scalar at a path below a node, with its place; Unset with the place where it would be written."""
+    found = yaml.get(node, *path)
+    if isinstance(found, yaml.Scalar):
+        return value_of(found)
+    if found is None:
+        return gap(node, *path) or absent(node, *path)
+    return _wrong(found, path, "a single value")
+
+
+def absent(node: yaml.Node, *path: str) -> Unset:
+    """What is not there, with the place where it would be written."""
+    container, rest = node, path
+    while rest:
+        inner = yaml.get(container, rest[0])
+        if inner is None:
+            break
+        container, rest = inner, rest[1:]
+    return Unset(Origin((container.span,), missing=Missing(container.span, rest)))
+
+
+def text(node: yaml.Node, *path: str) -> Value[str]:
+    """The text at a path."""
+    value = scalar(node, *path)
+    if isinstance(value, Known) and not isinstance(value.value, str):
+        return Unknown(f"`{'.'.join(path)}` is not a text", value.origin)
+    return value
+
+
+def boolean(node: yaml.Node, *path: str) -> Value[bool]:
+    """The boolean at a path; false where nothing is written."""
+    value = scalar(node, *path)
+    if isinstance(value, Unset):
+        return Known(value=False, origin=value.origin)
+    if isinstance(value, Known) and not isinstance(value.value, bool):
+        return Unknown(f"`{'.'.join(path)}` is neither true nor false", value.origin)
+    return value
+
+
+def whole(node: yaml.Node, *path: str) -> Value[int]:
+    """The whole number at a path."""
+    value = scalar(node, *path)
+    if isinstance(value, Known) and (not isinstance(value.value, int) or isinstance(value.value, bool)):
+        return Unknown(f"`{'.'.join(path)}` is not a number", value.origin)
+    return value
+
+
+def amount(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
+    """The quantity at a path in units of which `times` are one: 1,000 for millicores, 1 for bytes; rounded up."""
+    return _typed(node, path, lambda found: -(-quantity(str(found)) * times // 1))
+
+
+def mapping(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
+    """The map of texts at a path, empty where nothing is written; unknown as a whole if a part of it is."""
+    found = yaml.get(node, *path)
+    unknown = gap(node, *path)
+    if unknown is not None:
+        return unknown
+    if found is None or (isinstance(found, yaml.Scalar) and isinstance(value_of(found), Unset)):
+        return Known({}, absent(node, *path).origin)
+    if not isinstance(found, yaml.Mapping):
+        return _wrong(found, path, "a map")
+    result = {}
+    for key, entry in yaml.entries(found).items():
+        inner = yaml.resolve(entry.value)
+        value = value_of(inner) if isinstance(inner, yaml.Scalar) else _wrong(inner, (*path, key), "a single value")
+        if isinstance(value, Unknown):
+            return value
+        result[key] = plain(value.value) if isinstance(value, Known) else ""
+    return Known(result, Origin((found.span,)))
+
+
+def plain(value: Any) -> str:
+    """A scalar as the text that labels and flags have."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def items(node: yaml.Node | None, *path: str) -> list[yaml.Target]:
+    """The elements of the list at a path."""
+    found = yaml.get(node, *path)
+    return [yaml.resolve(item) for item in found.items] if isinstance(found, yaml.Sequence) else []
+
+
+def gap(node: yaml.Node, *path: str) -> Unknown | None:
+    """Why what is at a path, or a part above it, is not known; None if it is, or is not there."""
+    for steps in range(len(path) + 1):
+        found = yaml.get(node, *path[:steps])
+        if isinstance(found, yaml.Given) and isinstance(found.datum, Unknown):
+            return found.datum
+    return None
+
+
+def _typed(node: yaml.Node, path: tuple[str, ...], change: Callable[[Any], Any]) -> Value[Any]:
+    value = scalar(node, *path)
+    if not isinstance(value, Known):
+        return value
+    try:
+        return Known(change(value.value), value.origin)
+    except ValueError as error:
+        return Unknown(f"`{'.'.join(path)}`: {error}", value.origin)
+
+
+def _wrong(found: yaml.Target, path: tuple[str, ...], wanted: str) -> Unknown:
+    if isinstance(found, yaml.Given) and isinstance(found.datum, Unknown):
+        return found.datum
+    return Unknown(f"`{'.'.join(path)}` is not {wanted}", Origin((found.span,)))
