@@ -434,7 +434,7 @@ def test_one_note_for_a_chart_and_those_below_it(check: Check) -> None:
         (
             "unrendered-chart",
             "train/Chart.yaml",
-            "only values.yaml of the chart train was checked, not its 3 templates; --render helm renders them",
+            "the chart train: only its values were checked, its 3 templates were not; --render helm renders it",
         ),
     ]
 

@@ -175,9 +175,9 @@ def _inputs(reading: inventory.Reading, comments: Suppressions) -> Iterable[Inpu
         what = f"{len(sources)} files are templates; render them first" if many else "a template; render it first"
         yield Input(folder, sources[0].span(0, 0), "templates", what)
     for chart, count in reading.unrendered:
-        templates = f"its {count} templates" if count > 1 else "its template"
-        only = "only values.yaml" if chart.values is not None else "nothing"
-        what = f"{only} of the chart {chart.label} was checked, not {templates}; --render helm renders them"
+        templates = f"its {count} templates were not" if count > 1 else "its template was not"
+        values = "only its values were checked, " if chart.values is not None else ""
+        what = f"the chart {chart.label}: {values}{templates}; --render helm renders it"
         yield Input(chart.folder, chart.source.span(0, 0), "chart", what)
     for suppression in comments.bare():
         place = suppression.span

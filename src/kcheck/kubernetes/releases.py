@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kcheck.kubernetes.objects import value_of
+from kcheck.kubernetes.objects import inner, value_of
 from kcheck.model import NOTHING
-from kcheck.syntax import texts, yaml
-from kcheck.values import Known, Origin, Piece, Unknown, Unset, Value, pieces_of
+from kcheck.syntax import yaml
+from kcheck.values import Known, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -289,22 +289,6 @@ class _Values:
 
 def _unknown(reason: str, span: Span) -> yaml.Given:
     return yaml.Given(*span, None, "", "double", None, Unknown(reason, Origin((span,))))
-
-
-def inner(node: yaml.Scalar) -> Iterator[yaml.Target]:
-    """The YAML documents in a text, each part with its place in the file where it is written as it is read."""
-    if isinstance(node, yaml.Given):
-        pieces = pieces_of(node.datum)
-        if not pieces and not isinstance(node.datum, Unknown):
-            pieces = (Piece(node.text, node.span),)
-    else:
-        text = node.text.rstrip("\n")
-        span, data = node.span, node.source.data
-        if node.style in ("literal", "folded"):  # the line of `|` is no part of the text
-            start = data.find(b"\n", node.start, node.end) + 1
-            span = node.source.span(start, start + len(data[start : node.end].rstrip()))
-        pieces = (Piece(text, span),) if text.strip() else ()
-    return texts.documents(pieces) if pieces else iter(())
 
 
 def _texts(node: yaml.Node | None) -> list[yaml.Scalar]:
