@@ -613,6 +613,8 @@ def test_flags_that_make_no_sense(flags: list[str], message: str, write: Write) 
 def test_settings_ask_for_it_too(write: Write) -> None:
     write({**ONE, "kcheck.yaml": "render: helm\nhelm_values: [more.yaml]\n", "more.yaml": "nodes: 123\n"})
     run = CliRunner().invoke(cli, ["show", "."])
+    shown = CliRunner().invoke(cli, ["config", "."]).output
+    assert 'render: "helm"  # kcheck.yaml:1\nhelm_values: ["more.yaml"]  # kcheck.yaml:2\n' in shown
     assert "pods = 123  (more.yaml:1:8 <- train/templates/job.yaml:6" in run.output
 
 
