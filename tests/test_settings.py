@@ -372,6 +372,8 @@ def test_config_prints_what_holds_and_from_where(write: Callable[[Mapping[str, s
         "rules: []  # default",
         "suppressions:  # kcheck.yaml:6",
         '  - {rule: "kubenet-retiring", reason: "known"}',
+        "render: null  # default",
+        "helm_values: []  # default",
         'fail_on: "warning"  # default',
     ]
 

@@ -17,9 +17,9 @@ from kcheck.workloads.scalars import scalar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.embedded.releases import Release
     from kcheck.kubernetes.flags import Argument
     from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.releases import Release
     from kcheck.text import Span
 
 NAME = "cluster-autoscaler"

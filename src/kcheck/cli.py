@@ -46,7 +46,7 @@ class _Commands(click.Group):
 def cli() -> None:
     """Tell what breaks first when a training job on Kubernetes scales to N nodes, what it wastes, and fix it.
 
-    Reads Terraform and Kubernetes manifests together. Runs nothing, opens no network.
+    Reads Terraform and Kubernetes manifests together. Runs nothing (but helm, with --render helm), opens no network.
     """
 
 

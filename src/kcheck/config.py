@@ -44,7 +44,8 @@ class Config:
 
     `nodes` maps a cluster's name or address to the number of nodes it is meant to reach; the key "" holds for
     every cluster. `price` is what one node costs, in US cents an hour. `places` says where each setting comes from.
-    `variables` are texts from the command line; `env_vars` says that TF_VAR_* of the environment count.
+    `variables` are texts from the command line; `env_vars` says that TF_VAR_* of the environment count. `render` is
+    helm where charts are to be rendered, with the files of `helm_values`.
     """
 
     nodes: dict[str, int] = field(default_factory=dict)
@@ -59,6 +60,8 @@ class Config:
     mirrors: dict[str, str] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
     accepted: tuple[Accepted, ...] = ()
+    render: str = ""
+    helm_values: tuple[str, ...] = ()
     fail_on: str = "warning"
     places: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)

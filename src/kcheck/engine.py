@@ -178,6 +178,11 @@ def _inputs(reading: inventory.Reading, comments: Suppressions) -> Iterable[Inpu
         many = len(sources) > 1
         what = f"{len(sources)} files are templates; render them first" if many else "a template; render it first"
         yield Input(folder, sources[0].span(0, 0), "templates", what)
+    for chart, count in reading.unrendered:
+        templates = f"its {count} templates were not" if count > 1 else "its template was not"
+        values = "only its values were checked, " if chart.values is not None else ""
+        what = f"the chart {chart.label}: {values}{templates}; --render helm renders it"
+        yield Input(chart.folder, chart.source.span(0, 0), "chart", what)
     for suppression in comments.bare():
         place = suppression.span
         yield Input(f"{place.source.path}:{place.begin.line}", place, "bare-suppression", ", ".join(suppression.rules))
@@ -375,7 +380,8 @@ class _Judge:
             prefix, name = cel.split_place(setting.place)
             for record in self.records(prefix):
                 origin = self.view.origin(record, name)
-                if not origin.literal and not (origin.missing and origin.missing.path):
+                writable = origin.literal or (origin.missing and origin.missing.path)
+                if not writable or origin.written.source.derived:
                     silent = origin.written == self.view.place() or origin.written.source.private
                     given = "" if silent else f"`{_short(origin.written)}` gives the value; "
                     return None, f"{given}{name} should be {value}"

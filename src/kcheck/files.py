@@ -24,6 +24,7 @@ TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")
 MANIFESTS = (".yaml", ".yml")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+CHART = "Chart.yaml"
 
 
 _KIND = re.compile(rb"^[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
@@ -129,7 +130,8 @@ class Tree:
     """The files below the given paths, and folders outside them that modules refer to.
 
     `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves and are
-    no manifests. `kustomizations` are the files of Kustomize, which name other files by their own folder.
+    no manifests. `kustomizations` are the files of Kustomize, which name other files by their own folder; `charts` are
+    the folders of Helm charts.
     `exclude` are paths and patterns that are not read.
     `overlay` maps real paths to bytes that stand in for the content on disk, for fixes not yet written.
     """
@@ -144,6 +146,7 @@ class Tree:
         self.variables: list[str] = []
         self.kustomizations: list[str] = []
         self.plans: list[Source] = []
+        self.charts: list[str] = []
         self.folders: list[Folder] = []
         self.too_large: list[str] = []
         self.count = 0
@@ -158,6 +161,11 @@ class Tree:
                 self._walk(path)
             else:
                 self._file(path)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing of ours in it."""
+        return not (self.folders or self.manifests or self.kustomizations or self.plans or self.charts)
 
     def real_path(self, source: Source) -> str:
         """The path on disk, links resolved, that a fix must write to."""
@@ -238,12 +246,17 @@ class Tree:
             raise PathError(f"{path} is a binary plan; `terraform show -json {path} > plan.json` writes one to read")
         else:
             self._add_manifest(path)
+            chart = _chart_of(path)
+            if chart is not None:
+                self.charts.append(chart)
 
     def _walk(self, top: str) -> None:
         for path, found in _folders(top, self._visited, self._excluded):
             names = [name for name in found if not self._excluded(os.path.join(path, name))]
             if any(name.endswith(TERRAFORM) for name in names):
                 self._add_folder(path)
+            if CHART in names:
+                self.charts.append(path)
             for name in names:
                 self.count += 1
                 where = os.path.join(path, name)
@@ -278,6 +291,15 @@ class Tree:
         source = self.source(path)
         if source is not None and source not in self.manifests and holds_objects(source.data):
             self.manifests.append(source)
+
+
+def _chart_of(path: str) -> str | None:
+    """The folder of the chart that a file is of: beside it, or above its `templates`."""
+    folder, parts = os.path.dirname(path), os.path.realpath(path).split(os.sep)
+    steps = parts[::-1].index("templates") if "templates" in parts else 0
+    for _ in range(steps):
+        folder = os.path.join(folder or ".", "..")
+    return (os.path.normpath(folder) if folder else ".") if os.path.isfile(os.path.join(folder, CHART)) else None
 
 
 def _folders(top: str, visited: set[str], excluded: Callable[[str], bool]) -> Iterator[tuple[str, list[str]]]:

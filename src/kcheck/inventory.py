@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 from kcheck import profiles
 from kcheck.files import matches
-from kcheck.model import Addon, Autoscaler, Inventory
+from kcheck.model import Addon, Inventory
 from kcheck.values import Known, Origin, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.config import Config
-    from kcheck.embedded.releases import Release
     from kcheck.files import Tree
+    from kcheck.kubernetes.charts import Chart, Charts
+    from kcheck.kubernetes.kustomize import Rendering
     from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.releases import Release
     from kcheck.model import Cluster, Thing
     from kcheck.syntax.problem import Problem
     from kcheck.terraform.module import Module
@@ -31,7 +33,8 @@ class Reading:
 
     `problems` could not be read; `templates` maps a folder to the manifests in it that are templates; `sources`
     are all files that were looked into; `variables` knows the tfvars files; `gaps` is what kustomizations do that is
-    not rendered. Of the manifests, Terraform has `asked` for some, and `filled` some as templates.
+    not rendered. Of the manifests, Terraform has `asked` for some, and `filled` some as templates. `charts` are those
+    of the tree; of the `unrendered` ones, with the number of their templates, only the values were read.
     """
 
     inventory: Inventory
@@ -42,6 +45,8 @@ class Reading:
     gaps: list[Problem] = field(default_factory=list)
     asked: set[Source] = field(default_factory=set)
     filled: set[Source] = field(default_factory=set)
+    charts: Charts | None = None
+    unrendered: list[tuple[Chart, int]] = field(default_factory=list)
 
 
 def read(tree: Tree, config: Config) -> Reading:
@@ -49,8 +54,14 @@ def read(tree: Tree, config: Config) -> Reading:
     reading = Reading(Inventory(), [], {}, [])
     if tree.folders or tree.plans:
         _terraform(tree, config, reading)
-    if tree.manifests or tree.kustomizations:
-        _manifests(tree, reading)
+    rendered = _rendered(tree, config, reading) if tree.charts and config.render else []
+    if tree.manifests or tree.kustomizations or rendered:
+        _manifests(tree, reading, rendered)
+    if tree.charts:
+        _charts_alone(tree, reading)
+    if reading.charts is not None:
+        reading.problems += reading.charts.problems
+        reading.sources += reading.charts.sources
     _place(reading.inventory, config)
     if any(addon.tree is not None for addon in reading.inventory.addons):
         import_module("kcheck.clouds.karpenter").read(reading.inventory)
@@ -74,7 +85,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
             import_module(f"kcheck.clouds.{cloud}").read(own, inventory)
     for root in roots:
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
-            _deployed(root, kinds[root], inventory)
+            _deployed(root, kinds[root], tree, reading)
     reading.problems += [*loader.problems, *loader.variables.problems]
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
@@ -101,43 +112,93 @@ def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
 
 
-def _deployed(root: Module, kinds: set[str], inventory: Inventory) -> None:
+def _deployed(root: Module, kinds: set[str], tree: Tree, reading: Reading) -> None:
     """What a root module deploys into clusters."""
-    from kcheck import autoscalers
     from kcheck.embedded import objects, providers, releases
 
+    inventory = reading.inventory
     for item, instance in objects.read(root, kinds):
         cluster = providers.cluster_of(instance, root, inventory.clusters)
-        inventory.cluster_of |= {thing: cluster for thing in _objects([item], inventory) if cluster}
+        things = _objects([item], inventory, _charts(tree, reading))
+        inventory.cluster_of |= {thing: cluster for thing in things if cluster}
     for release, instance in releases.read(root):
-        things: list[Thing] = [Addon(release.address, release.place, release.chart, version=release.version)]
-        things += autoscalers.of_release(release)
-        things += [addon for item in _in_values(release) for addon in _shown(item)]
-        inventory.addons += [thing for thing in things if isinstance(thing, Addon)]
-        inventory.autoscalers += [thing for thing in things if isinstance(thing, Autoscaler)]
         cluster = providers.cluster_of(instance, root, inventory.clusters)
+        things = _released(_charts(tree, reading).expanded(release), inventory)
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
 
 
-def _manifests(tree: Tree, reading: Reading) -> None:
-    from kcheck.kubernetes import objects
+def _charts(tree: Tree, reading: Reading) -> Charts:
+    """The charts of the tree, found when the first release or chart asks for them."""
+    if reading.charts is None:
+        from kcheck.kubernetes.charts import Charts
+
+        reading.charts = Charts(tree)
+    return reading.charts
+
+
+def _rendered(tree: Tree, config: Config, reading: Reading) -> list[Object]:
+    """What helm makes of the charts; those that it cannot render are a problem, and read as without it."""
+    from kcheck.kubernetes.render import Rendering, program
+
+    helm, charts, found = program(config.helm_values), _charts(tree, reading), []
+    for chart in charts.all:
+        if not chart.library:
+            rendering = Rendering(helm, chart, charts, config.helm_values)
+            reading.problems += rendering.problems
+            if not rendering.problems:
+                charts.rendered.add(chart.folder)
+                found += rendering.objects
+    return found
+
+
+def _charts_alone(tree: Tree, reading: Reading) -> None:
+    """The charts that nothing in the tree deploys, with their own values, and a note of templates not looked into."""
+    charts = _charts(tree, reading)
+    reading.unrendered = list(charts.templates(reading.templates).values())
+    for chart in charts.all:
+        if chart.folder not in charts.used | charts.rendered and not chart.library:
+            _released(chart.expanded(chart.release()), reading.inventory)
+
+
+def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
+    """Add what releases are to the inventory: add-ons, autoscalers, and the images that they run."""
+    from kcheck import autoscalers
+    from kcheck.kubernetes import images
+
+    things: list[Thing] = []
+    for release in releases:
+        addons = [Addon(release.address, release.place, release.chart, version=release.version)]
+        addons += [addon for item in _in_values(release) for addon in _shown(item)]
+        found, workload = list(autoscalers.of_release(release)), images.workload(release)
+        own = [workload] if workload is not None else []
+        inventory.addons += addons
+        inventory.autoscalers += found
+        inventory.workloads += own
+        things += [*addons, *found, *own]
+    return things
+
+
+def _manifests(tree: Tree, reading: Reading, rendered: list[Object]) -> None:
+    from kcheck.kubernetes import objects, releases
     from kcheck.workloads import jobs, queues
 
+    charts = _charts(tree, reading)
     clusters = {"ClusterConfig": "eksctl", "ClusterConfiguration": "selfmanaged", "Pod": "selfmanaged"}
-    names = frozenset((*jobs.KINDS, *queues.KINDS, "NodePool", "Provisioner", "EC2NodeClass", "Service", *clusters))
-    kinds = objects.Kinds(names, queues.MARKS)
-    named: set[Source] = set()
-    rendered = None
+    others = ("NodePool", "Provisioner", "EC2NodeClass", "Service")
+    kinds = objects.Kinds(frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *others)), queues.MARKS)
+    kustomized: Rendering | None = None
     if tree.kustomizations:
         from kcheck.kubernetes import kustomize
 
-        rendered = kustomize.read(tree, kinds)
-        named, reading.gaps = rendered.named, rendered.gaps
-        reading.sources += rendered.sources
-    plain = [source for source in tree.manifests if source not in reading.filled and source not in named]
+        kustomized = kustomize.read(tree, kinds)
+        reading.gaps = kustomized.gaps
+        reading.sources += kustomized.sources
+    elsewhere = reading.filled | (kustomized.named if kustomized is not None else set())
+    plain = [source for source in tree.manifests if source not in elsewhere and not charts.renders(source)]
     manifests = objects.read(plain, kinds)
-    if rendered is not None:
-        manifests = manifests.joined(rendered.manifests)
+    manifests.objects += rendered
+    if kustomized is not None:
+        manifests = manifests.joined(kustomized.manifests)
     found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
     for reader in sorted(found):
         import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
@@ -147,9 +208,9 @@ def _manifests(tree: Tree, reading: Reading) -> None:
         item
         for item in manifests.objects
         if item.span.source not in reading.asked
-        or not deployed.intersection(map(_label, _objects([item], Inventory())))
+        or not deployed.intersection(map(_label, _objects([item], Inventory(), charts)))
     ]
-    _objects(rest, reading.inventory)
+    _objects(rest, reading.inventory, charts)
     reading.problems += manifests.problems
     reading.templates = manifests.template_folders()
     reading.sources += tree.manifests
@@ -160,9 +221,10 @@ def _label(thing: Thing) -> str:
     return thing.id.rpartition(":")[2]
 
 
-def _objects(objects: list[Object], inventory: Inventory) -> list[Thing]:
-    """Add what objects are to the inventory: workloads, autoscalers, and what shows an add-on."""
+def _objects(objects: list[Object], inventory: Inventory, charts: Charts) -> list[Thing]:
+    """Add what objects are to the inventory: workloads, autoscalers, releases, and what shows an add-on."""
     from kcheck import autoscalers
+    from kcheck.kubernetes import releases
     from kcheck.workloads import jobs, queues
 
     result: list[Thing] = []
@@ -178,13 +240,18 @@ def _objects(objects: list[Object], inventory: Inventory) -> list[Thing]:
         others = list(queues.read(item))
         for thing in others:
             getattr(inventory, queues.LISTS[type(thing)]).append(thing)
-        own = [*workload, *found, *addons, *services, *others]
+        released = [
+            thing
+            for release in releases.read([item], charts.find)
+            for thing in _released(charts.expanded(release), inventory)
+        ]
+        own = [*workload, *found, *addons, *services, *others, *released]
         if item.scope:
             inventory.scope_of |= dict.fromkeys(own, item.scope)
         result += own
     watchers = list(queues.watchers(objects))
     inventory.watchers += watchers
-    return result + watchers
+    return [*result, *watchers]
 
 
 def _in_values(release: Release) -> Iterator[Object]:
@@ -192,10 +259,9 @@ def _in_values(release: Release) -> Iterator[Object]:
     from kcheck.kubernetes.objects import objects_in
     from kcheck.syntax import yaml
 
-    for tree in release.trees:
-        for node in yaml.walk(tree):
-            if isinstance(node, yaml.Mapping) and node.own("apiVersion") is not None:
-                yield from objects_in(node)
+    for node in yaml.walk(release.values):
+        if isinstance(node, yaml.Mapping) and node.own("apiVersion") is not None:
+            yield from objects_in(node)
 
 
 def _shown(item: Object) -> Iterator[Addon]:

@@ -114,7 +114,7 @@ def flag(name: str) -> Entry | None:
 
 def chart_minor(version: str) -> int | None:
     """The minor version of the cluster autoscaler that a version of its Helm chart runs; None if that is not known."""
-    charts = _any("charts")
+    charts = _any("charts")["cluster-autoscaler"]
     match = re.fullmatch(r"v?(\d+)\.(\d+)\.\d+", version)
     if match is None or int(match[1]) != charts["major"]:
         return None

@@ -262,6 +262,8 @@ def _config(data: Datum, folder: str) -> Config:
         {registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
         paths("rules"),
         tuple(accepted),
+        values.get("render", ""),
+        paths("helm_values"),
         values.get("fail_on", "warning"),
         places,
     )

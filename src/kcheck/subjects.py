@@ -200,7 +200,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     **pods_words.SUBJECTS,
     **queue_words.SUBJECTS,
     "input": (
-        made("kind", "string", "unreadable, templates, not-rendered, unused-suppression or bare-suppression",
+        made("kind", "string", "unreadable, templates, chart, not-rendered, unused-suppression or bare-suppression",
               lambda i, _w: basics.computed(i, i.kind)),
         made("text", "string", "what is wrong", lambda i, _w: basics.computed(i, i.text)),
     ),

@@ -61,7 +61,7 @@ def _grouped_by(key: Callable[[Any], str], things: Iterable[Any]) -> dict[str, l
 class Input(Thing):
     """Something about the files themselves: unreadable, templated, or a suppression that is off.
 
-    `kind` is unreadable, templates, unused-suppression or bare-suppression.
+    `kind` is unreadable, templates, chart, unused-suppression or bare-suppression.
     """
 
     kind: str
@@ -388,6 +388,8 @@ class World:
 
     def hub_images(self, workload: Workload) -> dict[str, Image]:
         """The images that one pod of the workload pulls from Docker Hub, by their text."""
+        if workload.release:
+            return {}
         images = [image for image in workload.images if equals(image.registry, DOCKER_HUB)]
         return {image.text.value: image for image in images if isinstance(image.text, Known)}
 

@@ -37,7 +37,7 @@ def command(
     config = replace(config, select=select or config.select)
     tree = options.guarded(lambda: options.tree(paths, config))
     fail_on = fail_on or config.fail_on
-    if format_ == "text" and not tree.folders and not (tree.manifests or tree.kustomizations) and not tree.plans:
+    if format_ == "text" and tree.empty:
         click.echo(NOTHING, err=True)
         return
     from kcheck import engine

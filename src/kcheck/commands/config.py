@@ -47,6 +47,8 @@ def _settings(config: Config) -> dict[str, Any]:
             {"rule": a.rule, "path": a.path, "reason": a.reason, "expires": a.expires and str(a.expires)}
             for a in config.accepted
         ],
+        "render": config.render or None,
+        "helm_values": config.helm_values,
         "fail_on": config.fail_on,
     }
 

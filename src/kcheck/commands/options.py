@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
-_FLAGS = {"var_files": "var-file", "variables": "var", "env_vars": "env-vars"}
+_FLAGS = {"var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values"}
 """Settings whose flag has another name."""
 
 var_files = click.option(
@@ -29,6 +29,10 @@ _OPTIONS = (
     var_files,
     variables,
     env_vars,
+    click.option(
+        "--render", type=click.Choice(["helm"]), default=None, help="Render charts with the helm that is installed."
+    ),
+    click.option("--helm-values", multiple=True, metavar="FILE", help="A file of values for the rendered charts."),
     click.option("--price", metavar="USD", help="What one node costs an hour, instead of list prices."),
     click.option("--exclude", multiple=True, metavar="PATH", help="A file, folder or pattern not to read."),
     click.option("--ignore", multiple=True, metavar="RULE", help="A rule or group of rules not to run."),
@@ -44,11 +48,12 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
     def wrapper(
         paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
         exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None,
-        variables: tuple[str, ...], env_vars: bool, **rest: Any,
+        variables: tuple[str, ...], env_vars: bool, render: str | None, helm_values: tuple[str, ...], **rest: Any,
     ) -> None:  # fmt: skip
         flags = {
             "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
-            "rules": folders, "variables": variables, "env_vars": env_vars,
+            "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
+            "helm_values": helm_values,
         }  # fmt: skip
         command(paths=paths, config=guarded(lambda: effective(paths, file, flags)), **rest)
 
@@ -71,6 +76,8 @@ def effective(paths: tuple[str, ...], file: str | None, flags: dict[str, Any]) -
     nodes = parse_nodes(given.pop("nodes", ()))
     variables = parse_variables(given.pop("variables", ()))
     price = parse_price(given.pop("price", None))
+    if "helm_values" in given and not given.get("render", config.render):
+        raise ConfigError("--helm-values is for charts that are rendered; add --render helm")
     environments = config.environments
     if "" in nodes:
         environments = tuple(replace(environment, nodes=None) for environment in environments)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import images
 from kcheck.derive.basics import computed
+from kcheck.units import shown
 from kcheck.values import Known, Unknown, Value, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,21 @@ def out_of_pulls_at(image: Image, world: World) -> Value[int]:
     addresses = world.egress_addresses(workload)
     pulls = world.limits("any")["docker_hub.pulls"].number
     return mapped(addresses, lambda count: pulls * count // max(1, len(world.hub_images(workload))) + 1)
+
+
+_MANY = "an unknown number of"
+
+
+def demand(image: Image, world: World) -> Value[str]:
+    """What pulls an image, on how many nodes, and when the anonymous pulls run out."""
+    who, way, workload = known(user(image, world)), known(egress(image, world)), owner(image, world)
+    counts = (world.image_nodes(image), pulls(image, world), out_of_pulls_at(image, world))
+    nodes, total, last = (shown(found) if (found := known(count)) is not None else _MANY for count in counts)
+    if workload.release:
+        return computed(image, f"{who} runs it on {nodes} nodes, and node {last} through {way} gets none")
+    own = len(world.hub_images(workload))
+    told = f"{who} pulls {own:,} of its images on {nodes} nodes through {way}: {total} pulls"
+    return computed(image, f"{told}, the budget is gone at node {last}")
 
 
 def egress(image: Image, world: World) -> Value[str]:
@@ -65,6 +81,8 @@ def moving(image: Image, _world: World) -> Value[bool]:
     reference = images.parse(known(image.text) or "")
     if reference is None:
         return Unknown(reason_of(image.registry))
+    if image.untagged:
+        return Unknown(f"the chart gives the tag of {known(image.text)}")
     return computed(image, not reference.digest and reference.tag in ("", "latest"))
 
 

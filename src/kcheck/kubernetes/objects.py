@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.files import holds_objects, in_braces
-from kcheck.syntax import yaml
-from kcheck.values import Known, Origin, Unset
+from kcheck.syntax import texts, yaml
+from kcheck.values import Known, Origin, Piece, Unknown, Unset, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -148,6 +148,17 @@ def value_of(node: yaml.Scalar) -> Value[Any]:
     value = yaml.value(node)
     origin = Origin((node.span,), literal=True)
     return Unset(origin) if value is None else Known(value, origin)
+
+
+def inner(node: yaml.Scalar) -> Iterator[yaml.Target]:
+    """The YAML documents in a text, each part with its place in the file where it is written as it is read."""
+    if isinstance(node, yaml.Given):
+        pieces = pieces_of(node.datum)
+        if not pieces and not isinstance(node.datum, Unknown):
+            pieces = (Piece(node.text, node.span),)
+    else:
+        pieces = texts.within(node) if node.text.strip() else ()
+    return texts.documents(pieces) if pieces else iter(())
 
 
 def _text(root: yaml.Mapping, key: str) -> str:

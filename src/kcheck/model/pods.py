@@ -20,11 +20,15 @@ CARDS = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Image(Thing):
-    """A container's image. `registry` is its host, docker.io for every spelling of Docker Hub."""
+    """A container's image. `registry` is its host, docker.io for every spelling of Docker Hub.
+
+    Of an `untagged` one the text has no tag because a chart gives it.
+    """
 
     container: str
     text: Value[str]
     registry: Value[str]
+    untagged: bool = False
 
 
 class Requirement(NamedTuple):
@@ -117,7 +121,8 @@ class Workload(Thing):
     `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together or
     not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds. `least`
     is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker `slots`
-    processes, or each pod starts `processes`.
+    processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and how
+    many pods run, is not known.
     """
 
     kind: str
@@ -147,6 +152,7 @@ class Workload(Thing):
     slots: Value[int] = NOTHING
     processes: Value[str] = NOTHING
     least: Value[int] = NOTHING
+    release: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

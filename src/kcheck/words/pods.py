@@ -137,6 +137,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("pulls", "int", "pulls by fresh nodes through one public address", pulls.pulls, "pulls"),
         made("out_of_pulls_at", "int", "the node at which anonymous pulls run out", pulls.out_of_pulls_at, "nodes"),
         made("egress", "string", "the public addresses that all nodes share", pulls.egress),
+        made("demand", "string", "what pulls it, on how many nodes, and at which node the anonymous pulls run out", pulls.demand),
         Field("others", "records", "image", "", False, "its other places", pulls.others),
     ),
 }  # fmt: skip

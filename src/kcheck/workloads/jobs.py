@@ -78,6 +78,7 @@ def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
         _priority(fields, found, item),
         **{name: _field(fields, name) for name in _FIELDS},
         spares_disruptions=_spares(item, kind),
+        release=False,
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.objects import value_of
+from kcheck.kubernetes.objects import inner, value_of
 from kcheck.model import NOTHING, Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Thing, Watcher
 from kcheck.syntax import yaml
 from kcheck.units import seconds
-from kcheck.values import Known, Origin, Piece, Unknown, Value, known, mapped, pieces_of
+from kcheck.values import Known, Origin, Unknown, Value, known, mapped
 from kcheck.workloads.jobs import identity
 from kcheck.workloads.scalars import absent, boolean, gap, items, mapping, scalar, text, whole
 
@@ -118,7 +118,7 @@ def _settings(item: Object) -> Iterable[Thing]:
         if not isinstance(node, yaml.Scalar) or not _WANTED.search(node.text):
             continue
         own = f"{identity(item)}/{name}"
-        root = _inner(node)
+        root = next(inner(node), None)
         if root is None:
             continue
         if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None:
@@ -127,31 +127,6 @@ def _settings(item: Object) -> Iterable[Thing]:
             yield _sharing(root, item, own)
         if known(text(root, "kind")) == "Configuration" and "kueue" in str(known(text(root, "apiVersion"))):
             yield _admission(root, item, own)
-
-
-def _inner(node: yaml.Scalar) -> yaml.Target | None:
-    """The YAML in a text of a manifest, each part with its own place where the text is a block."""
-    from kcheck.syntax import texts  # not before a text needs it
-
-    if isinstance(node, yaml.Given):
-        pieces = pieces_of(node.datum) or (Piece(node.text, node.span),)
-    else:
-        pieces = tuple(_lines(node)) if node.style == "literal" else ()
-        if "".join(piece.text for piece in pieces) != node.text:
-            pieces = (Piece(node.text, node.span),)
-    return next(texts.documents(pieces), None)
-
-
-def _lines(node: yaml.Scalar) -> Iterator[Piece]:
-    """The lines of a block, without their indentation."""
-    source = node.source
-    numbers = range(source.line_number(node.start) + 1, source.line_number(max(node.start, node.end - 1)) + 1)
-    lines = [source.line(number) for number in numbers]
-    indent = min((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0)
-    for number, line in zip(numbers, lines, strict=True):
-        start = source.line_starts[number - 1]
-        cut = min(indent, len(line))
-        yield Piece(f"{line[cut:]}\n", source.span(start + cut, start + len(line.encode()) + 1))
 
 
 def _scheduler(root: yaml.Target, item: Object, own: str) -> Scheduler:
