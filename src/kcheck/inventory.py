@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck import profiles
 from kcheck.files import matches
-from kcheck.model import Addon, Autoscaler, Inventory
+from kcheck.model import Addon, Autoscaler, Inventory, Manifest, Resource, Wanted
 from kcheck.values import Known, Origin, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.config import Config
     from kcheck.files import Tree
@@ -42,13 +43,13 @@ class Reading:
     filled: set[Source] = field(default_factory=set)
 
 
-def read(tree: Tree, config: Config) -> Reading:
-    """Read the Terraform and the manifests of a tree into one inventory."""
+def read(tree: Tree, config: Config, wanted: Wanted = Wanted()) -> Reading:  # noqa: B008 - it never changes
+    """Read the Terraform and the manifests of a tree into one inventory, with what is wanted as it is written."""
     reading = Reading(Inventory(), [], {}, [])
     if tree.folders or tree.plans:
-        _terraform(tree, config, reading)
+        _terraform(tree, config, reading, wanted)
     if tree.manifests:
-        _manifests(tree, reading)
+        _manifests(tree, reading, wanted.kinds)
     _place(reading.inventory, config)
     if any(addon.tree is not None for addon in reading.inventory.addons):
         import_module("kcheck.clouds.karpenter").read(reading.inventory)
@@ -57,7 +58,7 @@ def read(tree: Tree, config: Config) -> Reading:
     return reading
 
 
-def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
+def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Wanted) -> None:
     from kcheck.terraform.roots import Loader
 
     inventory = reading.inventory
@@ -72,7 +73,9 @@ def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
             import_module(f"kcheck.clouds.{cloud}").read(own, inventory)
     for root in roots:
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
-            _deployed(root, kinds[root], inventory)
+            _deployed(root, kinds[root], inventory, wanted.kinds)
+        types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
+        inventory.resources += _resources(root, types)
     reading.problems += [*loader.problems, *loader.variables.problems]
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
@@ -99,14 +102,30 @@ def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
 
 
-def _deployed(root: Module, kinds: set[str], inventory: Inventory) -> None:
+_CALLS = re.compile(r'(?:module\.[\w-]+(?:\["(?:\\.|[^"])*"\]|\[[^\]]*\])?\.)*')
+"""The modules that an address begins with."""
+
+
+def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
+    """The instances of some types of resources, those of called modules included."""
+    folder, environment = root.configuration.folder, root.environment
+    where = "" if folder == "." and not environment else f"{folder}{f'@{environment}' if environment else ''}:"
+    for kind in sorted(types):
+        for instance in root.instances(kind):
+            address = instance.address
+            if instance.complete:
+                module = address[: len(address) - len(_CALLS.sub("", address, count=1))].removesuffix(".")
+                yield Resource(f"{where}{address}", instance.span, kind, address, module, instance)
+
+
+def _deployed(root: Module, kinds: set[str], inventory: Inventory, wanted: frozenset[str] | None) -> None:
     """What a root module deploys into clusters."""
     from kcheck import autoscalers
     from kcheck.embedded import objects, providers, releases
 
     for item, instance in objects.read(root, kinds):
         cluster = providers.cluster_of(instance, root, inventory.clusters)
-        inventory.cluster_of |= {thing: cluster for thing in _objects([item], inventory) if cluster}
+        inventory.cluster_of |= {thing: cluster for thing in _objects([item], inventory, wanted) if cluster}
     for release, instance in releases.read(root):
         things: list[Thing] = [Addon(release.address, release.place, release.chart)]
         things += autoscalers.of_release(release)
@@ -116,25 +135,27 @@ def _deployed(root: Module, kinds: set[str], inventory: Inventory) -> None:
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
 
 
-def _manifests(tree: Tree, reading: Reading) -> None:
+def _manifests(tree: Tree, reading: Reading, wanted: frozenset[str] | None) -> None:
     from kcheck import workloads
     from kcheck.kubernetes import objects
 
     own = [source for source in tree.manifests if source not in reading.filled]
     clusters = {"ClusterConfig": "eksctl", "ClusterConfiguration": "selfmanaged", "Pod": "selfmanaged"}
-    manifests = objects.read(own, frozenset((*workloads.POD_SPECS, "NodePool", "EC2NodeClass", "Service", *clusters)))
+    kinds = frozenset((*workloads.POD_SPECS, "NodePool", "EC2NodeClass", "Service", *clusters))
+    manifests = objects.read(own, None if wanted is None else kinds | wanted)
     found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
     for reader in sorted(found):
         import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
-    deployed = {_label(thing) for thing in (*reading.inventory.workloads, *reading.inventory.addons)}
+    there = reading.inventory
+    deployed = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}
     rest = [
         item
         for item in manifests.objects
         if item.span.source not in reading.asked
-        or not deployed.intersection(map(_label, _objects([item], Inventory())))
+        or not deployed.intersection(map(_label, _objects([item], Inventory(), wanted)))
     ]
-    _objects(rest, reading.inventory)
+    _objects(rest, reading.inventory, wanted)
     reading.problems += manifests.problems
     reading.templates = manifests.template_folders()
     reading.sources += tree.manifests
@@ -145,19 +166,25 @@ def _label(thing: Thing) -> str:
     return thing.id.rpartition(":")[2]
 
 
-def _objects(objects: list[Object], inventory: Inventory) -> list[Thing]:
-    """Add what objects are to the inventory: workloads, autoscalers, and what shows an add-on."""
+def _objects(objects: list[Object], inventory: Inventory, wanted: frozenset[str] | None) -> list[Thing]:
+    """Add what objects are to the inventory: workloads, autoscalers, what shows an add-on, and those wanted as such."""
     from kcheck import autoscalers, workloads
 
     workload = list(workloads.read(objects))
     found = [autoscaler for item in objects for autoscaler in autoscalers.of_object(item)]
     addons = list(_shown(objects))
     services = list(workloads.services(objects))
+    raw = [
+        Manifest(workloads.identity(item), item.span, item.kind, item.api_version, item.root)
+        for item in objects
+        if wanted is None or item.kind in wanted
+    ]
     inventory.services += services
+    inventory.objects += raw
     inventory.workloads += workload
     inventory.autoscalers += found
     inventory.addons += addons
-    return [*workload, *found, *addons, *services]
+    return [*workload, *found, *addons, *services, *raw]
 
 
 def _shown(objects: list[Object]) -> Iterator[Addon]:
@@ -183,7 +210,7 @@ def _place(inventory: Inventory, config: Config) -> None:
             by_path[path] = _cluster_of(path, roots, config)
         return inventory.cluster_of.get(thing) or by_path[path]
 
-    for thing in (*inventory.workloads, *inventory.addons, *inventory.services):
+    for thing in (*inventory.workloads, *inventory.addons, *inventory.services, *inventory.objects):
         cluster = cluster_of(thing)
         if cluster is not None:
             inventory.cluster_of[thing] = cluster

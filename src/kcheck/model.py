@@ -10,7 +10,7 @@ from kcheck.values import Origin, Unset
 if TYPE_CHECKING:
     from kcheck.syntax.yaml import Mapping
     from kcheck.text import Span
-    from kcheck.values import Value
+    from kcheck.values import Record, Value
 
 NOTHING = Unset(Origin(()))
 """What a field is on a cloud that has no such thing."""
@@ -272,9 +272,38 @@ class Service(Thing):
     addressed: bool
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Manifest(Thing):
+    """A Kubernetes object as it is written."""
+
+    kind: str
+    api_version: str
+    tree: Mapping
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Resource(Thing):
+    """An instance of a resource of Terraform; `module` is the address of the module that makes it."""
+
+    type: str
+    address: str
+    module: str
+    record: Record
+
+
+class Wanted(NamedTuple):
+    """What rules look at as it is written: kinds of objects and types of resources; None stands for all."""
+
+    kinds: frozenset[str] | None = frozenset()
+    types: frozenset[str] | None = frozenset()
+
+
 @dataclass(eq=False)
 class Inventory:
-    """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is."""
+    """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is.
+
+    `objects` and `resources` are those that rules want to see as they are written.
+    """
 
     clusters: list[Cluster] = field(default_factory=list)
     autoscalers: list[Autoscaler] = field(default_factory=list)
@@ -285,4 +314,6 @@ class Inventory:
     workloads: list[Workload] = field(default_factory=list)
     addons: list[Addon] = field(default_factory=list)
     services: list[Service] = field(default_factory=list)
+    objects: list[Manifest] = field(default_factory=list)
+    resources: list[Resource] = field(default_factory=list)
     cluster_of: dict[Thing, Cluster] = field(default_factory=dict)

@@ -47,10 +47,7 @@ def read(objects: Iterable[Object]) -> Iterator[Workload]:
 def _workload(item: Object) -> Workload:
     pods_path = POD_SPECS[item.kind][1]
     name, namespace = scalar(item.root, "metadata", "name"), scalar(item.root, "metadata", "namespace")
-    label = name.value if isinstance(name, Known) else "?"
-    space = f"{namespace.value}/" if isinstance(namespace, Known) else ""
-    path = item.span.source.path
-    identity = f"{path}:{item.kind}/{space}{label}"
+    own = identity(item)
     spec = pod_spec(item)
     pods: Value[Any] = scalar(item.root, *pods_path) if pods_path else Known(1, Origin((item.span,)))
     if isinstance(pods, Unset):
@@ -60,7 +57,7 @@ def _workload(item: Object) -> Workload:
     secrets = yaml.get(spec, "imagePullSecrets") if spec is not None else None
     origin = Origin((secrets.span if secrets is not None else item.span,))
     return Workload(
-        identity,
+        own,
         item.span,
         item.kind,
         namespace,
@@ -69,8 +66,15 @@ def _workload(item: Object) -> Workload:
         pods,
         _gpus(spec, item),
         Known(isinstance(secrets, yaml.Sequence) and bool(secrets.items), origin),
-        tuple(_images(spec, identity)),
+        tuple(_images(spec, own)),
     )
+
+
+def identity(item: Object) -> str:
+    """What people and machines call an object: its file, kind, namespace and name."""
+    name, namespace = known(scalar(item.root, "metadata", "name")), known(scalar(item.root, "metadata", "namespace"))
+    space = "" if namespace is None else f"{namespace}/"
+    return f"{item.span.source.path}:{item.kind}/{space}{'?' if name is None else name}"
 
 
 def services(objects: Iterable[Object]) -> Iterator[Service]:
@@ -82,8 +86,8 @@ def services(objects: Iterable[Object]) -> Iterator[Service]:
         kind, address = known(scalar(item.root, "spec", "type")), known(scalar(item.root, "spec", "clusterIP"))
         ports = yaml.get(item.root, "spec", "ports")
         count = len(ports.items) if isinstance(ports, yaml.Sequence) and kind == "LoadBalancer" else 0
-        identity = f"{item.span.source.path}:Service/{known(name) or '?'}"
-        yield Service(identity, item.span, name, count, address != "None" and kind != "ExternalName")
+        own = f"{item.span.source.path}:Service/{known(name) or '?'}"
+        yield Service(own, item.span, name, count, address != "None" and kind != "ExternalName")
 
 
 def pod_spec(item: Object) -> yaml.Target | None:

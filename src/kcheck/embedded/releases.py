@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance, Record
+    from kcheck.terraform.resource import Instance
     from kcheck.text import Span
+    from kcheck.values import Record
 
 RESOURCE = "helm_release"
 _SETS = ("set", "set_sensitive", "set_list")

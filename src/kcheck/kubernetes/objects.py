@@ -44,10 +44,10 @@ class Manifests:
         return folders
 
 
-def read(sources: list[Source], kinds: frozenset[str]) -> Manifests:
+def read(sources: list[Source], kinds: frozenset[str] | None) -> Manifests:
     """Read all manifests. Never raises: what cannot be read becomes a problem, templates are set apart.
 
-    A broken document is a problem if it may hold one of the `kinds`.
+    A broken document is a problem if it may hold one of the `kinds`; None stands for all.
     """
     result = Manifests([], [], [])
     for source in sources:
@@ -58,17 +58,17 @@ def read(sources: list[Source], kinds: frozenset[str]) -> Manifests:
 _KIND = re.compile(rb"^([ \t-]*)[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
 
 
-def _may_hold(data: bytes, kinds: frozenset[str]) -> bool:
+def _may_hold(data: bytes, kinds: frozenset[str] | None) -> bool:
     """Whether a document may hold an object of some kinds, or a list: told without parsing."""
-    if not holds_objects(data):
-        return False
+    if kinds is None or not holds_objects(data):
+        return holds_objects(data)
     found = {(bool(indent), kind.decode()) for indent, kind in _KIND.findall(data)}
     if not found or (False, "") in found:  # flow style, or a kind that a template fills in
         return True
     return any(kind in kinds or kind.endswith("List") for _, kind in found)
 
 
-def _read(source: Source, kinds: frozenset[str], result: Manifests) -> None:
+def _read(source: Source, kinds: frozenset[str] | None, result: Manifests) -> None:
     for document in yaml.documents(source, lambda data: _may_hold(data, kinds)):
         if document.problem is not None:
             if yaml.is_template(source.data):
