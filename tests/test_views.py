@@ -10,7 +10,8 @@ import pytest
 from kcheck import cel, engine, rules
 from kcheck.config import Config
 from kcheck.files import Tree
-from kcheck.subjects import SUBJECTS, View, cloud_of, things
+from kcheck.subjects import SUBJECTS, cloud_of, things
+from kcheck.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

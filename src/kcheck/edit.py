@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.findings import Change
-    from kcheck.syntax import yaml
     from kcheck.syntax.hcl import nodes
-    from kcheck.syntax.hcl.write import Insertion
+    from kcheck.syntax.insertion import Insertion
     from kcheck.text import Source, Span
 
 
@@ -37,9 +36,7 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
     for change in changes:
         missing = change.origin.missing
         if missing is not None:
-            if missing.container.source.path.endswith(YAML):
-                result.append(_append(missing.container, f"{missing.path[0]}={change.value}"))
-            elif _is_hcl(missing.container.source):
+            if missing.container.source.path.endswith(YAML) or _is_hcl(missing.container.source):
                 _gather(insertions, missing.container, missing.path, change.value)
             else:
                 raise EditError(
@@ -50,9 +47,7 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
         else:
             raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
     for container, insertion in insertions.items():
-        from kcheck.syntax.hcl.write import insert
-
-        result += insert(_block(container), insertion)
+        result += _inserted(container, insertion)
     return result
 
 
@@ -61,7 +56,7 @@ def _is_hcl(source: Source) -> bool:
 
 
 def _gather(insertions: dict[Span, Insertion], span: Span, path: tuple[str, ...], value: str | int | bool) -> None:
-    from kcheck.syntax.hcl.write import Insertion
+    from kcheck.syntax.insertion import Insertion
 
     insertions.setdefault(span, Insertion()).add(path, value)
 
@@ -86,34 +81,20 @@ def _replace(change: Change) -> Edit:
     raise EditError(f"{change.name} is written in {span.source.path}, which kcheck does not edit")
 
 
-def _append(container: Span, text: str) -> Edit:
-    """A new last item of a list of flags, written like the one before it."""
+def _inserted(container: Span, insertion: Insertion) -> list[Edit]:
+    """What is written into a block, an object, or a map or list of YAML, read again from its source."""
+    if not container.source.path.endswith(YAML):
+        from kcheck.syntax.hcl.write import insert
+
+        return insert(_block(container), insertion)
     from kcheck.syntax import yaml
+    from kcheck.syntax.members import added
 
     for document in yaml.documents(container.source):
         for node in yaml.walk(document.root):
-            if isinstance(node, yaml.Sequence) and (node.start, node.end) == (container.start, container.end):
-                return _item(node, text)
-    raise EditError(f"the list at {container.source.path}:{container.begin.line} cannot be found again")
-
-
-def _item(node: yaml.Sequence, text: str) -> Edit:
-    """A new last item of a list that has one, in the style of the last one."""
-    from kcheck.syntax import yaml
-
-    last = yaml.resolve(node.items[-1])
-    quote = last.span.text[:1]
-    style: yaml.Style = "double" if quote == '"' else "single" if quote == "'" else "plain"
-    item = yaml.literal(text, style)
-    data = node.source.data
-    if node.flow:
-        return Edit(node.source.span(last.end, last.end), f", {item}")
-    start = node.source.line_starts[node.source.line_number(node.items[-1].start) - 1]
-    line = data[start : node.items[-1].start].decode("utf-8", "replace")
-    end = data.find(b"\n", max(last.end - 1, node.items[-1].start))
-    end = len(data) if end < 0 else end
-    end -= data[end - 1 : end] == b"\r"
-    return Edit(node.source.span(end, end), f"{node.source.newline}{line}{item}")
+            if isinstance(node, yaml.Sequence | yaml.Mapping) and (node.start, node.end) == container[1:]:
+                return [added(node, insertion)]
+    raise EditError(f"what is at {container.source.path}:{container.begin.line} cannot be found again")
 
 
 def _block(container: Span) -> nodes.Block:

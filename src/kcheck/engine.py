@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck import cel, inventory, rules
+from kcheck import cel, inventory, raw, rules
 from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided
-from kcheck.subjects import ID, SUBJECTS, View, cloud_of, things, wanted, word
+from kcheck.subjects import cloud_of, things
 from kcheck.suppressions import Suppressions
 from kcheck.units import duration, shown
+from kcheck.values import Origin
+from kcheck.views import ID, wanted
 from kcheck.world import Input, World
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from kcheck.rules import Rule
     from kcheck.terraform.variables import Variables
     from kcheck.text import Span
-    from kcheck.values import Origin
+    from kcheck.views import View
 
 
 class Bug(NamedTuple):
@@ -57,18 +59,19 @@ class Result:
 
 def run(tree: Tree, config: Config) -> Result:
     """Read the tree and decide every rule on every subject."""
-    reading = inventory.read(tree, config)
-    world = World(reading.inventory, config)
+    chosen = rules.chosen(config)
+    reading = inventory.read(tree, config, rules.raw(chosen))
+    found = reading.inventory
+    world = World(found, config)
     result = Result(world)
-    result.relevant = bool(reading.inventory.clusters or reading.inventory.workloads or reading.problems)
+    result.relevant = any((found.clusters, found.workloads, found.objects, found.resources, reading.problems))
     comments = Suppressions(reading.sources, config.accepted)
     by_subject: dict[str, list[Rule]] = {}
-    for rule in rules.chosen(config):
+    for rule in chosen:
         by_subject.setdefault(rule.subject, []).append(rule)
     for subject, matching in by_subject.items():
         if subject != "input":
-            found = _decide(subject, matching, world, result)
-            result.findings += _agreed(found, world)
+            result.findings += _agreed(_decide(subject, matching, world, result), world)
     result.findings = _pruned(result.findings, by_subject)
     _suppress(result, comments)
     world.inputs = list(_inputs(reading, comments))
@@ -104,21 +107,16 @@ def _graded(finding: Finding, config: Config) -> Finding:
 
 def _agreed(findings: list[Finding], world: World) -> list[Finding]:
     """A value that others use too is only changed if the rule has found all of them."""
-    users: dict[tuple[str, str], dict[Span, list[str]]] = {}
+    uses: dict[tuple[str, str], dict[Span, list[str]]] = {}
     wanting = {(f.rule, change.owner) for f in findings for change in (f.fix.changes if f.fix else ())}
 
     def others(finding: Finding, change: Change) -> list[str]:
         key = (change.subject, change.name)
-        if key not in users:
-            by_place: dict[Span, list[str]] = {}
-            field_ = word(*key)
-            for thing in things(change.subject, world):
-                value = field_.read(thing, world)
-                origin = None if isinstance(value, list) else value.origin
-                if origin is not None and origin.literal:
-                    by_place.setdefault(origin.written, []).append(thing.id)
-            users[key] = by_place
-        names = users[key].get(change.origin.written, [])
+        if key not in uses:
+            uses[key] = {}
+            for place, user in raw.users(*key, world):
+                uses[key].setdefault(place, []).append(user)
+        names = uses[key].get(change.origin.written, [])
         return [name for name in names if (finding.rule, name) not in wanting]
 
     result = []
@@ -206,7 +204,7 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
     fields = wanted(path for condition in conditions.values() for path in cel.usage(condition).paths)
     for thing in things(subject, world):
         try:
-            judge = _Judge(View(subject, thing, world, fields.get(subject, {})))
+            judge = _Judge(raw.view(subject, thing, world, fields.get(subject, {})))
         except _BROKEN as error:
             result.bugs.append(Bug("", thing.id, f"the view of the {subject} cannot be built: {error!r}"))
             continue
@@ -218,7 +216,7 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
             try:
                 if not judge.holds(rule, conditions[rule.name], result):
                     continue
-                whole = whole or _Judge(View(subject, thing, world))
+                whole = whole or _Judge(raw.view(subject, thing, world))
                 severity = whole.severity(rule)
                 if severity is not None:
                     findings.append(whole.finding(rule, severity))
@@ -263,30 +261,48 @@ class _Judge:
     def __init__(self, view: View) -> None:
         self.view = view
         self.variables = (view.subject, "limits")
-        limits = limits_view(cloud_of(view.thing, view.world), view.world)
-        data: dict[str, object] = {view.subject: view.data, "limits": limits}
-        self.activation = cel.activation(data, self.variables)
+        self.limits = limits_view(cloud_of(view.thing, view.world), view.world)
+        self.activation = self.activated(view.data)
+
+    def activated(self, data: dict[str, Any]) -> cel.Activation:
+        """The data that expressions see."""
+        return cel.activation({self.view.subject: data, "limits": self.limits}, self.variables)
 
     def holds(self, rule: Rule, condition: cel.Expression, result: Result) -> bool:
         """Whether the rule's condition holds; counts the check as decided or notes what it waits for."""
-        verdict = cel.condition(condition, self.activation)
+        verdict, error = self.truth(condition)
+        if verdict is None and self.view.open and rule.when:  # where one half looks at what is not known
+            halves = (_compiled(text, self.variables) for text in (rule.when, rule.problem))
+            verdict = False if any(self.truth(half)[0] is False for half in halves) else None
         if verdict is None:
-            missing = self.missing(condition)
+            missing = self.view.lacks(cel.usage(condition)) or ((error,) if error else ())
             result.undecided.append(Undecided(rule.name, self.view.thing.id, self.view.place(), missing))
             return False
         result.decided += 1
         return verdict
 
-    def missing(self, expression: cel.Expression) -> tuple[str, ...]:
-        """The reasons of the values that an undecided expression waits for."""
-        usage = cel.usage(expression)
-        paths = usage.paths - usage.presence
-        reasons = [self.view.missing[path] for path in sorted(paths) if path in self.view.missing]
-        return tuple(dict.fromkeys(reasons))
+    def truth(self, condition: cel.Expression) -> tuple[bool | None, str]:
+        """The truth of a condition, None where it is undecided; what it stumbled over in an open view."""
+        if self.view.open and self.view.hidden(cel.usage(condition)):
+            return None, ""
+        try:
+            return cel.condition(condition, self.activation), ""
+        except cel.ExpressionError as error:
+            if not self.view.open:
+                raise
+            return None, str(error)
 
-    def value(self, expression: str) -> Any:
+    def value(self, expression: str, activation: cel.Activation | None = None) -> Any:
         """The value of an expression; None where it is not known."""
-        result = cel.evaluate(_compiled(expression, self.variables), self.activation)
+        compiled = _compiled(expression, self.variables)
+        if self.view.open and self.view.hidden(cel.usage(compiled)):
+            return None
+        try:
+            result = cel.evaluate(compiled, activation or self.activation)
+        except cel.ExpressionError:
+            if not self.view.open:
+                raise
+            return None
         return None if result is cel.UNDECIDED else result
 
     def severity(self, rule: Rule) -> Severity | None:
@@ -307,7 +323,7 @@ class _Judge:
     # --- findings
 
     def finding(self, rule: Rule, severity: Severity) -> Finding:
-        origin = self.origins(rule.at)[0]
+        origin = next(iter(self.origins(rule.at)), Origin((self.view.place(),)))
         span = origin.written
         related = [Related(use, "used here") for use in origin.spans[1:][-1:] if _line(use) != _line(span)]
         for place in rule.related:
@@ -330,13 +346,32 @@ class _Judge:
 
     def origins(self, place: str) -> list[Origin]:
         """Where the fields of a place come from: one, or one for each object of a list."""
-        prefix, name = cel.split_place(place)
-        return [self.view.origin(record, name) for record in self.records(prefix)]
+        return [self.view.origin(*target) for target in self.targets(place)]
+
+    def targets(self, place: str) -> list[tuple[int, tuple[str, ...]]]:
+        """The records of a place, each with the field that is meant: further down where what is above it is absent."""
+        path: tuple[str, ...] = ()
+        while True:
+            try:
+                place, name = cel.split_place(place)
+            except cel.SyntaxProblem:
+                if not path:
+                    raise
+                return []
+            path = (name, *path)
+            found = self.records(place)
+            if found or not self.view.open:
+                return [(record, path) for record in found]
 
     def records(self, expression: str) -> list[int]:
         """The numbers of the records that an expression gives: one, or a list of them."""
-        numbers = self.value(f"type({expression}) == list ? ({expression}).map(r, r.{ID}) : [({expression}).{ID}]")
-        return numbers or []
+        text = f"type({expression}) == list ? ({expression}).map(r, r.{ID}) : [({expression}).{ID}]"
+        return self.value(text, self.numbered) or []
+
+    @cached_property
+    def numbered(self) -> cel.Activation:
+        """The data with the numbers of all records."""
+        return self.activation if self.view.numbered is self.view.data else self.activated(self.view.numbered)
 
     def message(self, rule: Rule) -> str:
         """The message with its holes filled."""
@@ -356,10 +391,7 @@ class _Judge:
         steps = expression.strip().split(".")
         if len(steps) < 2 or steps[0] != self.view.subject or not all(step.isidentifier() for step in steps):
             return ""
-        subject = steps[0]
-        for step in steps[1:-1]:
-            subject = word(subject, step).type
-        return word(subject, steps[-1]).unit if subject in SUBJECTS else ""
+        return self.view.unit_of(steps)
 
     def fix(self, rule: Rule) -> tuple[Fix | None, str]:
         """The changes that mend the finding, or what a person must do instead."""
@@ -368,16 +400,17 @@ class _Judge:
             value = self.value(setting.to)
             if value is None:
                 return None, ""
-            prefix, name = cel.split_place(setting.place)
-            for record in self.records(prefix):
-                origin = self.view.origin(record, name)
-                if not origin.literal and not (origin.missing and origin.missing.path):
+            for record, path in self.targets(setting.place):
+                origin, name = self.view.origin(record, path), path[-1]
+                insertable = origin.missing is not None and bool(origin.missing.path)
+                if not isinstance(value, str | int) or not (origin.literal or insertable):
                     silent = origin.written == self.view.place() or origin.written.source.private
                     given = "" if silent else f"`{_short(origin.written)}` gives the value; "
                     return None, f"{given}{name} should be {value}"
-                if origin.literal and value == self.view.record(record).get(name):
+                if origin.literal and value == self.view.value(record, path):
                     continue  # it is written as it should be
-                written = duration(value) if self.view.field(record, name).unit == "seconds" else value
+                seconds = isinstance(value, int) and self.view.unit(record, path) == "seconds"
+                written = duration(int(value)) if seconds else value
                 changes.append(Change(origin, name, written, *self.view.owner(record)))
         if not changes:
             return None, ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kcheck import profiles
 from kcheck.files import matches
-from kcheck.model import Addon, Autoscaler, Inventory, Manifest, Resource, Wanted
+from kcheck.model import Addon, Autoscaler, Inventory, Manifest, Raw, Resource
 from kcheck.values import Known, Origin, Unknown
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Reading:
     filled: set[Source] = field(default_factory=set)
 
 
-def read(tree: Tree, config: Config, wanted: Wanted = Wanted()) -> Reading:  # noqa: B008 - it never changes
+def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
     """Read the Terraform and the manifests of a tree into one inventory, with what is wanted as it is written."""
     reading = Reading(Inventory(), [], {}, [])
     if tree.folders or tree.plans:
@@ -58,7 +58,7 @@ def read(tree: Tree, config: Config, wanted: Wanted = Wanted()) -> Reading:  # n
     return reading
 
 
-def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Wanted) -> None:
+def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
     from kcheck.terraform.roots import Loader
 
     inventory = reading.inventory

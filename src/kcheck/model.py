@@ -291,7 +291,7 @@ class Resource(Thing):
     record: Record
 
 
-class Wanted(NamedTuple):
+class Raw(NamedTuple):
     """What rules look at as it is written: kinds of objects and types of resources; None stands for all."""
 
     kinds: frozenset[str] | None = frozenset()

@@ -11,6 +11,9 @@ import yaml
 from kcheck import cel, profiles
 from kcheck.bundled import RULES
 from kcheck.config import ConfigError, nearest
+from kcheck.model import Raw
+from kcheck.raw import KINDS, OPEN
+from kcheck.raw import SUBJECTS as RAW
 from kcheck.subjects import SUBJECTS
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from kcheck.config import Config
     from kcheck.profiles import Entry
 
+_BELOW = tuple(f"{word}." for word in OPEN)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -187,10 +191,27 @@ def check_limits(config: Config) -> None:
             raise ConfigError(f"limits: {name} is a hard limit of {entry.value} {entry.unit}; nobody can raise it")
 
 
+def raw(rules: Iterable[Rule]) -> Raw:
+    """What the raw ones of some rules look at: the kinds and types that their conditions demand."""
+    found: dict[str, list[frozenset[str] | None]] = {subject: [] for subject in KINDS}
+    for rule in rules:
+        if rule.subject in KINDS:
+            variables = (rule.subject, "limits")
+            try:
+                condition = cel.conjunction(rule.when or "true", rule.problem, variables)
+            except cel.SyntaxProblem:  # told when it runs
+                continue
+            found[rule.subject].append(cel.demanded(condition, KINDS[rule.subject]))
+    kinds, types = (None if None in own else frozenset().union(*filter(None, own)) for own in found.values())
+    return Raw(kinds, types)
+
+
 def words(subject: str) -> set[str]:
     """Everything that a rule about a subject may name, limits aside."""
     result = {subject, "limits"}
-    for field in SUBJECTS[subject]:
+    for name in RAW.get(subject, ()):
+        result.add(f"{subject}.{name}".rstrip("."))
+    for field in SUBJECTS.get(subject, ()):
         result.add(f"{subject}.{field.name}")
         if field.kind in ("record", "records"):
             result |= {f"{subject}.{field.name}.{inner.name}" for inner in SUBJECTS[field.type]}
@@ -209,8 +230,8 @@ def expressions(rule: Rule) -> list[str]:
 
 def problems(rule: Rule) -> Iterator[str]:
     """What is wrong with a rule that can be told without running it: syntax, and words that do not exist."""
-    if rule.subject not in SUBJECTS:
-        yield f"there is no subject {rule.subject}; {nearest(rule.subject, tuple(SUBJECTS))}"
+    if rule.subject not in SUBJECTS and rule.subject not in RAW:
+        yield f"there is no subject {rule.subject}; {nearest(rule.subject, (*SUBJECTS, *RAW))}"
         return
     limits = {key for cloud in ("any", *profiles.CLOUDS) for key in profiles.limits(cloud)}
     allowed = (
@@ -223,7 +244,7 @@ def problems(rule: Rule) -> Iterator[str]:
         except cel.SyntaxProblem as error:
             yield f"`{text}`: {error}"
             continue
-        for path in sorted(used - allowed):
+        for path in sorted(path for path in used - allowed if not f"{path}.".startswith(_BELOW)):
             yield f"`{text}`: there is no word {path}; {nearest(path, tuple(sorted(allowed)))}"
 
 
