@@ -74,7 +74,8 @@ def run(tree: Tree, config: Config) -> Result:
             result.findings += _agreed(_decide(subject, matching, world, result), world)
     result.findings = _pruned(result.findings, by_subject)
     _suppress(result, comments)
-    world.inputs = list(_inputs(reading, comments))
+    names = {rule.name for rule in rules.every(config.rules)} if comments.all else set()
+    world.inputs = list(_inputs(reading, comments, names))
     result.findings += _decide("input", by_subject.get("input", []), world, result)
     _suppress(result, comments)
     result.findings = _merged([_graded(finding, config) for finding in result.findings])
@@ -163,8 +164,8 @@ def _suppress(result: Result, comments: Suppressions) -> None:
     result.findings = kept
 
 
-def _inputs(reading: inventory.Reading, comments: Suppressions) -> Iterable[Input]:
-    """What is to be said of the files themselves."""
+def _inputs(reading: inventory.Reading, comments: Suppressions, names: set[str]) -> Iterable[Input]:
+    """What is to be said of the files themselves; `names` are those of all rules."""
     for problem in reading.problems:
         place = problem.span
         yield Input(f"{place.source.path}:{place.begin.line}", place, "unreadable", problem.message)
@@ -185,7 +186,7 @@ def _inputs(reading: inventory.Reading, comments: Suppressions) -> Iterable[Inpu
         yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what)
     for suppression, rule in comments.unused():
         place = suppression.span
-        what = f"`{rule}` has nothing to silence here" if rules.named(rule) else f"there is no rule `{rule}`"
+        what = f"`{rule}` has nothing to silence here" if rule in names else f"there is no rule `{rule}`"
         yield Input(f"{place.source.path}:{place.begin.line}:{rule}", place, "unused-suppression", what)
 
 
