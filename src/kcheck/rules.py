@@ -310,11 +310,6 @@ def problems(rule: Rule) -> Iterator[Mistake]:
             yield Mistake((("sources", i), "", 0), f"there is no source {source}: an address or a key of profiles")
 
 
-def named(name: str, folders: Iterable[str] = ()) -> Rule | None:
-    """The rule with that name."""
-    return next((rule for rule in every(folders) if rule.name == name), None)
-
-
 def _read(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
