@@ -83,7 +83,7 @@ class Judge:
     def value(self, expression: str, activation: cel.Activation | None = None) -> Any:
         """The value of an expression; None where it is not known."""
         compiled = _compiled(expression, self.variables)
-        if self.view.open and self.view.hidden(cel.usage(compiled)):
+        if activation is None and self.view.open and self.view.hidden(cel.usage(compiled)):
             return None
         try:
             result = cel.evaluate(compiled, activation or self.activation)
@@ -154,7 +154,7 @@ class Judge:
 
     def records(self, expression: str) -> list[int]:
         """The numbers of the records that an expression gives: one, or a list of them."""
-        text = f"type({expression}) == list ? ({expression}).map(r, r.{ID}) : [({expression}).{ID}]"
+        text = f"type({expression}) == list ? dyn({expression}).map(r, r.{ID}) : [dyn({expression}).{ID}]"
         return self.value(text, self.numbered) or []
 
     @cached_property
@@ -218,6 +218,8 @@ def _title(change: Change) -> str:
     value = f'"{plain}"' if isinstance(change.value, str) and written.startswith('"') else plain
     if change.origin.missing is not None:
         name = change.origin.missing.path[-1]
+        if change.origin.missing.container.source.path.endswith((".yaml", ".yml")) and not name.startswith("--"):
+            return f"add {'.'.join(change.origin.missing.path)}: {plain}"
         return f"add {name}={change.value}" if name.startswith("--") else f"add {name} = {value}"
     return f"change {change.origin.written.text} to {value}"
 

@@ -121,7 +121,8 @@ class RawView(View):
             outer = (".".join(steps[: i + 1]) for i in range(len(steps)))
             reasons += [self._unknown[path] for path in outer if path in self._unknown]
         if not reasons:
-            absent = map(self._absent, sorted(usage.paths - usage.presence))
+            asked = {path.rpartition(".")[0] for path in usage.presence}  # has(a.b.c) needs a.b
+            absent = map(self._absent, sorted(usage.paths - usage.presence | asked))
             reasons = [f"`{path}` is not written; ask has() first" for path in absent if path]
         return tuple(dict.fromkeys(reasons))
 

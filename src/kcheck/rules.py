@@ -277,6 +277,13 @@ class Mistake(NamedTuple):
     message: str
 
 
+def _used(text: str, subject: str, *, place: bool) -> set[str]:
+    """The words that an expression or a place uses; of a place, the field may be that of each object in a list."""
+    prefix, name = cel.split_place(text) if place else (text, "")
+    usage = cel.usage(cel.compile(prefix, (subject, "limits")))
+    return set(usage.paths) | ({f"{path.rstrip('[]')}.{name}" for path in usage.result} if place else set())
+
+
 def problems(rule: Rule) -> Iterator[Mistake]:
     """What is wrong with a rule that can be told without running it: syntax, and words that do not exist."""
     if rule.subject not in SUBJECTS and rule.subject not in RAW:
@@ -294,9 +301,7 @@ def problems(rule: Rule) -> Iterator[Mistake]:
         return
     for steps, text in texts:
         try:
-            used = cel.usage(cel.compile(text, (rule.subject, "limits"))).paths
-            if _is_place(steps):
-                cel.split_place(text)
+            used = _used(text, rule.subject, place=_is_place(steps))
         except cel.SyntaxProblem as error:
             yield Mistake((steps, text, error.at or 0), str(error))
             continue
