@@ -168,7 +168,6 @@ def every(folders: Iterable[str]) -> list[Rule]:
     return result
 
 
-@cache
 def _details(path: str) -> Details:
     documents = [document for document in yaml.load_all(_read(path), _Loader) if document is not None]
     data = documents[1] if len(documents) > 1 else {}
