@@ -93,7 +93,10 @@ CONTAINERS = "object.spec.template.spec.containers"
         (f"'--steps' in {CONTAINERS}[0].args", STEPS),
         ("object.spec == {}", STEPS),
         ("object.metadata.labels == {'app': 'train'}", True),
-        ("object.metadata.name > 3", "No matching overloads found : _>_(string, int64) in `object.metadata.name > 3`"),
+        (
+            "object.metadata.name > 3",
+            "it does not fit what is written: No matching overloads found : _>_(string, int64) in `object.metadata.name > 3`",
+        ),
         (f"{CONTAINERS}[2].name == ''", f"INDEX in `{CONTAINERS}[2].name == ''`"),
     ],
 )
@@ -355,6 +358,12 @@ resource "aws_s3_bucket" "b" {
   kept = true
 }
 """
+
+
+def test_texts_of_templates_are_encoded(write: Callable[[Mapping[str, str]], Path]) -> None:
+    code = 'locals {\n  n = 1\n}\nresource "a_b" "c" {\n  data = yamlencode(<<-EOT\n    x ${local.n}\n  EOT\n  )\n}\n'
+    write(files(rule("resource.values.data == '|\\n  x 1\\n'", "resource.values.data"), {"main.tf": code}))
+    assert verdict(engine.run(Tree(["main.tf"]), CONFIG)) is True
 
 
 def test_a_shared_value_is_not_changed_for_one_of_its_users(write: Callable[[Mapping[str, str]], Path]) -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.findings import Change
+    from kcheck.syntax import yaml
     from kcheck.syntax.hcl import nodes
     from kcheck.syntax.insertion import Insertion
     from kcheck.text import Source, Span
@@ -46,9 +47,23 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
             result.append(_replace(change))
         else:
             raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
+    collections: dict[Source, dict[tuple[int, int], yaml.Sequence | yaml.Mapping]] = {}
     for container, insertion in insertions.items():
-        result += _inserted(container, insertion)
+        if container.source.path.endswith(YAML):
+            if container.source not in collections:
+                collections[container.source] = _collections(container.source)
+            result.append(_added(container, insertion, collections[container.source]))
+        else:
+            from kcheck.syntax.hcl.write import insert
+
+            result += insert(_block(container), insertion)
     return result
+
+
+def source_of(change: Change) -> Source:
+    """The file that a change is written to."""
+    missing = change.origin.missing
+    return missing.container.source if missing is not None else change.origin.written.source
 
 
 def _is_hcl(source: Source) -> bool:
@@ -81,20 +96,23 @@ def _replace(change: Change) -> Edit:
     raise EditError(f"{change.name} is written in {span.source.path}, which kcheck does not edit")
 
 
-def _inserted(container: Span, insertion: Insertion) -> list[Edit]:
-    """What is written into a block, an object, or a map or list of YAML, read again from its source."""
-    if not container.source.path.endswith(YAML):
-        from kcheck.syntax.hcl.write import insert
-
-        return insert(_block(container), insertion)
+def _collections(source: Source) -> dict[tuple[int, int], yaml.Sequence | yaml.Mapping]:
+    """The maps and lists of a YAML file, read again, by where they are."""
     from kcheck.syntax import yaml
+
+    nodes = (node for document in yaml.documents(source) for node in yaml.walk(document.root))
+    return {(node.start, node.end): node for node in nodes if isinstance(node, yaml.Sequence | yaml.Mapping)}
+
+
+def _added(
+    container: Span, insertion: Insertion, collections: dict[tuple[int, int], yaml.Sequence | yaml.Mapping]
+) -> Edit:
     from kcheck.syntax.members import added
 
-    for document in yaml.documents(container.source):
-        for node in yaml.walk(document.root):
-            if isinstance(node, yaml.Sequence | yaml.Mapping) and (node.start, node.end) == container[1:]:
-                return [added(node, insertion)]
-    raise EditError(f"what is at {container.source.path}:{container.begin.line} cannot be found again")
+    node = collections.get((container.start, container.end))
+    if node is None:
+        raise EditError(f"what is at {container.source.path}:{container.begin.line} cannot be found again")
+    return added(node, insertion)
 
 
 def _block(container: Span) -> nodes.Block:

@@ -78,7 +78,7 @@ class Judge:
         except cel.ExpressionError as error:
             if not self.view.open:
                 raise
-            return None, str(error)
+            return None, f"it does not fit what is written: {error}"
 
     def value(self, expression: str, activation: cel.Activation | None = None) -> Any:
         """The value of an expression; None where it is not known."""
