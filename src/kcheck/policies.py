@@ -7,16 +7,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kcheck import schemas
 from kcheck.config import ConfigError
 from kcheck.files import shown
-from kcheck.syntax import yaml
 from kcheck.text import Source
 from kcheck.values import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kcheck.syntax import yaml
     from kcheck.text import Span
 
 SUFFIXES = (".yaml", ".yml")
@@ -41,6 +40,8 @@ class File:
 
     def at(self, path: tuple[str | int, ...], text: str = "", index: int = 0) -> str:
         """The place of a key, or of a character of a text in its value."""
+        from kcheck.syntax import yaml
+
         node = yaml.get(self.root, *path)
         if node is None and path[:1] == ("fix",):  # one change needs no list
             path = ("fix", path[-1])
@@ -73,6 +74,9 @@ def read(group: str, path: str) -> File:
     Raises:
         RuleError: it is no YAML, or has not the shape of a rule; all that is wrong, a line each.
     """
+    from kcheck import schemas  # own rules are rare: others do not pay for their reader
+    from kcheck.syntax import yaml
+
     try:
         with open(path, "rb") as file:
             source = Source(shown(path), file.read())
@@ -110,6 +114,8 @@ def read(group: str, path: str) -> File:
 
 
 def _key(root: yaml.Target, name: str) -> Span:
+    from kcheck.syntax import yaml
+
     entry = yaml.entries(root).get(name) if isinstance(root, yaml.Mapping) else None
     return entry.key.span if entry else root.span
 
