@@ -319,6 +319,44 @@ def test_uses(text: str, kind: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("'k' in subnet.a", "keys", "subnet.a.k"),
+        ("'k' in subnet.a", "whole", ""),
+        ("it.k in subnet.a", "whole", "subnet.a it.k"),
+        ("subnet.pools.all(p, p.x > 1)", "counted", "subnet.pools"),
+        ("subnet.pools.all(p, p.x > 1)", "whole", "subnet.pools.x"),
+        ("size(subnet.pools) > 1", "counted", "subnet.pools"),
+        ("[subnet.a] == [it.b]", "whole", "subnet.a it.b"),
+    ],
+)
+def test_how_much_of_a_value_counts(text: str, kind: str, expected: str) -> None:
+    assert used(text).get(kind, set()) == set(expected.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("it.kind == 'A'", "A"),
+        ("'A' == it.kind", "A"),
+        ("it.kind in ['A', 'B'] && it.x > 1", "A B"),
+        ("it.kind in ['A', 'B'] && it.kind == 'B'", "B"),
+        ("it.kind == 'A' || it.kind == 'B' && it.x", "A B"),
+        ("it.kind == 'A' && it.kind == 'B'", ""),
+        ("it.kind == 'A' || it.x", None),
+        ("it.kind != 'A'", None),
+        ("it.kind.startsWith('A')", None),
+        ("it.kind in [it.x]", None),
+        ("!(it.kind == 'A')", None),
+        ("true", None),
+    ],
+)
+def test_texts_that_a_condition_demands(text: str, expected: str | None) -> None:
+    found = cel.demanded(cel.compile(text, ("it",)), "it.kind")
+    assert found == (None if expected is None else set(expected.split()))
+
+
+@pytest.mark.parametrize(
     ("text", "numbers"),
     [
         ("subnet.a > 3 && subnet.b < -4", (3, -4)),

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse
-from kcheck.syntax.hcl.write import Insertion, insert, literal
+from kcheck.syntax.hcl.write import insert, literal
+from kcheck.syntax.insertion import Insertion
 from kcheck.terraform.evaluator import Scope, evaluate
 from kcheck.text import Source, apply
 from kcheck.values import Known

@@ -10,7 +10,9 @@ import pytest
 from kcheck import cel, engine, rules
 from kcheck.config import Config
 from kcheck.files import Tree
-from kcheck.subjects import SUBJECTS, View, cloud_of, things
+from kcheck.judge import limits_view
+from kcheck.subjects import SUBJECTS, cloud_of, things
+from kcheck.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +37,7 @@ def views(example: Example, subject: str) -> Iterator[View]:
 
 def verdict(rule: Rule, view: View, data: dict[str, Any]) -> bool | None:
     variables = (rule.subject, "limits")
-    limits = engine.limits_view(cloud_of(view.thing, view.world), view.world)
+    limits = limits_view(cloud_of(view.thing, view.world), view.world)
     text = f"({rule.when}) && ({rule.problem})" if rule.when else rule.problem
     return cel.condition(
         cel.compile(text, variables), cel.activation({rule.subject: data, "limits": limits}, variables)

@@ -40,7 +40,14 @@ _CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields o
 
 
 class SyntaxProblem(ValueError):  # noqa: N818 - a problem of the rule, not of kcheck
-    """A text that is no expression, place or message; says in one line what is wrong, and where."""
+    """A text that is no expression, place or message; says in one line what is wrong, and where.
+
+    `at` is the character of the text, None where that cannot be told.
+    """
+
+    def __init__(self, message: str, at: int | None = None) -> None:
+        super().__init__(message)
+        self.at = at
 
 
 class ExpressionError(Exception):
@@ -62,6 +69,9 @@ class Usage:
     paths: frozenset[str]  # all, those of the other sets too
     presence: frozenset[str]  # under has()
     membership: frozenset[str]  # right of `in`
+    keys: frozenset[str]  # members that `"key" in a.b` asks for
+    counted: frozenset[str]  # of which only what members there are counts: what macros walk over, size()
+    whole: frozenset[str]  # of which all that is in them counts
     size: frozenset[str]  # given to size()
     compared_whole: frozenset[str]  # compared with a map literal
     result: frozenset[str]  # what the expression gives, or the elements of the list it makes
@@ -98,10 +108,12 @@ def compile(text: str, variables: tuple[str, ...]) -> Expression:  # noqa: A001 
         return Expression(text, variables, _env(variables).compile(text))
     except RuntimeError as error:
         what = _STATUS.sub("", str(error).partition("\n")[0])
+        at = None
         if found := _COMPILE_ERROR.search(f"{error}\n"):
             line = f"line {found[1]}, " if "\n" in text.strip() else ""
             what = f"{found[3]} at {line}column {found[2]}"
-        raise SyntaxProblem(f"{what} of `{' '.join(text.split())}`") from None
+            at = sum(map(len, text.splitlines(keepends=True)[: int(found[1]) - 1])) + int(found[2]) - 1
+        raise SyntaxProblem(f"{what} of `{' '.join(text.split())}`", at) from None
 
 
 def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expression:
@@ -159,13 +171,53 @@ def condition(expression: Expression, activation: Activation) -> bool | None:
 def usage(expression: Expression) -> Usage:
     """What the expression uses, read off its serialised syntax tree."""
     if expression.used is None:
-        envelope = _fields(expression.program.serialize())  # google.protobuf.Any: type, content
-        tree = _fields(envelope[2][0])[4 if envelope[1][0].endswith(b".CheckedExpr") else 2][0]
         walker = _Walker(expression.variables)
-        walker.sets["result"].update(path for path, _ in walker.use(tree, {}))
+        walker.sets["result"].update(path for path, _ in walker.use(_tree(expression), {}))
         sets = {name: frozenset(found) for name, found in walker.sets.items()}
         expression.used = Usage(**sets, numbers=tuple(walker.numbers))
     return expression.used
+
+
+def demanded(expression: Expression, path: str) -> frozenset[str] | None:
+    """The texts of which a path must have one for a condition to hold; None if it may hold with any."""
+    return _demanded(_tree(expression), path)
+
+
+def _demanded(expr: bytes, path: str) -> frozenset[str] | None:
+    kind, body = _node(expr)
+    if kind != _CALL or len(args := body.get(3, [])) != 2:
+        return None
+    function = body[2][0].decode()
+    if function in ("_&&_", "_||_"):
+        both = [_demanded(arg, path) for arg in args]
+        if function == "_&&_":
+            found = [texts for texts in both if texts is not None]
+            return frozenset.intersection(*found) if found else None
+        return None if None in both else frozenset.union(*filter(None, both), frozenset())
+    if function == "_==_" and _dotted(args[1]) == path:
+        args = args[::-1]
+    if function not in ("_==_", "@in") or _dotted(args[0]) != path:
+        return None
+    kind, body = _node(args[1])
+    items = [_node(item)[1].get(6) for item in (body.get(1, []) if kind == _LIST else [args[1]])]
+    if (kind == _LIST) != (function == "@in") or None in items:
+        return None
+    return frozenset(item[0].decode() for item in items if item)
+
+
+def _dotted(expr: bytes) -> str:
+    """`a.b.c` as a text; empty for all else."""
+    kind, body = _node(expr)
+    if kind == _SELECT and 3 not in body and (inner := _dotted(body[1][0])):
+        return f"{inner}.{body[2][0].decode()}"
+    return str(body[1][0].decode()).removeprefix(".") if kind == _IDENT else ""
+
+
+def _tree(expression: Expression) -> bytes:
+    """The serialised syntax tree."""
+    envelope = _fields(expression.program.serialize())  # google.protobuf.Any: type, content
+    tree: bytes = _fields(envelope[2][0])[4 if envelope[1][0].endswith(b".CheckedExpr") else 2][0]
+    return tree
 
 
 _Refs: TypeAlias = frozenset[tuple[str, int]]  # where a value comes from: paths, and how many lists were put around
@@ -179,12 +231,13 @@ class _Walker:
         self.numbers: list[int | float] = []
 
     def note(self, kind: str, refs: _Refs) -> None:
-        self.sets[kind].update(path for path, lists in refs if not lists)
+        self.sets[kind].update(path for path, lists in refs if not lists or kind == "whole")
 
-    def use(self, expr: bytes, scope: Mapping[str, _Refs]) -> _Refs:
+    def use(self, expr: bytes, scope: Mapping[str, _Refs], kind: str = "whole") -> _Refs:
         """Visit a part whose value is consumed, so that its paths end here."""
         refs = self.visit(expr, scope)
         self.sets["paths"].update(path.rstrip("[]") for path, _ in refs)
+        self.note(kind, refs)
         return refs
 
     def visit(self, expr: bytes, scope: Mapping[str, _Refs]) -> _Refs:
@@ -215,7 +268,8 @@ class _Walker:
                 self.use(entry[4][0], scope)
         elif kind == _LOOP:  # its accu_init and loop_condition come from the macro alone
             (name,), (source,), (total,), (step,), (result,) = (body[number] for number in (1, 2, 3, 6, 7))
-            inner = {**scope, name.decode(): _elements(self.use(source, scope)), total.decode(): _NONE}
+            elements = _elements(self.use(source, scope, "counted"))
+            inner = {**scope, name.decode(): elements, total.decode(): _NONE}
             return self.visit(result, {**scope, total.decode(): self.visit(step, inner)})
         return _NONE
 
@@ -238,7 +292,12 @@ class _Walker:
                 return _member(refs, key[0])
             self.use(args[1], scope)
             return _elements(refs)
-        operands = [self.use(arg, scope) for arg in args]
+        key = nodes[0][1].get(6) if function == "@in" and kinds[0] == _CONST else None
+        if key:  # of a map only this member counts; lists are not known if an item is not
+            operands = [_NONE, self.use(args[1], scope, "membership")]
+            self.note("keys", _member(operands[1], key[0]))
+        else:
+            operands = [self.use(arg, scope, "counted" if function == "size" else "whole") for arg in args]
         if function in ("@in", "size"):
             self.note("membership" if function == "@in" else "size", operands[-1])
         elif function in ("_==_", "_!=_") and _STRUCT in kinds:

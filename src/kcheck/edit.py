@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from kcheck.findings import Change
     from kcheck.syntax import yaml
     from kcheck.syntax.hcl import nodes
-    from kcheck.syntax.hcl.write import Insertion
+    from kcheck.syntax.insertion import Insertion
     from kcheck.text import Source, Span
-    from kcheck.values import Missing
 
 
 _YAML = (*MANIFESTS, *KUSTOMIZATIONS)
@@ -39,9 +38,7 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
     for change in changes:
         missing = change.origin.missing
         if missing is not None:
-            if _is_yaml(missing.container.source):
-                result.append(_add(missing, change.value))
-            elif _is_hcl(missing.container.source):
+            if _is_yaml(missing.container.source) or _is_hcl(missing.container.source):
                 _gather(insertions, missing.container, missing.path, change.value)
             else:
                 raise EditError(
@@ -51,11 +48,23 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
             result.append(_replace(change))
         else:
             raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
+    collections: dict[Source, dict[tuple[int, int], yaml.Sequence | yaml.Mapping]] = {}
     for container, insertion in insertions.items():
-        from kcheck.syntax.hcl.write import insert
+        if _is_yaml(container.source):
+            if container.source not in collections:
+                collections[container.source] = _collections(container.source)
+            result.append(_added(container, insertion, collections[container.source]))
+        else:
+            from kcheck.syntax.hcl.write import insert
 
-        result += insert(_block(container), insertion)
+            result += insert(_block(container), insertion)
     return result
+
+
+def source_of(change: Change) -> Source:
+    """The file that a change is written to."""
+    missing = change.origin.missing
+    return missing.container.source if missing is not None else change.origin.written.source
 
 
 def _is_hcl(source: Source) -> bool:
@@ -70,7 +79,7 @@ def _is_yaml(source: Source) -> bool:
 
 
 def _gather(insertions: dict[Span, Insertion], span: Span, path: tuple[str, ...], value: str | int | bool) -> None:
-    from kcheck.syntax.hcl.write import Insertion
+    from kcheck.syntax.insertion import Insertion
 
     insertions.setdefault(span, Insertion()).add(path, value)
 
@@ -95,65 +104,23 @@ def _replace(change: Change) -> Edit:
     raise EditError(f"{change.name} is written in {span.source.path}, which kcheck does not edit")
 
 
-def _add(missing: Missing, value: str | int | bool) -> Edit:
-    """A new last entry of a mapping, or a new last flag of a list."""
+def _collections(source: Source) -> dict[tuple[int, int], yaml.Sequence | yaml.Mapping]:
+    """The maps and lists of a YAML file, read again, by where they are."""
     from kcheck.syntax import yaml
 
-    container = missing.container
-    for document in yaml.documents(container.source):
-        for node in yaml.walk(document.root):
-            if (node.start, node.end) != (container.start, container.end):
-                continue
-            if isinstance(node, yaml.Sequence):
-                return _item(node, f"{missing.path[0]}={value}")
-            if isinstance(node, yaml.Mapping) and (node.entries or node.flow):
-                return _entry(node, missing.path, value)
-    raise EditError(f"the list or map at {container.source.path}:{container.begin.line} cannot be added to")
+    nodes = (node for document in yaml.documents(source) for node in yaml.walk(document.root))
+    return {(node.start, node.end): node for node in nodes if isinstance(node, yaml.Sequence | yaml.Mapping)}
 
 
-def _entry(node: yaml.Mapping, path: tuple[str, ...], value: str | int | bool) -> Edit:
-    """A new last entry of a mapping, in its style, with the mappings that it is in."""
-    from kcheck.syntax import yaml
+def _added(
+    container: Span, insertion: Insertion, collections: dict[tuple[int, int], yaml.Sequence | yaml.Mapping]
+) -> Edit:
+    from kcheck.syntax.members import added
 
-    source, text = node.source, yaml.literal(value)
-    *outer, name = map(yaml.literal, path)
-    if node.flow:
-        inner = f"{name}: {text}"
-        for step in reversed(outer):
-            inner = f"{step}: {{{inner}}}"
-        end = node.entries[-1].value.end if node.entries else node.start + 1
-        return Edit(source.span(end, end), f", {inner}" if node.entries else inner)
-    first, last = node.entries[0].key, node.entries[-1]
-    start = source.line_starts[source.line_number(first.start) - 1]
-    indent = " " * len(source.data[start : first.start].decode("utf-8", "replace"))
-    lines = [f"{indent}{'  ' * depth}{step}:" for depth, step in enumerate(outer)]
-    lines.append(f"{indent}{'  ' * len(outer)}{name}: {text}")
-    end = _line_end(source, max(last.value.end - 1, last.key.end))
-    return Edit(source.span(end, end), "".join(source.newline + line for line in lines))
-
-
-def _line_end(source: Source, at: int) -> int:
-    """Where the line of a byte ends, before its line end."""
-    end = source.data.find(b"\n", at)
-    end = len(source.data) if end < 0 else end
-    return end - (source.data[end - 1 : end] == b"\r")
-
-
-def _item(node: yaml.Sequence, text: str) -> Edit:
-    """A new last item of a list that has one, in the style of the last one."""
-    from kcheck.syntax import yaml
-
-    last = yaml.resolve(node.items[-1])
-    quote = last.span.text[:1]
-    style: yaml.Style = "double" if quote == '"' else "single" if quote == "'" else "plain"
-    item = yaml.literal(text, style)
-    data = node.source.data
-    if node.flow:
-        return Edit(node.source.span(last.end, last.end), f", {item}")
-    start = node.source.line_starts[node.source.line_number(node.items[-1].start) - 1]
-    line = data[start : node.items[-1].start].decode("utf-8", "replace")
-    end = _line_end(node.source, max(last.end - 1, node.items[-1].start))
-    return Edit(node.source.span(end, end), f"{node.source.newline}{line}{item}")
+    node = collections.get((container.start, container.end))
+    if node is None:
+        raise EditError(f"what is at {container.source.path}:{container.begin.line} cannot be found again")
+    return added(node, insertion)
 
 
 def _block(container: Span) -> nodes.Block:

@@ -15,7 +15,7 @@ from kcheck.values import Datum, Known, Origin, Unknown, Unset, Value, plain
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.terraform.resource import Record
+    from kcheck.values import Record
 
 
 _LARGEST = 10**9

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kcheck.config import Config
     from kcheck.engine import Result
-    from kcheck.findings import Finding
+    from kcheck.findings import Change, Finding
     from kcheck.text import Source
 
 MAX_ROUNDS = 10
@@ -103,22 +103,28 @@ class _Fixer:
     def choose(self, wanted: list[Finding]) -> tuple[list[Finding], list[Edit]]:
         """Findings whose changes can be made together, with their edits."""
         chosen: list[Finding] = []
-        edits: list[Edit] = []
+        changes: dict[Source, list[Change]] = {}
+        edits: dict[Source, list[Edit]] = {}
         for finding in wanted:
             if finding.fix is None:
                 continue
-            together = [change for f in [*chosen, finding] if f.fix for change in f.fix.changes]
+            touched: dict[Source, list[Change]] = {}  # only these files are worked out again
+            for change in finding.fix.changes:
+                source = edit.source_of(change)
+                touched.setdefault(source, list(changes.get(source, ()))).append(change)
             try:
-                candidate = list(dict.fromkeys(edit.edits(together)))
-                for source, own in _by_source(candidate):
-                    apply(source.data, own)
+                candidate = {source: list(dict.fromkeys(edit.edits(own))) for source, own in touched.items()}
+                for source, own_edits in candidate.items():
+                    apply(source.data, own_edits)
             except edit.EditError as error:
                 self.outcome.refused.append(Refused(finding, str(error), bug=False))
                 continue
             except OverlapError:
                 continue  # another round
-            chosen, edits = [*chosen, finding], candidate
-        return chosen, edits
+            chosen.append(finding)
+            changes |= touched
+            edits |= candidate
+        return chosen, [item for own_edits in edits.values() for item in own_edits]
 
     def attempt(
         self, tree: Tree, result: Result, chosen: list[Finding], edits: list[Edit]

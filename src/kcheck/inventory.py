@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck import profiles
 from kcheck.files import matches
-from kcheck.model import Addon, Inventory
+from kcheck.model import Addon, Inventory, Manifest, Raw, Resource
 from kcheck.values import Known, Origin, Unknown
 
 if TYPE_CHECKING:
@@ -49,14 +50,14 @@ class Reading:
     unrendered: list[tuple[Chart, int]] = field(default_factory=list)
 
 
-def read(tree: Tree, config: Config) -> Reading:
-    """Read the Terraform and the manifests of a tree into one inventory."""
+def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
+    """Read the Terraform and the manifests of a tree into one inventory, with what is wanted as it is written."""
     reading = Reading(Inventory(), [], {}, [])
     if tree.folders or tree.plans:
-        _terraform(tree, config, reading)
+        _terraform(tree, config, reading, wanted)
     rendered = _rendered(tree, config, reading) if tree.charts and config.render else []
     if tree.manifests or tree.kustomizations or rendered:
-        _manifests(tree, reading, rendered)
+        _manifests(tree, reading, rendered, wanted)
     if tree.charts:
         _charts_alone(tree, reading)
     if reading.charts is not None:
@@ -70,7 +71,7 @@ def read(tree: Tree, config: Config) -> Reading:
     return reading
 
 
-def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
+def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
     from kcheck.terraform.roots import Loader
 
     inventory = reading.inventory
@@ -85,7 +86,9 @@ def _terraform(tree: Tree, config: Config, reading: Reading) -> None:
             import_module(f"kcheck.clouds.{cloud}").read(own, inventory)
     for root in roots:
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
-            _deployed(root, kinds[root], tree, reading)
+            _deployed(root, kinds[root], tree, reading, wanted)
+        types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
+        inventory.resources += _resources(root, types)
     reading.problems += [*loader.problems, *loader.variables.problems]
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
@@ -112,14 +115,30 @@ def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
 
 
-def _deployed(root: Module, kinds: set[str], tree: Tree, reading: Reading) -> None:
+_CALLS = re.compile(r'(?:module\.[\w-]+(?:\["(?:\\.|[^"])*"\]|\[[^\]]*\])?\.)*')
+"""The modules that an address begins with."""
+
+
+def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
+    """The instances of some types of resources, those of called modules included."""
+    folder, environment = root.configuration.folder, root.environment
+    where = "" if folder == "." and not environment else f"{folder}{f'@{environment}' if environment else ''}:"
+    for kind in sorted(types):
+        for instance in root.instances(kind):
+            address = instance.address
+            if instance.complete:
+                module = address[: len(address) - len(_CALLS.sub("", address, count=1))].removesuffix(".")
+                yield Resource(f"{where}{address}", instance.span, kind, address, module, instance)
+
+
+def _deployed(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted: Raw) -> None:
     """What a root module deploys into clusters."""
     from kcheck.embedded import objects, providers, releases
 
     inventory = reading.inventory
     for item, instance in objects.read(root, kinds):
         cluster = providers.cluster_of(instance, root, inventory.clusters)
-        things = _objects([item], inventory, _charts(tree, reading))
+        things = _objects([item], inventory, _charts(tree, reading), wanted)
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
     for release, instance in releases.read(root):
         cluster = providers.cluster_of(instance, root, inventory.clusters)
@@ -178,14 +197,15 @@ def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
     return things
 
 
-def _manifests(tree: Tree, reading: Reading, rendered: list[Object]) -> None:
+def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw) -> None:
     from kcheck.kubernetes import objects, releases
     from kcheck.workloads import jobs, queues
 
     charts = _charts(tree, reading)
     clusters = {"ClusterConfig": "eksctl", "ClusterConfiguration": "selfmanaged", "Pod": "selfmanaged"}
     others = ("NodePool", "Provisioner", "EC2NodeClass", "Service")
-    kinds = objects.Kinds(frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *others)), queues.MARKS)
+    names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *others))
+    kinds = objects.Kinds(names, queues.MARKS).wider(wanted.kinds)
     kustomized: Rendering | None = None
     if tree.kustomizations:
         from kcheck.kubernetes import kustomize
@@ -203,14 +223,15 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object]) -> None:
     for reader in sorted(found):
         import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
-    deployed = {_label(thing) for thing in (*reading.inventory.workloads, *reading.inventory.addons)}
+    there = reading.inventory
+    deployed = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}
     rest = [
         item
         for item in manifests.objects
         if item.span.source not in reading.asked
-        or not deployed.intersection(map(_label, _objects([item], Inventory(), charts)))
+        or not deployed.intersection(map(_label, _objects([item], Inventory(), charts, wanted)))
     ]
-    _objects(rest, reading.inventory, charts)
+    _objects(rest, reading.inventory, charts, wanted)
     reading.problems += manifests.problems
     reading.templates = manifests.template_folders()
     reading.sources += tree.manifests
@@ -221,8 +242,8 @@ def _label(thing: Thing) -> str:
     return thing.id.rpartition(":")[2]
 
 
-def _objects(objects: list[Object], inventory: Inventory, charts: Charts) -> list[Thing]:
-    """Add what objects are to the inventory: workloads, autoscalers, releases, and what shows an add-on."""
+def _objects(objects: list[Object], inventory: Inventory, charts: Charts, wanted: Raw) -> list[Thing]:
+    """Add what objects are to the inventory, and themselves where rules look at them as they are written."""
     from kcheck import autoscalers
     from kcheck.kubernetes import releases
     from kcheck.workloads import jobs, queues
@@ -245,7 +266,11 @@ def _objects(objects: list[Object], inventory: Inventory, charts: Charts) -> lis
             for release in releases.read([item], charts.find)
             for thing in _released(charts.expanded(release), inventory)
         ]
-        own = [*workload, *found, *addons, *services, *others, *released]
+        raw = [Manifest(jobs.identity(item), item.span, item.kind, item.api_version, item.root)]
+        if wanted.kinds is not None and item.kind not in wanted.kinds:
+            raw = []
+        inventory.objects += raw
+        own = [*raw, *workload, *found, *addons, *services, *others, *released]
         if item.scope:
             inventory.scope_of |= dict.fromkeys(own, item.scope)
         result += own

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
-from kcheck import cel, profiles
+from kcheck import cel, policies, profiles
 from kcheck.bundled import RULES
 from kcheck.config import ConfigError, nearest
+from kcheck.model import Raw
+from kcheck.policies import RuleError
+from kcheck.raw import KINDS, OPEN
+from kcheck.raw import SUBJECTS as RAW
 from kcheck.subjects import SUBJECTS
 
 if TYPE_CHECKING:
@@ -19,11 +23,8 @@ if TYPE_CHECKING:
     from kcheck.config import Config
     from kcheck.profiles import Entry
 
+_BELOW = tuple(f"{word}." for word in OPEN)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class RuleError(ConfigError):
-    """A rule file that is not a rule: what is wrong, with its path."""
 
 
 class Grade(NamedTuple):
@@ -99,12 +100,15 @@ class Rule(NamedTuple):
 
 
 def _source(rule: Rule, text: str) -> Entry | str:
-    if text.startswith("https://"):
+    if text.startswith(("https://", "http://")):
         return text
     table, _, rest = text.partition(".")
     cloud, _, key = rest.partition(".")
     tables = {"limits": profiles.limits, "settings": profiles.settings}
-    found = profiles.flag(rest) if table == "flags" else tables[table](cloud).get(key)
+    if table == "flags":
+        found = profiles.flag(rest)
+    else:
+        found = tables[table](cloud).get(key) if table in tables and cloud in ("any", *profiles.CLOUDS) else None
     if found is None:
         raise RuleError(f"{rule.path}: there is no source {text}")
     return found
@@ -113,30 +117,64 @@ def _source(rule: Rule, text: str) -> Entry | str:
 @cache
 def load() -> tuple[Rule, ...]:
     """Kcheck's own rules, by group and name."""
-    return tuple(read(RULES))
+    found = ((group, path) for group, path in policies.find(RULES))
+    # the second document is only for people and tests: do not pay for it on every run
+    return tuple(_rule(group, path, yaml.load(_read(path).split(b"\n---", 1)[0], _Loader)) for group, path in found)  # noqa: S506 - the loader is a safe one
 
 
 def read(folder: str) -> list[Rule]:
-    """All rules below a folder, by group and name.
+    """An organisation's own rules below a folder, by group and name.
 
     Raises:
-        RuleError: a file is not a rule.
+        ConfigError: there is no such folder, or no rule in it.
+        RuleError: files are not rules; all that is wrong, a line each.
     """
+    if not os.path.isdir(folder):
+        raise ConfigError(f"rules: there is no folder {folder}")
     result: list[Rule] = []
-    for group in sorted(os.listdir(folder)):
-        inner = os.path.join(folder, group)
-        if os.path.isdir(inner):
-            names = sorted(name for name in os.listdir(inner) if name.endswith(".yaml"))
-            result += [_rule(group, os.path.join(inner, name)) for name in names]
+    wrong: list[str] = []
+    for group, path in policies.find(folder):
+        try:
+            file = policies.read(group, path)
+        except RuleError as error:
+            wrong.append(str(error))
+            continue
+        rule = _rule(group, path, file.rule)
+        wrong += [f"{file.at(*problem.place)}: {problem.message}" for problem in problems(rule)]
+        result.append(rule)
+    if wrong:
+        raise RuleError("\n".join(wrong))
+    if not result:
+        raise ConfigError(f"rules: there is no rule in {folder}: rules are DIR/<group>/<name>.yaml")
     return result
 
 
-@cache
+def every(folders: Iterable[str]) -> list[Rule]:
+    """Kcheck's rules and those of some folders.
+
+    Raises:
+        ConfigError: there is no such folder.
+        RuleError: a rule of the user's own is wrong.
+    """
+    result = list(load())
+    names = {rule.name for rule in result}
+    for folder in dict.fromkeys(folders):
+        for rule in read(folder):
+            if rule.name in names:
+                raise RuleError(f"{rule.path}: there is another rule {rule.name}")
+            names.add(rule.name)
+            result.append(rule)
+    for rule in result[len(load()) :]:
+        for name in rule.unless:
+            if name not in names:
+                raise RuleError(f"{rule.path}: unless: there is no rule {name}; {nearest(name, tuple(sorted(names)))}")
+    return result
+
+
 def _details(path: str) -> Details:
-    documents = list(yaml.load_all(_read(path), _Loader))
-    if len(documents) != 2:
-        raise RuleError(f"{path}: a rule file has two documents, this one has {len(documents)}")
-    return Details(documents[1]["why"].strip(), tuple(_example(item) for item in documents[1]["examples"]))
+    documents = [document for document in yaml.load_all(_read(path), _Loader) if document is not None]
+    data = documents[1] if len(documents) > 1 else {}
+    return Details(data.get("why", "").strip(), tuple(_example(item) for item in data.get("examples", ())))
 
 
 def chosen(config: Config) -> list[Rule]:
@@ -146,16 +184,7 @@ def chosen(config: Config) -> list[Rule]:
         ConfigError: the settings name a rule or a limit that does not exist, or may not be changed.
         RuleError: a rule of the user's own is wrong.
     """
-    result = list(load())
-    for folder in config.rules:
-        if not os.path.isdir(folder):
-            raise ConfigError(f"rules: there is no folder {folder}")
-        for rule in read(folder):
-            for problem in problems(rule):
-                raise RuleError(f"{rule.path}: {problem}")
-            if any(rule.name == other.name for other in result):
-                raise RuleError(f"{rule.path}: there is another rule {rule.name}")
-            result.append(rule)
+    result = every(config.rules)
     names = {rule.name for rule in result} | {rule.group for rule in result}
     wanted: dict[str, Iterable[str]] = {
         "select": config.select,
@@ -189,10 +218,27 @@ def check_limits(config: Config) -> None:
             raise ConfigError(f"limits: {name} is a hard limit of {entry.value} {entry.unit}; nobody can raise it")
 
 
+def raw(rules: Iterable[Rule]) -> Raw:
+    """What the raw ones of some rules look at: the kinds and types that their conditions demand."""
+    found: dict[str, list[frozenset[str] | None]] = {subject: [] for subject in KINDS}
+    for rule in rules:
+        if rule.subject in KINDS:
+            variables = (rule.subject, "limits")
+            try:
+                condition = cel.conjunction(rule.when or "true", rule.problem, variables)
+            except cel.SyntaxProblem:  # told when it runs
+                continue
+            found[rule.subject].append(cel.demanded(condition, KINDS[rule.subject]))
+    kinds, types = (None if None in own else frozenset().union(*filter(None, own)) for own in found.values())
+    return Raw(kinds, types)
+
+
 def words(subject: str) -> set[str]:
     """Everything that a rule about a subject may name, limits aside."""
     result = {subject, "limits"}
-    for field in SUBJECTS[subject]:
+    for name in RAW.get(subject, ()):
+        result.add(f"{subject}.{name}".rstrip("."))
+    for field in SUBJECTS.get(subject, ()):
         result.add(f"{subject}.{field.name}")
         if field.kind in ("record", "records"):
             result |= {f"{subject}.{field.name}.{inner.name}" for inner in SUBJECTS[field.type]}
@@ -201,38 +247,77 @@ def words(subject: str) -> set[str]:
 
 def expressions(rule: Rule) -> list[str]:
     """All expressions of a rule, its places aside."""
-    result = [rule.problem, *(setting.to for setting in rule.settings)]
-    result += [hole.text for hole in cel.holes(rule.message) if not isinstance(hole, str)]
-    result += [text for text in (rule.when, rule.weak) if text]
-    if rule.grade:
-        result += [text for text in (rule.grade.of, rule.grade.wall, rule.grade.recommended) if text]
-    return result
+    return [text for place, text in _texts(rule) if not _is_place(place)]
 
 
-def problems(rule: Rule) -> Iterator[str]:
+Steps = tuple["str | int", ...]
+
+
+def _texts(rule: Rule) -> Iterator[tuple[Steps, str]]:
+    """All expressions and places of a rule, with the keys that they are under."""
+    for name in ("when", "problem", "weak", "at"):
+        if text := getattr(rule, name):
+            yield (name,), text
+    for name in ("of", "wall", "recommended"):
+        if text := getattr(rule.grade, name, None):
+            yield ("grade", name), text
+    yield from ((("related", i), text) for i, text in enumerate(rule.related))
+    for i, setting in enumerate(rule.settings):
+        yield ("fix", "changes", i, "set"), setting.place
+        yield ("fix", "changes", i, "to"), setting.to
+    yield from ((("message",), hole.text) for hole in cel.holes(rule.message) if not isinstance(hole, str))
+
+
+def _is_place(steps: Steps) -> bool:
+    return steps[0] in ("at", "related") or steps[-1] == "set"
+
+
+class Mistake(NamedTuple):
+    """What is wrong with a rule: the keys that it is under, the text, and the character in it that is meant."""
+
+    place: tuple[Steps, str, int]
+    message: str
+
+
+def _used(text: str, subject: str, *, place: bool) -> set[str]:
+    """The words that an expression or a place uses; of a place, the field may be that of each object in a list."""
+    prefix, name = cel.split_place(text) if place else (text, "")
+    usage = cel.usage(cel.compile(prefix, (subject, "limits")))
+    return set(usage.paths) | ({f"{path.rstrip('[]')}.{name}" for path in usage.result} if place else set())
+
+
+def problems(rule: Rule) -> Iterator[Mistake]:
     """What is wrong with a rule that can be told without running it: syntax, and words that do not exist."""
-    if rule.subject not in SUBJECTS:
-        yield f"there is no subject {rule.subject}; {nearest(rule.subject, tuple(SUBJECTS))}"
+    if rule.subject not in SUBJECTS and rule.subject not in RAW:
+        message = f"there is no subject {rule.subject}; {nearest(rule.subject, (*SUBJECTS, *RAW))}"
+        yield Mistake((("subject",), "", 0), message)
         return
     limits = {key for cloud in ("any", *profiles.CLOUDS) for key in profiles.limits(cloud)}
     allowed = (
         words(rule.subject) | {f"limits.{key}" for key in limits} | {f"limits.{key.split('.')[0]}" for key in limits}
     )
-    maps = {f"{rule.subject}.{field.name}" for field in SUBJECTS[rule.subject] if field.kind == "map"}
-    places = [rule.at, *rule.related, *(setting.place for setting in rule.settings)]
-    for text in [*expressions(rule), *places]:
+    maps = {f"{rule.subject}.{field.name}" for field in SUBJECTS.get(rule.subject, ()) if field.kind == "map"}
+    try:
+        texts = list(_texts(rule))
+    except cel.SyntaxProblem as error:
+        yield Mistake((("message",), "", 0), str(error))
+        return
+    for steps, text in texts:
         try:
-            used = cel.usage(cel.compile(text, (rule.subject, "limits"))).paths
+            used = _used(text, rule.subject, place=_is_place(steps))
         except cel.SyntaxProblem as error:
-            yield f"`{text}`: {error}"
+            yield Mistake((steps, text, error.at or 0), str(error))
             continue
-        for path in sorted(path for path in used - allowed if path.rpartition(".")[0] not in maps):
-            yield f"`{text}`: there is no word {path}; {nearest(path, tuple(sorted(allowed)))}"
-
-
-def named(name: str) -> Rule | None:
-    """The rule with that name."""
-    return next((rule for rule in load() if rule.name == name), None)
+        for path in sorted(
+            path for path in used - allowed if not path.startswith(_BELOW) and path.rpartition(".")[0] not in maps
+        ):
+            message = f"`{text}`: there is no word {path}; {nearest(path, tuple(sorted(allowed)))}"
+            yield Mistake((steps, text, max(text.find(path), 0)), message)
+    for i, source in enumerate(rule.sources):
+        try:
+            _source(rule, source)
+        except RuleError:
+            yield Mistake((("sources", i), "", 0), f"there is no source {source}: an address or a key of profiles")
 
 
 def _read(path: str) -> bytes:
@@ -240,19 +325,17 @@ def _read(path: str) -> bytes:
         return file.read()
 
 
-def _rule(group: str, path: str) -> Rule:
-    # the second document is only for people and tests: do not pay for it on every run
-    data = yaml.load(_read(path).split(b"\n---", 1)[0], _Loader)  # noqa: S506 - the loader is a safe one
+def _rule(group: str, path: str, data: dict[str, Any]) -> Rule:
     try:
         grade, fix = data.get("grade"), data.get("fix") or {}
         changes = fix.get("changes") or ([fix] if fix else [])
         return Rule(
-            name=os.path.basename(path).removesuffix(".yaml"),
+            name=os.path.basename(path).rpartition(".")[0],
             group=group,
             path=path,
             summary=data["summary"],
             subject=data["subject"],
-            problem=str(data["problem"]),
+            problem=_cel(data["problem"]),
             when=data.get("when", ""),
             at=data["at"],
             related=tuple(data.get("related", ())),
@@ -263,11 +346,16 @@ def _rule(group: str, path: str) -> Rule:
             unless=tuple(data.get("unless", ())),
             weak=data.get("weak", ""),
             safety=fix.get("safety", ""),
-            settings=tuple(Setting(change["set"], str(change["to"])) for change in changes),
+            settings=tuple(Setting(change["set"], _cel(change["to"])) for change in changes),
             sources=tuple(data.get("sources", ())),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise RuleError(f"{path}: {error!r} is missing or of the wrong kind") from error
+
+
+def _cel(value: Any) -> str:
+    """An expression that YAML may take for a number or a truth value."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _example(data: dict[str, Any]) -> Example:
@@ -280,5 +368,5 @@ def _example(data: dict[str, Any]) -> Example:
         files(data["good"]) if "good" in data else {},
         None if fixed is None else files(fixed),
         data.get("nodes"),
-        data.get("price"),
+        str(data["price"]) if "price" in data else None,
     )

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import re
 from fractions import Fraction
-from functools import cache
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from kcheck.bundled import PROFILES
-from kcheck.config import Accepted, Config, ConfigError, Environment, nearest
+from kcheck import schemas
+from kcheck.config import Accepted, Config, ConfigError, Environment
 from kcheck.text import Source, Span
 from kcheck.values import Known, Origin, plain, wrap
 
@@ -24,14 +21,6 @@ if TYPE_CHECKING:
 NAME = "kcheck.yaml"
 PROJECT = "pyproject.toml"
 _TABLE = re.compile(rb"^\[tool\.kcheck(?:\.|\])", re.MULTILINE)
-_TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float, Fraction),
-    "boolean": (bool,),
-}  # fmt: skip
-_ARTICLES = {
-    "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
-    "boolean": "true or false",
-}  # fmt: skip
 
 
 def load(paths: Iterable[str], named: str | None = None) -> Config:
@@ -49,16 +38,13 @@ def load(paths: Iterable[str], named: str | None = None) -> Config:
     except OSError as error:
         raise ConfigError(f"{found}: {error.strerror}") from error
     data = _toml(source) if found.endswith(".toml") else _yaml(source)
-    _check(data, schema(), "")
+    _check(data)
     return _config(data, os.path.dirname(found))
 
 
-@cache
 def schema() -> dict[str, Any]:
     """The schema of the settings."""
-    with open(os.path.join(PROFILES, "settings.schema.json"), encoding="utf-8") as file:
-        result: dict[str, Any] = json.load(file)
-    return result
+    return schemas.load("settings")
 
 
 def _closest(paths: Iterable[str]) -> str | None:
@@ -96,27 +82,7 @@ def _yaml(source: Source) -> Known[Any]:
         raise ConfigError(f"{_at(first.problem.span)}: {first.problem.message}")
     if len(documents) > 1:
         raise ConfigError(f"{_at(documents[1].span)}: one document is enough")
-    return _datum(first.root) if first.root is not None else Known({}, Origin((whole,)))
-
-
-def _datum(node: Any) -> Known[Any]:
-    """A YAML node with the places of its parts."""
-    from kcheck.syntax import yaml
-
-    node = yaml.resolve(node)
-    origin = Origin((node.span,))
-    if isinstance(node, yaml.Mapping):
-        return Known({name: _keyed(entry) for name, entry in yaml.entries(node).items()}, origin)
-    if isinstance(node, yaml.Sequence):
-        return Known(tuple(_datum(item) for item in node.items), origin)
-    return Known(yaml.value(node), origin)
-
-
-def _keyed(entry: Any) -> Known[Any]:
-    """A value whose place begins at its key."""
-    value = _datum(entry.value)
-    key: Span = entry.key.span
-    return Known(value.value, Origin((key.source.span(key.start, value.origin.written.end),)))
+    return schemas.datum(first.root) if first.root is not None else Known({}, Origin((whole,)))
 
 
 def _toml(source: Source) -> Datum:
@@ -163,58 +129,14 @@ def _line_of(source: Source, start: int, key: str) -> Origin | None:
     return Origin((source.span(match.start(), match.end()),)) if match else None
 
 
-# --- checking
-
-
-def _check(data: Datum, wanted: dict[str, Any], path: str) -> None:
-    """Compare data with the part of JSON Schema that the settings use.
+def _check(data: Datum) -> None:
+    """Compare the settings with their schema.
 
     Raises:
-        ConfigError: it differs; the message says where and what would be right.
+        ConfigError: they differ; the message says where and what would be right.
     """
-    value = plain(data)
-    where = _at(data.origin.written) if data.origin else ""
-    name = path or "the settings"
-    kind = wanted.get("type")
-    if kind is not None and not _is_a(kind, value):
-        raise ConfigError(f"{where}: {name} must be {_ARTICLES[kind]}, not {json.dumps(value, default=str)}")
-    if "enum" in wanted and value not in wanted["enum"]:
-        known = ", ".join(wanted["enum"])
-        raise ConfigError(f"{where}: {name} must be one of {known}, not {json.dumps(value, default=str)}")
-    if "minimum" in wanted and value < wanted["minimum"]:
-        raise ConfigError(f"{where}: {name} must be at least {wanted['minimum']}")
-    if "exclusiveMinimum" in wanted and value <= wanted["exclusiveMinimum"]:
-        raise ConfigError(f"{where}: {name} must be more than {wanted['exclusiveMinimum']}")
-    if wanted.get("minLength") and not value.strip():
-        raise ConfigError(f"{where}: {name} must not be empty")
-    if "pattern" in wanted and not re.search(wanted["pattern"], value):
-        raise ConfigError(f"{where}: {name} must look like 2027-01-31, not {value}")
-    if isinstance(data, Known) and isinstance(data.value, dict):
-        _check_members(data, wanted, path, where)
-    elif isinstance(data, Known) and isinstance(data.value, tuple):
-        for i, item in enumerate(data.value):
-            _check(item, wanted["items"], f"{path}[{i}]")
-
-
-def _is_a(kind: str, value: Any) -> bool:
-    if isinstance(value, bool) or (isinstance(value, float) and not isfinite(value)):
-        return isinstance(value, bool) and kind == "boolean"
-    return isinstance(value, _TYPES[kind])
-
-
-def _check_members(data: Known[dict[str, Datum]], wanted: dict[str, Any], path: str, where: str) -> None:
-    properties: dict[str, Any] = wanted.get("properties", {})
-    others = wanted.get("additionalProperties", False)
-    for name, member in data.value.items():
-        inner = f"{path}.{name}" if path else name
-        part = properties.get(name, others)
-        if part is False:
-            at = _at(member.origin.written) if member.origin else where
-            raise ConfigError(f"{at}: there is no setting {inner}; {nearest(name, tuple(properties))}")
-        _check(member, part, inner)
-    for name in wanted.get("required", ()):
-        if name not in data.value:
-            raise ConfigError(f"{where}: {path} needs {name}")
+    for place, message in schemas.differences(data, schema(), "setting", "the settings"):
+        raise ConfigError(f"{_at(place) if place else ''}: {message}")
 
 
 def _at(span: Span) -> str:

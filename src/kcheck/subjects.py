@@ -1,17 +1,13 @@
-"""The words of the rules: what each subject's fields are called, what they mean, and where they come from.
-
-A view is the plain data that CEL sees of one subject. Unknown fields are absent from it, unset ones are null.
-Lists and records of other subjects hold their plain fields only, so a view is finite and has no cycles.
-"""
+"""The words of the rules: what each subject's fields are called, what they mean, and where they come from."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from kcheck import demands
 from kcheck.derive import basics, growth, limits, needs, plane, pools, ranges, scaling, wider
 from kcheck.model import NOTHING, Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
-from kcheck.values import Origin, Unknown, Unset, known, reason_of
+from kcheck.values import known
 from kcheck.walls.model import Wall
 from kcheck.words import autoscaling
 from kcheck.words import pods as pods_words
@@ -19,12 +15,7 @@ from kcheck.words import queues as queue_words
 from kcheck.words.field import Field, made, simple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kcheck.text import Span
     from kcheck.world import World
-
-ID = "_id"
 
 
 _TARGET = made(
@@ -210,7 +201,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
 
 _LISTS = {
     "priority_class": "classes", "queue": "queues", "namespace": "namespaces", "scheduler": "schedulers",
-    "admission": "admissions", "sharing": "sharings", "quota": "limits",
+    "admission": "admissions", "sharing": "sharings", "quota": "limits", "object": "objects", "resource": "resources",
 }  # fmt: skip
 """Subject -> where the inventory keeps its things."""
 
@@ -258,101 +249,6 @@ def cloud_of(thing: Thing, world: World) -> str:
         cluster = known(basics.cluster_of(thing, world))
         return cluster.cloud if cluster else "any"
     return "any"
-
-
-Wanted: TypeAlias = "dict[str, Wanted]"
-"""Fields that are looked at, each with those that are looked at of the records it holds."""
-
-
-def wanted(paths: Iterable[str]) -> Wanted:
-    """The fields that paths such as `pool.cluster.tier` lead to, the subject itself first."""
-    result: Wanted = {}
-    for path in paths:
-        inner = result
-        for step in path.replace("[]", "").split("."):
-            inner = inner.setdefault(step, {})
-    return result
-
-
-class View:
-    """The plain data of one subject, with the reasons of what is missing and the origins of what is there.
-
-    Only the `wanted` fields are worked out; None stands for all of them.
-    """
-
-    def __init__(self, subject: str, thing: Thing, world: World, fields: Wanted | None = None) -> None:
-        self.subject = subject
-        self.thing = thing
-        self.world = world
-        self.missing: dict[str, str] = {}
-        self._things: list[tuple[str, Any]] = []
-        self._records: list[dict[str, Any]] = []
-        self.data = self._record(subject, thing, subject, fields, nested=False)
-
-    def _record(self, subject: str, thing: Any, path: str, fields: Wanted | None, *, nested: bool) -> dict[str, Any]:
-        result: dict[str, Any] = {ID: len(self._things)}
-        self._things.append((subject, thing))
-        self._records.append(result)
-        for field in SUBJECTS[subject]:
-            if (nested and field.kind in ("record", "records")) or (fields is not None and field.name not in fields):
-                continue
-            inner = None if fields is None else fields[field.name]
-            where = f"{path}.{field.name}"
-            value = field.read(thing, self.world)
-            if isinstance(value, list):
-                result[field.name] = [self._record(field.type, item, where, inner, nested=True) for item in value]
-            elif isinstance(value, Unknown):
-                self.missing.setdefault(where, value.reason)
-            elif isinstance(value, Unset) and field.nullable:
-                result[field.name] = None
-            elif isinstance(value, Unset):
-                self.missing.setdefault(where, reason_of(value))
-            elif type(value.value) is int and abs(value.value) > _LARGEST:
-                self.missing.setdefault(where, f"{field.name} is larger than any number of it can be")
-            elif field.kind == "record":
-                result[field.name] = self._record(field.type, value.value, where, inner, nested=True)
-            else:
-                result[field.name] = self._checked(field, value.value, where)
-        return result
-
-    def _checked(self, field: Field, value: Any, where: str) -> Any:
-        """The value, if it has the type that the table promises."""
-        items = value if field.kind == "list" else value.values() if field.kind == "map" else (value,)
-        if not all(type(item) is _PYTHON[field.type] for item in items):
-            raise TypeError(f"{where} is {value!r}, not {field.type}: a bug in the reader of {self.thing.id}")
-        return list(items) if field.kind == "list" else value
-
-    def record(self, number: int) -> dict[str, Any]:
-        """A record of this view by its number."""
-        return self._records[number]
-
-    def origin(self, record: int, name: str) -> Origin:
-        """Where a field of a record of this view comes from; its thing's place for what is computed.
-
-        Raises:
-            KeyError: the record's subject has no such field.
-        """
-        subject, thing = self._things[record]
-        value = word(subject, name).read(thing, self.world)
-        origin = None if isinstance(value, list) else value.origin
-        return origin if origin is not None and origin.spans else Origin((thing.place,))
-
-    def owner(self, record: int) -> tuple[str, str]:
-        """The subject of a record of this view, and the id of its thing."""
-        subject, thing = self._things[record]
-        return subject, thing.id
-
-    def field(self, record: int, name: str) -> Field:
-        """The word behind a field of a record of this view."""
-        return word(self._things[record][0], name)
-
-    def place(self) -> Span:
-        """Where the subject is declared."""
-        return self.thing.place
-
-
-_LARGEST = 10**15
-_PYTHON: dict[str, type] = {"int": int, "string": str, "bool": bool}
 
 
 def word(subject: str, name: str) -> Field:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -235,6 +235,26 @@ class SetData(tuple[Datum, ...]):
     """The elements of a set, in Terraform's order."""
 
     __slots__ = ()
+
+
+class Record(Protocol):
+    """Something with attributes and nested blocks: a resource, a nested block, an object in a list."""
+
+    @property
+    def span(self) -> Span:
+        """Where it is written."""
+
+    def entry(self, name: str) -> Datum | None:
+        """The value of an attribute, or None if it is not written."""
+
+    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
+        """The nested blocks of one type."""
+
+    def names(self) -> Iterable[str]:
+        """The names of its attributes and the types of its nested blocks."""
+
+    def absent(self, path: tuple[str, ...]) -> Origin:
+        """The origin of something that is not written below this record."""
 
 
 def known(value: Value[Any]) -> Any:

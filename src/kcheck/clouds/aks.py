@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from kcheck.fields import Fields
     from kcheck.model import Inventory
     from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance, Record
+    from kcheck.terraform.resource import Instance
     from kcheck.text import Span
+    from kcheck.values import Record
 
 CLOUD = "aks"
 CLUSTER = "azurerm_kubernetes_cluster"

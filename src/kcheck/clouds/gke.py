@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kcheck.fields import Fields
     from kcheck.model import Inventory
     from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance, Record
+    from kcheck.terraform.resource import Instance
     from kcheck.text import Span
-    from kcheck.values import Datum
+    from kcheck.values import Datum, Record
 
 CLOUD = "gke"
 CLUSTER = "google_container_cluster"

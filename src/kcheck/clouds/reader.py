@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from kcheck.model import PodRange
     from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance, Record
+    from kcheck.terraform.resource import Instance
     from kcheck.text import Span
-    from kcheck.values import Datum
+    from kcheck.values import Datum, Record
 
 _HOLDS_POOLS = re.compile(r"node[-_]?(group|pool)s?|worker|agent[-_]?pool", re.IGNORECASE)
 

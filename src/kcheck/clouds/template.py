@@ -9,8 +9,9 @@ from kcheck.values import Known, Origin, Unknown, Unset, Value, mapped
 
 if TYPE_CHECKING:
     from kcheck.fields import Fields
-    from kcheck.terraform.resource import Instance, Record
+    from kcheck.terraform.resource import Instance
     from kcheck.text import Span
+    from kcheck.values import Record
 
 KIND = "aws_launch_template"
 

@@ -23,6 +23,7 @@ var_files = click.option(
 )
 variables = click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="A variable of the roots.")
 env_vars = click.option("--env-vars", is_flag=True, help="Also take variables from TF_VAR_* in the environment.")
+own_rules = click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rules of your own.")
 _OPTIONS = (
     click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path()),
     click.option("--nodes", multiple=True, metavar="[CLUSTER=]N", help="How many nodes the cluster is meant to reach."),
@@ -36,7 +37,7 @@ _OPTIONS = (
     click.option("--price", metavar="USD", help="What one node costs an hour, instead of list prices."),
     click.option("--exclude", multiple=True, metavar="PATH", help="A file, folder or pattern not to read."),
     click.option("--ignore", multiple=True, metavar="RULE", help="A rule or group of rules not to run."),
-    click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rules of your own."),
+    own_rules,
     click.option("--config", "file", metavar="FILE", help="The settings; else the closest kcheck.yaml upwards."),
 )
 
@@ -92,6 +93,13 @@ def effective(paths: tuple[str, ...], file: str | None, flags: dict[str, Any]) -
         places=places,
         **given,
     )
+
+
+def rule_folders(given: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders with rules of the user's own: of the flag, else of the settings of this place."""
+    from kcheck import settings
+
+    return given or settings.load(()).rules
 
 
 def guarded(action: Callable[[], T]) -> T:

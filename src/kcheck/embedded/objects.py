@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance, Record
+    from kcheck.terraform.resource import Instance
     from kcheck.text import Span
-    from kcheck.values import Datum
+    from kcheck.values import Datum, Record
 
 _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body", "k8s_manifest": "content"}
 """Resource -> the argument that holds an object."""

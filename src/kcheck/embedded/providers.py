@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from kcheck.model import Cluster
     from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance, Record
-    from kcheck.values import Datum
+    from kcheck.terraform.resource import Instance
+    from kcheck.values import Datum, Record
 
 
 def cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) -> Cluster | None:

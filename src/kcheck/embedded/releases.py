@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from kcheck.kubernetes.releases import Path
     from kcheck.terraform.module import Module
-    from kcheck.terraform.resource import Instance, Record
+    from kcheck.terraform.resource import Instance
+    from kcheck.values import Record
 
 RESOURCE = "helm_release"
 _SETS = ("set", "set_sensitive", "set_list")

@@ -21,18 +21,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kinds:
-    """The kinds of objects that are looked at; of those in `marks`, only objects whose text holds the pattern."""
+    """The kinds of objects that are looked at, None for all; of those in `marks`, those whose text holds a pattern."""
 
-    names: frozenset[str]
+    names: frozenset[str] | None
     marks: Mapping[str, re.Pattern[bytes]] = field(default_factory=dict)
 
     def __contains__(self, kind: str) -> bool:
-        return kind in self.names
+        return self.names is None or kind in self.names
+
+    def wider(self, kinds: frozenset[str] | None) -> Kinds:
+        """These and some more, whatever their text; None stands for all."""
+        if kinds is None or self.names is None:
+            return Kinds(None)
+        return Kinds(self.names | kinds, {kind: mark for kind, mark in self.marks.items() if kind not in kinds})
 
     def wants(self, kind: str, data: bytes) -> bool:
         """Whether a document with an object of a kind is looked at."""
         mark = self.marks.get(kind)
-        return kind in self.names and (mark is None or mark.search(data) is not None)
+        return kind in self and (mark is None or mark.search(data) is not None)
 
 
 class Object(NamedTuple):
@@ -82,7 +88,7 @@ class Manifests:
 def read(sources: list[Source], kinds: Kinds) -> Manifests:
     """Read all manifests. Never raises: what cannot be read becomes a problem, templates are set apart.
 
-    A broken document is a problem if it may hold one of the `kinds`.
+    A broken document is a problem if it may hold one of the `kinds`; None stands for all.
     """
     result = Manifests([], [], [])
     for source in sources:
@@ -96,8 +102,8 @@ _KIND = re.compile(rb"^([ \t-]*)[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MU
 
 def may_hold(data: bytes, kinds: Kinds) -> bool:
     """Whether a document may hold an object of some kinds, or a list: told without parsing."""
-    if not holds_objects(data):
-        return False
+    if kinds.names is None or not holds_objects(data):
+        return holds_objects(data)
     if in_braces(data):
         found = {(True, kind.decode()) for kind in _FLOW_KIND.findall(data)}
     else:

@@ -28,6 +28,7 @@ from kcheck.model.pods import (
     Workload,
 )
 from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
+from kcheck.model.raw import Manifest, Raw, Resource
 from kcheck.model.thing import NOTHING, Thing
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Image",
     "Inventory",
     "KarpenterPool",
+    "Manifest",
     "Namespace",
     "Network",
     "NodePool",
@@ -53,7 +55,9 @@ __all__ = [
     "PriorityClass",
     "Queue",
     "Quota",
+    "Raw",
     "Requirement",
+    "Resource",
     "Scheduler",
     "Service",
     "Sharing",

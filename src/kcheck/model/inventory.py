@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kcheck.model.clusters import Autoscaler, Cluster, KarpenterPool, Network, NodePool, PodRange, Subnet
     from kcheck.model.pods import Addon, Service, Workload
     from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
+    from kcheck.model.raw import Manifest, Resource
     from kcheck.model.thing import Thing
 
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 class Inventory:
     """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is.
 
-    `scope_of` says to which folder a thing belongs that a kustomization there renders from files of others.
+    `objects` and `resources` are those that rules want to see as they are written. `scope_of` says to which
+    folder a thing belongs that a kustomization there renders from files of others.
     """
 
     clusters: list[Cluster] = field(default_factory=list)
@@ -41,11 +43,13 @@ class Inventory:
     sharings: list[Sharing] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)
     cluster_of: dict[Thing, Cluster] = field(default_factory=dict)
+    objects: list[Manifest] = field(default_factory=list)
+    resources: list[Resource] = field(default_factory=list)
     scope_of: dict[Thing, str] = field(default_factory=dict)
 
     def placed(self) -> Iterator[Thing]:
         """What is in a cluster because somebody applies it there."""
         yield from chain(
             self.workloads, self.addons, self.services, self.classes, self.queues, self.limits, self.namespaces,
-            self.schedulers, self.admissions, self.sharings, self.watchers,
+            self.schedulers, self.admissions, self.sharings, self.watchers, self.objects,
         )  # fmt: skip

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from kcheck.syntax.hcl import nodes
     from kcheck.terraform.filesystem import Files
-    from kcheck.terraform.resource import Record
     from kcheck.text import Source, Span
+    from kcheck.values import Record
 
 _LINKS = {
     "subnet_ids": ("aws_subnet",),
@@ -192,6 +192,11 @@ class _Planned(Instance):
         """Where its address is written."""
         member = self.node.value.get("address")
         return member.value.span if member else self.node.span
+
+    @property
+    def complete(self) -> bool:
+        """A plan has everything."""
+        return True
 
     def entry(self, name: str) -> Datum | None:
         """The value of an attribute, or None if it is not there."""

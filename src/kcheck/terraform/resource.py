@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kcheck.terraform import convert
 from kcheck.terraform.convert import EvaluationError
@@ -14,26 +14,7 @@ if TYPE_CHECKING:
 
     from kcheck.syntax.hcl import nodes
     from kcheck.text import Span
-
-
-class Record(Protocol):
-    """Something with attributes and nested blocks: a resource, a nested block, an object in a list."""
-
-    @property
-    def span(self) -> Span:
-        """Where it is written."""
-
-    def entry(self, name: str) -> Datum | None:
-        """The value of an attribute, or None if it is not written."""
-
-    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
-        """The nested blocks of one type."""
-
-    def names(self) -> Iterable[str]:
-        """The names of its attributes and the types of its nested blocks."""
-
-    def absent(self, path: tuple[str, ...]) -> Origin:
-        """The origin of something that is not written below this record."""
+    from kcheck.values import Record
 
 
 _NAMES = frozenset({"name", "id", "self_link"})
@@ -151,6 +132,11 @@ class Instance(BlockRecord):
     def certain(self) -> bool:
         """Whether it is one of a known number of instances."""
         return not self.doubt
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that is written of it is there: a skeleton has only what matters to kcheck."""
+        return not self.block.header.source.bundled
 
 
 class ObjectRecord:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kcheck.text import Edit, Source, Span
 
 if TYPE_CHECKING:
     from kcheck.syntax.hcl import nodes
-
-Scalar = str | int | bool
+    from kcheck.syntax.insertion import Insertion, Scalar
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ASSIGNMENT = re.compile(r'([ \t]*)([\w-]+|"[^"]*")([ \t]*)=(?!=)')
@@ -36,21 +34,6 @@ def _escaped(match: re.Match[str]) -> str:
     """The begin of what would be a template; what would make its escape ambiguous is written by its number."""
     mark, more = match[1], len(match[2])
     return f"\\u{ord(mark):04x}" * more + mark * 2 + "{"
-
-
-@dataclass
-class Insertion:
-    """What is to be written into one block: attributes, and nested blocks that do not exist yet."""
-
-    attributes: dict[str, Scalar] = field(default_factory=dict)
-    blocks: dict[str, Insertion] = field(default_factory=dict)
-
-    def add(self, path: tuple[str, ...], value: Scalar) -> None:
-        """Add the attribute at a path below the block."""
-        if len(path) == 1:
-            self.attributes[path[0]] = value
-        else:
-            self.blocks.setdefault(path[0], Insertion()).add(path[1:], value)
 
 
 def insert(block: nodes.Block, insertion: Insertion) -> list[Edit]:

@@ -1,0 +1,118 @@
+"""What people write for kcheck, settings and rules, against its published schema, with the place of every mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from fractions import Fraction
+from functools import cache
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from kcheck.bundled import PROFILES
+from kcheck.config import nearest
+from kcheck.values import Known, Origin, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.text import Span
+    from kcheck.values import Datum
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float, Fraction),
+    "boolean": (bool,),
+}  # fmt: skip
+_ARTICLES = {
+    "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
+    "boolean": "true or false",
+}  # fmt: skip
+
+
+@cache
+def load(name: str) -> dict[str, Any]:
+    """A bundled schema."""
+    with open(os.path.join(PROFILES, f"{name}.schema.json"), encoding="utf-8") as file:
+        result: dict[str, Any] = json.load(file)
+    return result
+
+
+def datum(node: Any) -> Known[Any]:
+    """A YAML node with the places of its parts."""
+    from kcheck.syntax import yaml
+
+    node = yaml.resolve(node)
+    origin = Origin((node.span,))
+    if isinstance(node, yaml.Mapping):
+        return Known({name: _keyed(entry) for name, entry in yaml.entries(node).items()}, origin)
+    if isinstance(node, yaml.Sequence):
+        return Known(tuple(datum(item) for item in node.items), origin)
+    return Known(yaml.value(node), origin)
+
+
+def _keyed(entry: Any) -> Known[Any]:
+    """A value whose place begins at its key."""
+    value = datum(entry.value)
+    key: Span = entry.key.span
+    return Known(value.value, Origin((key.source.span(key.start, value.origin.written.end),)))
+
+
+Difference = tuple["Span | None", str]
+
+
+def differences(data: Datum, wanted: dict[str, Any], noun: str, whole: str, path: str = "") -> Iterator[Difference]:
+    """Where data differs from the part of JSON Schema that kcheck uses, and what would be right.
+
+    `noun` is what its keys are called, and `whole` all of it.
+    """
+    value = plain(data)
+    place = data.origin.written if data.origin else None
+    name = path or whole
+    kinds = wanted.get("type", ())
+    kinds = (kinds,) if isinstance(kinds, str) else kinds
+    if kinds and not any(_is_a(kind, value) for kind in kinds):
+        articles = " or ".join(_ARTICLES[kind] for kind in kinds)
+        yield place, f"{name} must be {articles}, not {json.dumps(value, default=str)}"
+        return
+    if "enum" in wanted and value not in wanted["enum"]:
+        known = ", ".join(wanted["enum"])
+        yield place, f"{name} must be one of {known}, not {json.dumps(value, default=str)}"
+    if "minimum" in wanted and value < wanted["minimum"]:
+        yield place, f"{name} must be at least {wanted['minimum']}"
+    if "exclusiveMinimum" in wanted and value <= wanted["exclusiveMinimum"]:
+        yield place, f"{name} must be more than {wanted['exclusiveMinimum']}"
+    if wanted.get("minLength") and not value.strip():
+        yield place, f"{name} must not be empty"
+    if "pattern" in wanted and not re.search(wanted["pattern"], value):
+        yield place, f"{name} must look like {wanted['examples'][0]}, not {value}"
+    if isinstance(data, Known) and isinstance(data.value, dict):
+        yield from _members(data, wanted, noun, path, whole)
+    elif isinstance(data, Known) and isinstance(data.value, tuple):
+        for i, item in enumerate(data.value):
+            yield from differences(item, wanted["items"], noun, whole, f"{path}[{i}]")
+
+
+def _is_a(kind: str, value: Any) -> bool:
+    if isinstance(value, bool) or (isinstance(value, float) and not isfinite(value)):
+        return isinstance(value, bool) and kind == "boolean"
+    return isinstance(value, _TYPES[kind])
+
+
+def _members(
+    data: Known[dict[str, Datum]], wanted: dict[str, Any], noun: str, path: str, whole: str
+) -> Iterator[Difference]:
+    place = data.origin.written if data.origin else None
+    properties: dict[str, Any] = wanted.get("properties", {})
+    others = wanted.get("additionalProperties", False)
+    for name, member in data.value.items():
+        inner = f"{path}.{name}" if path else name
+        part = properties.get(name, others)
+        if part is False:
+            own = member.origin.written if member.origin else place
+            yield own, f"there is no {noun} {inner}; {nearest(name, tuple(properties))}"
+        else:
+            yield from differences(member, part, noun, whole, inner)
+    for name in wanted.get("required", ()):
+        if name not in data.value:
+            yield place, f"{path or whole} needs {name}"
