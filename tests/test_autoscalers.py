@@ -15,6 +15,8 @@ from kcheck.report import model
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from kcheck.engine import Result
+
 DEPLOYMENT = """apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -238,3 +240,35 @@ def test_a_flag_that_may_be_unknown_is_not_added(image: str, write: Callable[[Ma
     found = engine.run(Tree(["."]), Config(nodes={"": 3000})).findings
     (finding,) = [f for f in found if f.rule == "deletion-limited-by-qps"]
     assert finding.help == "client_qps should be 50"
+
+
+PROVISIONED = """
+module "gke" {
+  source  = "terraform-google-modules/kubernetes-engine/google"
+  version = "~> 36.0"
+
+  name       = "train"
+  region     = "us-central1"
+  node_pools = [{ name = "a", machine_type = "n2-standard-8"SIZE }]
+
+  cluster_autoscaling = {
+    enabled       = true
+    max_cpu_cores = 48
+    min_cpu_cores = 0
+    max_memory_gb = 400
+    min_memory_gb = 0
+    gpu_resources = []
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "nodes", "severity"), [("", {}, None), (", max_count = 100", {}, "warning"), ("", {"": 300}, "error")]
+)
+def test_a_cap_is_compared_with_sizes_that_somebody_wrote(
+    size: str, nodes: dict[str, int], severity: str | None, check: Callable[..., Result]
+) -> None:
+    """The module's default of 100 nodes a zone is nobody's wish."""
+    found = check({"main.tf": PROVISIONED.replace("SIZE", size)}, Config(nodes=nodes)).findings
+    assert {f.rule: f.severity.word for f in found}.get("auto-provisioning-limits-low") == severity

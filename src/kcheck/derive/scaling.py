@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import profiles
 from kcheck.capacity import deletion
 from kcheck.derive import money
-from kcheck.derive.basics import computed
+from kcheck.derive.basics import anyone, computed, is_default
 from kcheck.derive.pools import autoscaled
 from kcheck.units import minor_version
 from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, unknown_of
@@ -24,6 +24,14 @@ def has_work(autoscaler: Autoscaler, world: World) -> bool:
     if cluster is None or known(autoscaler.provisioning):
         return True
     return known(autoscaled(cluster, world)) is not False
+
+
+def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
+    """Whether its nodes are nobody's wish: none were asked for, and a pool's maximum is a default."""
+    cluster = known(autoscaler.cluster)
+    if cluster is None or world.asked(cluster) is not None:
+        return computed(autoscaler, value=False)
+    return anyone(autoscaler, (is_default(pool, pool.max_nodes) for pool in world.pools(cluster)))
 
 
 def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:

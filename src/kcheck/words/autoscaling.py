@@ -39,6 +39,7 @@ AUTOSCALER = (
     simple("version", "string", "its version: its image's tag, or what its chart brings"),
     made("minor", "int", "its minor version; null where the cloud runs it", scaling.minor, nullable=True),
     made("nodes", "int", "nodes it adds and removes up to the target", scaling.growable_nodes, "nodes"),
+    made("by_default", "bool", "whether these are nobody's wish: none were asked for, and a maximum is a default", scaling.by_default),
     made("batch", "bool", "whether its cluster is for jobs: a GPU or spot pool, or a Job among its manifests", pools.batch),
     made("unready_stop", "int", "unready nodes at which it stops, all its nodes registered", scaling.unready_stop, "nodes"),
     made("deletion_time", "int", "time it needs at least to delete these nodes", scaling.deletion_time, "seconds"),
