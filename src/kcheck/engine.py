@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kcheck.config import Config
     from kcheck.files import Tree
-    from kcheck.rules import Rule
+    from kcheck.rules import Grade, Rule
     from kcheck.terraform.variables import Variables
     from kcheck.text import Span
     from kcheck.values import Origin
@@ -291,10 +291,15 @@ class _Judge:
 
     def severity(self, rule: Rule) -> Severity | None:
         """How bad it is; None where the size is known and small."""
-        grade = rule.grade
-        if grade is None:
-            wanted = Severity[rule.severity.upper()]
-            return min(wanted, Severity.WARNING) if rule.weak and self.value(rule.weak) else wanted
+        wanted = self.graded(rule.grade) if rule.grade else Severity[rule.severity.upper()]
+        if wanted is None:
+            return None
+        if rule.mild and self.value(rule.mild):
+            return Severity.INFO
+        return min(wanted, Severity.WARNING) if rule.weak and self.value(rule.weak) else wanted
+
+    def graded(self, grade: Grade) -> Severity | None:
+        """How bad it is by size; None where that is known and small."""
         size = self.value(grade.of)
         if size is None:
             return Severity.INFO

@@ -79,6 +79,7 @@ class Rule(NamedTuple):
     waste: bool
     unless: tuple[str, ...]
     weak: str
+    mild: str
     safety: str
     settings: tuple[Setting, ...]
     sources: tuple[str, ...]
@@ -201,7 +202,7 @@ def expressions(rule: Rule) -> list[str]:
     """All expressions of a rule, its places aside."""
     result = [rule.problem, *(setting.to for setting in rule.settings)]
     result += [hole.text for hole in cel.holes(rule.message) if not isinstance(hole, str)]
-    result += [text for text in (rule.when, rule.weak) if text]
+    result += [text for text in (rule.when, rule.weak, rule.mild) if text]
     if rule.grade:
         result += [text for text in (rule.grade.of, rule.grade.wall, rule.grade.recommended) if text]
     return result
@@ -260,6 +261,7 @@ def _rule(group: str, path: str) -> Rule:
             waste=data.get("waste", False),
             unless=tuple(data.get("unless", ())),
             weak=data.get("weak", ""),
+            mild=data.get("mild", ""),
             safety=fix.get("safety", ""),
             settings=tuple(Setting(change["set"], str(change["to"])) for change in changes),
             sources=tuple(data.get("sources", ())),

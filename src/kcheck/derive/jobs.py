@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from kcheck import placement
+from kcheck.derive import money
 from kcheck.derive.basics import computed
 from kcheck.model import CARDS, PodTemplate, Workload
 from kcheck.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of, total
@@ -146,6 +148,12 @@ def classes(workload: Workload, world: World) -> Value[int]:
     return computed(workload, len(found))
 
 
+def releases(workload: Workload, world: World) -> Value[bool]:
+    """Whether Helm releases are installed into its cluster; they may bring classes that nobody sees here."""
+    cluster = world.inventory.cluster_of.get(workload)
+    return computed(workload, cluster is not None and any(one.tree is None for one in world.addons(cluster)))
+
+
 def default_class(workload: Workload, world: World) -> Value[bool]:
     """Whether one of them is the default."""
     return computed(workload, any(known(one.default) for one in world.neighbours("classes", workload)))
@@ -221,6 +229,38 @@ def idle_gpus(template: PodTemplate, world: World) -> Value[int]:
     if not cards or not fits or of_node is None:
         return computed(template, None)
     return computed(template, of_node - fits * cards)
+
+
+def idle_cost(template: PodTemplate, world: World) -> Value[str]:
+    """What the idle GPUs of all nodes that its pods fill cost an hour, in brackets; empty without a price."""
+    pool, idle = _only(template, world), known(idle_gpus(template, world))
+    if pool is None or isinstance(pool, Unknown) or not idle:
+        return computed(template, "")
+    nodes = known(template.count) // max(1, placement.per_node(template, pool) or 1)
+    return computed(template, money.part(pool, world, nodes, Fraction(idle, known(pool.gpus))))
+
+
+def crowd(template: PodTemplate, world: World) -> Value[str]:
+    """Why the ports that its pods take of the node cost nodes; null if they do not, or nobody knows."""
+    found = world.fits(template)
+    if isinstance(found, Unknown):
+        return found
+    nodes = [world.nodes(pool) for pool, _ in found]
+    count, room = template.count, total(nodes)
+    if not template.ports or not nodes or not isinstance(count, Known):
+        return computed(template, None)
+    if isinstance(room, int) and count.value > room:
+        return computed(template, f"{count.value:,} pods need as many nodes, and its pools have {room:,}")
+    pool = _only(template, world)
+    fits = placement.per_node(template, pool, ports=False) if pool is not None and not isinstance(pool, Unknown) else 1
+    if fits is not None and fits > 1 and count.value >= fits:
+        return computed(template, f"a node would take {fits} of its {count.value:,} pods, and takes one")
+    return computed(template, None)
+
+
+def rdma(template: PodTemplate, _world: World) -> Value[bool]:
+    """Whether its pods ask for RDMA or EFA interfaces, which need the network of the node."""
+    return computed(template, any(one.rdma for one in template.containers))
 
 
 def node(template: PodTemplate, world: World) -> Value[str]:
@@ -308,3 +348,16 @@ def fraction(one: Container, _world: World) -> Value[bool]:
     """Whether it asks for a part of a card by the name of whole ones."""
     texts = [known(value) or "" for value in (one.gpu_limit, one.gpu_request)]
     return computed(one, known(one.gpu) in CARDS and any(_PART.fullmatch(text) for text in texts))
+
+
+def beside_gpus(one: Container, world: World) -> Value[bool]:
+    """Whether the pod of a container has GPUs: such a pod has its node, or most of it, anyway."""
+    template = next(t for t in world.owner(one).templates if one in t.containers)
+    return mapped(template.gpus, lambda cards: bool(cards) or template.shares)
+
+
+def defaulted(one: Container, world: World) -> Value[bool]:
+    """Whether a LimitRange of its namespace, or the runtime of a TrainJob, may fill in what it asks for."""
+    workload = world.owner(one)
+    ranges = {known(limit.namespace) for limit in world.neighbours("limits", workload) if limit.kind == "LimitRange"}
+    return computed(one, workload.kind == "TrainJob" or bool(ranges & {known(workload.namespace), None}))

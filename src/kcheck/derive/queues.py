@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from kcheck.derive.basics import computed
-from kcheck.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of
+from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from kcheck.world import World
 
 GPU = "nvidia.com/gpu"
+_WHOLE = re.compile(r"-?\d+")
 
 
 def _job(found: list[Workload]) -> str | None:
@@ -43,6 +46,29 @@ def first(one: PriorityClass, world: World) -> Value[bool]:
 
 def _order(one: PriorityClass) -> tuple[str, int]:
     return one.place.source.path, one.place.start
+
+
+def other_defaults(one: PriorityClass, world: World) -> list[Any]:
+    """The other default classes that are applied with it."""
+    return [c for c in world.neighbours("classes", one) if c is not one and not c.kueue and known(c.default)]
+
+
+def apart(one: PriorityClass, world: World) -> Value[bool]:
+    """Whether no other default is in its folder: overlays and samples of one cluster are not applied together."""
+    folder = os.path.dirname(one.place.source.path)
+    near = (os.path.dirname(other.place.source.path) for other in other_defaults(one, world))
+    return computed(one, folder not in near)
+
+
+def cutoff(one: PriorityClass, world: World) -> Value[int]:
+    """The number below which the autoscaler of its cluster takes no notice of pods: its flag, else the default."""
+    cluster = world.inventory.cluster_of.get(one)
+    for autoscaler in world.inventory.autoscalers:
+        flag = next((f for f in autoscaler.flags if equals(f.name, "expendable-pods-priority-cutoff")), None)
+        if flag is not None and cluster is not None and known(autoscaler.cluster) is cluster:
+            text = str(known(flag.value))
+            return Known(int(text), flag.value.origin or Origin(())) if _WHOLE.fullmatch(text) else Unknown("its flag")
+    return computed(one, world.limits("any")["priority.cutoff"].number)
 
 
 def class_user(one: PriorityClass, world: World) -> Value[str]:
@@ -147,6 +173,12 @@ def has(kind: str, *, others: bool = False) -> Callable[[Any, World], Value[bool
 def quota_has(*keys: str) -> Callable[[Quota, World], Value[bool]]:
     """Whether a quota limits any of some resources."""
     return lambda one, _world: mapped(one.hard, lambda hard: any(key in hard for key in keys))
+
+
+def gpu_nodes(one: Quota, world: World) -> Value[bool]:
+    """Whether a pool of the cluster of a quota has GPUs."""
+    cluster = world.inventory.cluster_of.get(one)
+    return computed(one, cluster is not None and any(known(pool.gpu) for pool in world.pools(cluster)))
 
 
 def quota_gpu_job(one: Quota, world: World) -> Value[str]:

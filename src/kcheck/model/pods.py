@@ -56,8 +56,9 @@ class Volume(NamedTuple):
 class Container(Thing):
     """A container of a pod. CPU is in millicores, memory in bytes, `gpus` what it is limited to.
 
-    `gpu` is the name of the resource that GPUs are asked for by, with the texts of its request and its limit.
-    `starters` are words of its command that start processes which wait for each other, such as torchrun.
+    `gpu` is the name of the resource that GPUs are asked for by, with the texts of its request and its limit. `rdma` says
+    that it asks for interfaces of RDMA or EFA. `starters` are words of its command that start processes which wait for
+    each other, such as torchrun.
     """
 
     name: Value[str]
@@ -71,6 +72,7 @@ class Container(Thing):
     gpu: Value[str]
     gpu_request: Value[str]
     gpu_limit: Value[str]
+    rdma: bool
     mounts: tuple[str, ...]
     starters: tuple[str, ...]
     text: str

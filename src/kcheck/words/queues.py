@@ -17,7 +17,10 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("defaults", "int", "classes that are the default, of those that are applied together", queues.defaults, "classes"),
         made("first", "bool", "whether it is the first in the code of those that are applied together", queues.first),
         made("first_default", "bool", "whether it is the first default of them", queues.first_default),
+        made("apart", "bool", "whether no other default is in its folder", queues.apart),
+        made("cutoff", "int", "the number below which an autoscaler takes no notice of pods", queues.cutoff),
         made("user", "string", "a job that has it; null if there is none", queues.class_user, nullable=True),
+        Field("other_defaults", "records", "priority_class", "", False, "the other defaults applied with it", queues.other_defaults),
         _CLUSTER,
     ),
     "queue": (
@@ -50,6 +53,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("counts_gpus", "bool", "whether it counts GPUs", queues.quota_has("requests.nvidia.com/gpu", "requests.amd.com/gpu")),
         made("miscounts_gpus", "bool", "whether it names GPUs in a way that Kubernetes refuses", queues.quota_has("limits.nvidia.com/gpu", "nvidia.com/gpu")),
         made("has_limit_range", "bool", "whether its namespace has a LimitRange", queues.has("LimitRange")),
+        made("gpu_nodes", "bool", "whether a pool of its cluster has GPUs", queues.gpu_nodes),
         made("gpu_job", "string", "a workload with GPUs in its namespace; null if there is none", queues.quota_gpu_job, nullable=True),
         _CLUSTER,
     ),
