@@ -239,7 +239,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
 
 
 _LISTS = {
-    "priority_class": "classes", "queue": "queues", "namespace": "namespaces", "scheduler": "schedulers",
+    "priority_class": "classes", "queue": "queues", "kube_namespace": "namespaces", "scheduler": "schedulers",
     "admission": "admissions", "sharing": "sharings", "quota": "limits",
 }  # fmt: skip
 """Subject -> where the inventory keeps its things."""

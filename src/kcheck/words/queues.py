@@ -37,7 +37,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("gpu_job", "string", "a job with GPUs that waits in it; null if there is none", queues.gpu_job, nullable=True),
         _CLUSTER,
     ),
-    "namespace": (
+    "kube_namespace": (
         simple("name", "string", "its name"),
         made("workloads", "int", "workloads in it", queues.workloads, "workloads"),
         made("gpu_workload", "string", "a workload with GPUs in it; null if there is none", queues.gpu_workload, nullable=True),
