@@ -98,7 +98,7 @@ def of(data: dict[str, Any], name: str) -> Any:
         (env(AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG="true"), 1),  # pods live in other subnets
         (addon('"{\\"env\\": {\\"ENABLE_PREFIX_DELEGATION\\": \\"true\\"}}"'), 33),
         (addon("jsonencode({ env = { ENABLE_PREFIX_DELEGATION = true }, x = aws_subnet.a[0].arn })"), 33),
-        (addon('"nonsense"'), "the settings of the VPC CNI are neither JSON nor YAML of an object"),
+        (addon('"nonsense"'), "the settings of the add-on are neither JSON nor YAML of an object"),
         (addon("var.settings") + 'variable "settings" {}\n', "var.settings has no default"),
         (env(WARM_ENI_TARGET="many"), "WARM_ENI_TARGET of the VPC CNI is neither a number nor a flag"),
         (addon('jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })', name="coredns"), 100),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck import machines, profiles
 from kcheck.capacity import ack as arithmetic
+from kcheck.clouds import runtime
 from kcheck.clouds.reader import Reader, either, linked, read_all, reason, taints_of, together, unlinked
 from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -207,6 +208,7 @@ class _Ack(Reader):
                 disk_size=fields["disk_size"],
                 charge=fields["charge"],
                 deployment_set=fields["deployment_set"] if inside else NOTHING,
+                hub_mirror=runtime.registry_mirrors(instance),
             )
         )
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kcheck.world import World
 
 GPU = "nvidia.com/gpu"
+_COUNTED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "requests.nvidia.com/gpu"})
 _WHOLE = re.compile(r"-?\d+")
 
 
@@ -160,12 +161,16 @@ def gpu_workload(one: Namespace, world: World) -> Value[str]:
 
 
 def has(kind: str, *, others: bool = False) -> Callable[[Any, World], Value[bool]]:
-    """Whether a namespace, or another one, has a ResourceQuota or a LimitRange."""
+    """Whether a namespace, or another one, has a ResourceQuota or a LimitRange; one without a namespace may be its own."""
 
     def told(one: Namespace | Quota, world: World) -> Value[bool]:
         own = known(one.name if hasattr(one, "name") else one.namespace)
-        spaces = [known(quota.namespace) for quota in world.neighbours("limits", one) if quota.kind == kind]
-        return computed(one, any((space != own) == others for space in spaces))
+        found = [quota for quota in world.neighbours("limits", one) if quota.kind == kind]
+        # a driver's own quota on pods of a priority says nothing of teams
+        spaces = [
+            known(quota.namespace) for quota in found if not others or _COUNTED.intersection(known(quota.hard) or ())
+        ]
+        return computed(one, any((space not in (own, None)) if others else space in (own, None) for space in spaces))
 
     return told
 
