@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcheck import machines, profiles
 from kcheck.capacity import eks as arithmetic
-from kcheck.clouds import cni, runtime
+from kcheck.clouds import cni
 from kcheck.clouds import template as template_of
 from kcheck.clouds.reader import (
     Reader,
@@ -248,7 +248,7 @@ class _Eks(Reader):
             max_pods=_max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
             pod_subnets=cluster.pod_subnets if cluster else NOTHING,
             local_disks=template_of.local_disks(template, instance.span),
-            hub_mirror=runtime.start_up(template["user_data"] if template else NOTHING, instance),
+            hub_mirror=template_of.hub_mirror(template, instance.span),
             efa=efa,
             efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.values import Known, Origin, Unknown, Unset, Value, mapped
+from kcheck.values import Known, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from kcheck.values import Datum
 
 _HUB = ("docker.io", "registry-1.docker.io", "_default")
-_HOSTS = ("certs.d/docker.io", "certs.d/_default", "registry.mirrors", "registry-mirrors", "container-registry.mirrors")
 
 
 def streaming(fields: Fields, of_cluster: Fields | None) -> Value[bool]:
@@ -37,13 +36,6 @@ def registry_mirrors(record: Record) -> Value[bool]:
     found = [one.entry("registry_mirrors") for one in _below(record, "containerd_config")]
     unknown = next((one for one in found if isinstance(one, Unknown)), None)
     return unknown or Known(any(bool(one.value) for one in found if isinstance(one, Known)), Origin((record.span,)))
-
-
-def start_up(user_data: Value[str], record: Record) -> Value[bool]:
-    """Whether the user data of nodes configures mirrors of Docker Hub."""
-    if isinstance(user_data, Unset):
-        return Known(value=False, origin=Origin((record.span,)))
-    return mapped(user_data, lambda text: any(mark in text for mark in _HOSTS))
 
 
 def _any(record: Record, servers: list[Datum | None]) -> Value[bool]:

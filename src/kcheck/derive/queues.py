@@ -161,7 +161,7 @@ def gpu_workload(one: Namespace, world: World) -> Value[str]:
 
 
 def has(kind: str, *, others: bool = False) -> Callable[[Any, World], Value[bool]]:
-    """Whether a namespace, or another one, has a ResourceQuota or a LimitRange; one without a namespace may be its own."""
+    """Whether a namespace, or another one, has a quota or a LimitRange; what names no namespace may be its own."""
 
     def told(one: Namespace | Quota, world: World) -> Value[bool]:
         own = known(one.name if hasattr(one, "name") else one.namespace)
