@@ -386,7 +386,7 @@ class _Judge:
                 changes.append(Change(origin, name, written, *self.view.owner(record)))
         if not changes:
             return None, ""
-        return Fix(rule.safety, tuple(changes), ", ".join(_title(change) for change in changes)), ""
+        return Fix(rule.safety, tuple(changes), ", ".join(dict.fromkeys(map(_title, changes)))), ""
 
 
 def _short(span: Span) -> str:

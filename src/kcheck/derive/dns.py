@@ -1,4 +1,4 @@
-"""Words of the DNS of a cluster."""
+"""Words of the names and neighbours of nodes: the DNS of a cluster, and what kernels know of others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kcheck.derive.basics import computed
 from kcheck.values import Known, Unknown, Value, known
 
 if TYPE_CHECKING:
-    from kcheck.model import Cluster
+    from kcheck.model import Cluster, NodePool
     from kcheck.world import World
 
 _SCALES = re.compile(r"node-?local-?dns|nodelocaldns|k8s-dns-node-cache|proportional-autoscaler|dns-autoscaler")
@@ -35,3 +35,11 @@ def sufficient(cluster: Cluster, world: World) -> Value[int]:
     """Replicas by the usual rule of nodes a replica."""
     target, each = world.target(cluster), world.limits("any")["dns.nodes_per_replica"].number
     return computed(cluster, -(-target.value // each)) if isinstance(target, Known) else target
+
+
+def neighbours(pool: NodePool, world: World) -> Value[int]:
+    """Others that the kernel of a node knows at most: as written; by its default where nobody sets it for us."""
+    cluster = known(pool.cluster)
+    if cluster is not None and cluster.cloud == "selfmanaged":
+        return computed(pool, world.limits("any")["arp.entries"].number)
+    return pool.neighbours

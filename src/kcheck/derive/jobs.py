@@ -159,6 +159,13 @@ def default_class(workload: Workload, world: World) -> Value[bool]:
     return computed(workload, any(known(one.default) for one in world.neighbours("classes", workload)))
 
 
+def queue_priority(workload: Workload, _world: World) -> Value[str]:
+    """The priority class that a job has in a queue of Kueue; null if none."""
+    if isinstance(workload.labels, Unknown):
+        return workload.labels
+    return computed(workload, (known(workload.labels) or {}).get("kueue.x-k8s.io/priority-class"))
+
+
 def class_defined(workload: Workload, world: World) -> Value[bool]:
     """Whether its priority class is in the code, or one of Kubernetes' own."""
     name = known(workload.priority)
@@ -229,6 +236,12 @@ def idle_gpus(template: PodTemplate, world: World) -> Value[int]:
     if not cards or not fits or of_node is None:
         return computed(template, None)
     return computed(template, of_node - fits * cards)
+
+
+def asks(template: PodTemplate, _world: World) -> Value[str]:
+    """What one pod asks for, in words."""
+    cpu = number(template.cpu, 0)
+    return computed(template, f"{number(template.gpus, 0)} GPUs" + (f" and {cpu / 1000:g} vCPUs" if cpu else ""))
 
 
 def idle_cost(template: PodTemplate, world: World) -> Value[str]:
@@ -310,9 +323,9 @@ def ports(template: PodTemplate, _world: World) -> Value[int]:
     return computed(template, len(template.ports))
 
 
-def first_port(template: PodTemplate, _world: World) -> Value[int]:
+def first_port(template: PodTemplate, _world: World) -> Value[str]:
     """The first of them; null if there is none."""
-    return computed(template, template.ports[0] if template.ports else None)
+    return computed(template, str(template.ports[0]) if template.ports else None)
 
 
 def watches(template: PodTemplate, world: World) -> Value[str]:
@@ -356,8 +369,14 @@ def beside_gpus(one: Container, world: World) -> Value[bool]:
     return mapped(template.gpus, lambda cards: bool(cards) or template.shares)
 
 
+def _limit_ranges(workload: Workload, world: World) -> set[str | None]:
+    """The namespaces with a LimitRange that are applied with a workload; None for what names none."""
+    return {known(limit.namespace) for limit in world.neighbours("limits", workload) if limit.kind == "LimitRange"}
+
+
 def defaulted(one: Container, world: World) -> Value[bool]:
     """Whether a LimitRange of its namespace, or the runtime of a TrainJob, may fill in what it asks for."""
     workload = world.owner(one)
-    ranges = {known(limit.namespace) for limit in world.neighbours("limits", workload) if limit.kind == "LimitRange"}
+    home = world.home(workload)
+    ranges = world.remember("limit ranges", home, lambda: _limit_ranges(workload, world))
     return computed(one, workload.kind == "TrainJob" or bool(ranges & {known(workload.namespace), None}))

@@ -182,7 +182,8 @@ class NodePool(Thing):
     nodes at a time, and waits `drain_timeout` seconds for each. Boot disks are of `disk_type` and `disk_size` (GB),
     `image` names their system; `efa` are the types of the EFA interfaces of a node, and `local_disks` says whether its
     start-up joins them. `charge` says how nodes are paid; taints are written `key=value:Effect`. `streaming` says that
-    containers start before their image is there, `hub_mirror` that nodes ask a mirror before Docker Hub.
+    containers start before their image is there, `hub_mirror` that nodes ask a mirror before Docker Hub. The kernel of
+    a node is told to know at most `neighbours` others.
     """
 
     address: str
@@ -224,3 +225,4 @@ class NodePool(Thing):
     deployment_set: Value[str] = NOTHING
     streaming: Value[bool] = NOTHING
     hub_mirror: Value[bool] = NOTHING
+    neighbours: Value[int] = NOTHING
