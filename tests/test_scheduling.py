@@ -216,3 +216,7 @@ def test_dns_that_stays_small(more: str, told: bool, check: Check) -> None:
 
 def test_dns_of_a_small_cluster_is_fine(check: Check) -> None:
     assert "dns-not-scaled" not in found(check({"main.tf": POOL.format(taint="nvidia.com/gpu")}))
+
+
+def test_manifests_alone_wait_for_no_pools(check: Check) -> None:
+    assert not [one.rule for one in check({"job.yaml": job()}).undecided]

@@ -200,7 +200,7 @@ def kept_out(template: PodTemplate, world: World) -> Value[str]:
     """The taint that keeps pods from all pools that have room for them; null if some take them."""
     cluster = world.inventory.cluster_of.get(world.owner(template))
     if cluster is None:
-        return Unknown("the manifest's cluster is not known")
+        return Unknown("the manifest's cluster is not known") if world.inventory.clusters else computed(template, None)
     found = world.all_pools(cluster)
     if isinstance(found, Unknown):
         return found
@@ -210,7 +210,9 @@ def kept_out(template: PodTemplate, world: World) -> Value[str]:
 
 
 def _only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
-    """The pool that pods certainly land on; None if there are several."""
+    """The pool that pods certainly land on; None if there are several, or the code has no cluster."""
+    if not world.inventory.clusters:
+        return None
     found = world.fits(template)
     if isinstance(found, Unknown):
         return found
@@ -227,10 +229,10 @@ def per_node(template: PodTemplate, world: World) -> Value[int]:
 
 def idle_gpus(template: PodTemplate, world: World) -> Value[int]:
     """GPUs of a node of its only pool that no further pod of its kind can use; null where it is not known."""
-    pool = _only(template, world)
+    cards = known(template.gpus)
+    pool = None if cards == 0 else _only(template, world)
     if isinstance(pool, Unknown):
         return pool
-    cards = known(template.gpus)
     fits = placement.per_node(template, pool) if pool is not None else None
     of_node = known(pool.gpus) if pool is not None else None
     if not cards or not fits or of_node is None:
