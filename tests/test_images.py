@@ -263,7 +263,7 @@ def test_a_web_service_may_have_latest(check: Check) -> None:
     assert "moving-image-tag" not in {finding.rule for finding in result.findings}
 
 
-@pytest.mark.parametrize("image", ["gcr.io/google-containers/pause:3.2", "registry.k8s.io/pause:3.6"])
+@pytest.mark.parametrize("image", ["gcr.io/my-project/pause:3.2", "registry.k8s.io/pause:3.6"])
 def test_what_has_no_successor_stays(image: str, check: Check) -> None:
     result = check({"job.yaml": job(image)})
     assert "retired-registry" not in {finding.rule for finding in result.findings}

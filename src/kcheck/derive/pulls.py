@@ -123,8 +123,9 @@ def successor(image: Image, _world: World) -> Value[str]:
     return computed(image, None)
 
 
-_RETIRED = (("k8s.gcr.io/", "registry.k8s.io/"),)
-"""Registries that were frozen, and what has their images since.
-
-Not gcr.io/google-containers: what Google has put there since 2020, for GKE alone, is on no other registry.
-"""
+_RETIRED = (
+    ("k8s.gcr.io/", "registry.k8s.io/"),
+    ("gcr.io/google-containers/", "registry.k8s.io/"),
+    ("gcr.io/google_containers/", "registry.k8s.io/"),
+)
+"""Registries that were frozen, and what has their images since: these were copied 1:1 before each was."""
