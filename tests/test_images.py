@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config import Config
+from kcheck.derive import limits as derived
 from kcheck.report import text
 
 if TYPE_CHECKING:
@@ -173,6 +174,13 @@ TOML = '"mkdir -p /etc/containerd/certs.d/%s; ./join"'
 )
 def test_a_mirror_on_the_nodes_covers_every_image(cluster: str, found: int, check: Check) -> None:
     assert len(hub(check({"main.tf": cluster, "job.yaml": job("ubuntu:24.04")}))) == found
+
+
+@pytest.mark.parametrize(("taken", "walls"), [("quay.io", 1), ("registry-1.docker.io", 0)])
+def test_a_mirror_takes_the_wall_of_pulls_away(taken: str, walls: int, check: Check) -> None:
+    files = {"main.tf": GKE.format(config=HOSTS % taken), "job.yaml": job("ubuntu:24.04")}
+    found = [wall for wall in derived.every(check(files).world) if wall.mechanism == "docker-hub"]
+    assert len(found) == walls
 
 
 ECR = """

@@ -394,6 +394,18 @@ class World:
         images = [image for image in workload.images if equals(image.registry, DOCKER_HUB)]
         return {image.text.value: image for image in images if isinstance(image.text, Known)}
 
+    def mirrored(self, workload: Workload) -> Value[bool]:
+        """Whether all nodes that a workload may be on ask a mirror before Docker Hub."""
+        cluster = self.inventory.cluster_of.get(workload)
+        pools = self.pools(cluster) if cluster else []
+        if pools and not workload.per_node:
+            found = [self.fits(template) for template in workload.templates]
+            pools = [pool for one in found if not isinstance(one, Unknown) for pool, _ in one] or pools
+        values = [pool.hub_mirror for pool in pools]
+        unknown = next((value for value in values if isinstance(value, Unknown)), None)
+        every = bool(values) and all(known(value) for value in values)
+        return unknown or Known(every, Origin((workload.place,)))
+
     def egress_addresses(self, workload: Workload) -> Value[int]:
         """Public addresses that all nodes share for pulls, as far as the cluster says; one if it is not known."""
         cluster = self.inventory.cluster_of.get(workload)

@@ -86,18 +86,7 @@ def _cached(image: Image, world: World) -> tuple[Mirror, str] | None:
 
 def covered(image: Image, world: World) -> Value[bool]:
     """Whether all nodes that pull an image ask a mirror of Docker Hub first, as their pools say."""
-    workload = owner(image, world)
-    cluster = world.inventory.cluster_of.get(workload)
-    if cluster is None:
-        return computed(image, value=False)
-    pools = world.pools(cluster)
-    if not workload.per_node:
-        found = [world.fits(template) for template in workload.templates]
-        pools = [pool for one in found if not isinstance(one, Unknown) for pool, _ in one] or pools
-    values = [pool.hub_mirror for pool in pools]
-    if any(isinstance(value, Unknown) for value in values):
-        return next(value for value in values if isinstance(value, Unknown))
-    return computed(image, bool(pools) and all(known(value) for value in values))
+    return world.mirrored(owner(image, world))
 
 
 def softened(image: Image, world: World) -> Value[bool]:
