@@ -64,9 +64,12 @@ def found(result: Result) -> dict[str, str]:
     return {finding.rule: finding.severity.word for finding in result.findings}
 
 
-@pytest.mark.parametrize(("taint", "refused"), [("dedicated", True), ("nvidia.com/gpu", False)])
+@pytest.mark.parametrize(
+    ("taint", "refused"),
+    [("dedicated", True), ("nvidia.com/gpu", False), ("node.cilium.io/agent-not-ready", False)],
+)
 def test_taints_called_as_the_resource_are_tolerated(taint: str, refused: bool, check: Check) -> None:
-    """ExtendedResourceToleration, which EKS runs."""
+    """EKS runs ExtendedResourceToleration; taints of a node that starts go away."""
     assert (
         "gpu-without-toleration" in found(check({"main.tf": POOL.format(taint=taint), "job.yaml": job()}))
     ) == refused

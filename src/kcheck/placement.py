@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import machines
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
+
+_STARTING = re.compile(r"not-ready$|/uninitialized$|startup-taint")
+"""Taints that a driver or the cloud takes away when a node is ready."""
 
 _ADMITTING = frozenset({"eks", "gke", "aks"})
 _INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
@@ -171,7 +175,7 @@ def _taints(template: PodTemplate, pool: NodePool) -> Fit:
         key, _, value = rest.partition("=")
         effect = effect.replace("_", "").lower()
         own = known(template.tolerations) or ()
-        if effect == "prefernoschedule" or _admitted(template, pool, key):
+        if effect == "prefernoschedule" or _STARTING.search(key) or _admitted(template, pool, key):
             continue
         if isinstance(template.tolerations, Known) and not any(_tolerates(one, key, value, effect) for one in own):
             return Fit(fits=False, why=f"the taint {rest.removesuffix('=')}")
