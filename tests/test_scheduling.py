@@ -175,6 +175,16 @@ def test_quotas_of_other_teams_make_a_missing_one_a_warning(quota: str, severity
     assert found(check(files)).get("namespace-without-quota") == severity
 
 
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [("requests.memory", True), ("requests.google.com/tpu", False), ("requests.nvidia.com/mig-1g.10gb", False)],
+)
+def test_quotas_count_accelerators_by_any_name(key: str, told: bool, check: Check) -> None:
+    quota = QUOTA.format(namespace=", namespace: vision", hard=f"requests.cpu: 100, {key}: 8")
+    mine = job().replace("  name: train\n", "  name: train\n  namespace: vision\n")
+    assert ("quota-without-gpus" in found(check({"job.yaml": mine, "quota.yaml": quota}))) == told
+
+
 @pytest.mark.parametrize("key", ["limits.nvidia.com/gpu", "nvidia.com/gpu"])
 def test_gpus_are_counted_by_requests_only(key: str, check: Check) -> None:
     quota = QUOTA.format(namespace=", namespace: vision", hard=f"{key}: 8")

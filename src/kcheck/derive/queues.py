@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from kcheck.derive.basics import computed
+from kcheck.model import CARDS
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 GPU = "nvidia.com/gpu"
 _COUNTED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "requests.nvidia.com/gpu"})
+_GPUS = re.compile(r"^requests\.[^/]*(nvidia|amd|google|intel|habana|amazon|huawei|aliyun|volcano)|deviceclass")
 _WHOLE = re.compile(r"-?\d+")
 
 
@@ -178,6 +180,16 @@ def has(kind: str, *, others: bool = False) -> Callable[[Any, World], Value[bool
 def quota_has(*keys: str) -> Callable[[Quota, World], Value[bool]]:
     """Whether a quota limits any of some resources."""
     return lambda one, _world: mapped(one.hard, lambda hard: any(key in hard for key in keys))
+
+
+def counts_gpus(one: Quota, _world: World) -> Value[bool]:
+    """Whether a quota counts accelerators, or parts of them: by requests, or by a class of devices."""
+    return mapped(one.hard, lambda hard: any(_GPUS.search(key) for key in hard))
+
+
+def miscounts_gpus(one: Quota, _world: World) -> Value[bool]:
+    """Whether a quota names accelerators otherwise: as limits, or plainly."""
+    return mapped(one.hard, lambda hard: any(key.removeprefix("limits.") in CARDS for key in hard))
 
 
 def gpu_nodes(one: Quota, world: World) -> Value[bool]:
