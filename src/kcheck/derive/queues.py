@@ -157,6 +157,11 @@ def workloads(one: Namespace, world: World) -> Value[int]:
     return computed(one, len(_inside(one, world)))
 
 
+def jobs(one: Namespace, world: World) -> Value[int]:
+    """Jobs in a namespace, and other workloads with GPUs: what can take a cluster."""
+    return computed(one, sum(w.batch or bool(number(w.gpus, 0)) for w in _inside(one, world)))
+
+
 def gpu_workload(one: Namespace, world: World) -> Value[str]:
     """A workload with GPUs in a namespace; null if there is none."""
     return computed(one, _job([w for w in _inside(one, world) if number(w.gpus, 0)]))
