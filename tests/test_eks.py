@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from kcheck.engine import Result
+
 CLUSTER = """
 resource "aws_vpc" "main" {
   cidr_block = "10.0.0.0/16"
@@ -98,7 +100,7 @@ def of(data: dict[str, Any], name: str) -> Any:
         (env(AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG="true"), 1),  # pods live in other subnets
         (addon('"{\\"env\\": {\\"ENABLE_PREFIX_DELEGATION\\": \\"true\\"}}"'), 33),
         (addon("jsonencode({ env = { ENABLE_PREFIX_DELEGATION = true }, x = aws_subnet.a[0].arn })"), 33),
-        (addon('"nonsense"'), "the settings of the VPC CNI are neither JSON nor YAML of an object"),
+        (addon('"nonsense"'), "the settings of the add-on are neither JSON nor YAML of an object"),
         (addon("var.settings") + 'variable "settings" {}\n', "var.settings has no default"),
         (env(WARM_ENI_TARGET="many"), "WARM_ENI_TARGET of the VPC CNI is neither a number nor a flag"),
         (addon('jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })', name="coredns"), 100),
@@ -322,3 +324,18 @@ def test_pools_of_one_name_are_told_apart(write: Callable[[Mapping[str, str]], P
     found = next(f.message for f in result.findings if f.rule == "subnet-too-small")
     assert "blue/gpu (30 + 2 surge)" in found
     assert "green/gpu (30 + 2 surge)" in found
+
+
+@pytest.mark.parametrize("written", ['"{}"', 'base64encode("{}")'])
+def test_user_data_is_read_as_it_is_or_encoded(written: str, check: Callable[..., Result]) -> None:
+    template = 'resource "aws_launch_template" "gpu" {\n  user_data = %s\n}\n'
+    group = (
+        'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n\n'
+        'resource "aws_eks_node_group" "gpu" {\n  cluster_name = aws_eks_cluster.main.name\n  node_group_name = "gpu"\n'
+        '  subnet_ids = ["subnet-1"]\n  instance_types = ["p5.48xlarge"]\n  launch_template {\n'
+        '    id = aws_launch_template.gpu.id\n    version = "1"\n  }\n'
+        "  scaling_config {\n    min_size = 0\n    max_size = 8\n    desired_size = 0\n  }\n}\n"
+    )
+    for text, found in (("localStorage: RAID0", False), ("nothing", True)):
+        result = check({"main.tf": group + template % written.format(text)})
+        assert ("instance-store-unused" in {finding.rule for finding in result.findings}) == found

@@ -55,6 +55,7 @@ def test_aks_training_has_its_mistakes_and_no_others() -> None:
 
 def test_eks_training_has_its_mistakes_and_no_others() -> None:
     assert places(engine.run(Tree(["eks-training"]), Config())) == [
+        ("eks-training/eks.tf", 12, "warning", "dns-not-scaled"),
         ("eks-training/eks.tf", 14, "warning", "prefix-delegation-off"),
         ("eks-training/eks.tf", 34, "warning", "pool-capped-by-default"),
         ("eks-training/eks.tf", 36, "warning", "gpu-without-device-plugin"),
@@ -124,7 +125,7 @@ def test_fixes_of_an_example_hold(example: str) -> None:
     left = {finding.rule for finding in outcome.result.findings if finding.severity}
     eks = {"docker-hub-image", "pool-over-quota", "subnet-too-small", "prefix-delegation-off", "single-nat-gateway"}
     gke = {"docker-hub-image", "pod-range-too-small", "pool-over-limit", "slow-upgrades", "zonal-control-plane"}
-    assert left == {"eks-training": eks | {"gpu-without-device-plugin"}, "gke-training": gke}[example]
+    assert left == {"eks-training": eks | {"dns-not-scaled", "gpu-without-device-plugin"}, "gke-training": gke}[example]
 
 
 def test_aks_training_is_clean_of_what_was_fixed() -> None:

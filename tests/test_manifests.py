@@ -282,7 +282,11 @@ def test_the_target_decides(check: Callable[..., Result]) -> None:
     found = [finding for finding in check({"a.yaml": text}).findings if finding.severity > Severity.INFO]
     assert not found
     found = check({"a.yaml": text}, Config(nodes={"": 300})).findings
-    assert [finding.rule for finding in found if finding.severity] == ["pod-range-too-small"]
+    assert [finding.rule for finding in found if finding.severity] == [
+        "dns-not-scaled",
+        "serial-image-pulls",
+        "pod-range-too-small",
+    ]
 
 
 def test_two_clusters_in_one_file(read: Callable[..., dict[str, Any]]) -> None:

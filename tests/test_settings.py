@@ -296,9 +296,9 @@ def test_exclude_select_ignore_severity(write: Callable[[Mapping[str, str]], Pat
 def test_limits_are_raised(write: Callable[[Mapping[str, str]], Path]) -> None:
     group = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n  version = "~> 21.0"\n  eks_managed_node_groups = { a = { max_size = 700 } }\n}\n'
     write({"main.tf": group})
-    assert rules() == ["pool-over-quota"]
+    assert rules() == ["dns-not-scaled", "pool-over-quota"]
     write({"kcheck.yaml": "limits: {eks.pool.quota: {value: 1000, reason: granted in ticket 7}}\n"})
-    assert rules() == []
+    assert rules() == ["dns-not-scaled"]
 
 
 def test_suppressions(write: Callable[[Mapping[str, str]], Path]) -> None:

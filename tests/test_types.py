@@ -75,7 +75,7 @@ def expressions(rule: Rule) -> list[str]:
     prefixes = [cel.split_place(place)[0] for place in places]
     return [
         rule.problem,
-        *([rule.when] if rule.when else []),
+        *(text for text in (rule.when, rule.weak, rule.mild) if text),
         *graded,
         *holes,
         *prefixes,
@@ -87,7 +87,7 @@ def expressions(rule: Rule) -> list[str]:
 def test_expressions_have_the_types_of_their_words(rule: Rule) -> None:
     for text in expressions(rule):
         environment(rule.subject).compile(text)
-    for text in (rule.problem, rule.when):
+    for text in (rule.problem, rule.when, rule.weak, rule.mild):
         assert not text or environment(rule.subject).compile(text).return_type() == runtime.Type.BOOL
 
 

@@ -84,6 +84,8 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
             begins = (*prefixes, *profiles.BESIDE[cloud])
             own = [root for root in roots if any(kind.startswith(begins) for kind in kinds[root])]
             import_module(f"kcheck.clouds.{cloud}").read(own, inventory)
+    if any(own & _CACHES for own in kinds.values()):
+        import_module("kcheck.clouds.caches").read(roots, inventory)
     for root in roots:
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
             _deployed(root, kinds[root], tree, reading, wanted)
@@ -112,6 +114,9 @@ def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
     reading.sources += tree.plans
 
 
+_CACHES = {
+    "aws_ecr_pull_through_cache_rule", "azurerm_container_registry_cache_rule", "google_artifact_registry_repository",
+}  # fmt: skip
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
 
 
@@ -202,7 +207,12 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     from kcheck.workloads import jobs, queues
 
     charts = _charts(tree, reading)
-    clusters = {"ClusterConfig": "eksctl", "ClusterConfiguration": "selfmanaged", "Pod": "selfmanaged"}
+    clusters = {
+        "ClusterConfig": "eksctl",
+        "ClusterConfiguration": "selfmanaged",
+        "KubeletConfiguration": "selfmanaged",
+        "Pod": "selfmanaged",
+    }
     others = ("NodePool", "Provisioner", "EC2NodeClass", "Service")
     names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *others))
     kinds = objects.Kinds(names, queues.MARKS).wider(wanted.kinds)

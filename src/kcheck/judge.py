@@ -13,7 +13,7 @@ from kcheck.values import Origin
 from kcheck.views import ID
 
 if TYPE_CHECKING:
-    from kcheck.rules import Rule
+    from kcheck.rules import Grade, Rule
     from kcheck.text import Span
     from kcheck.views import View
     from kcheck.world import World
@@ -95,10 +95,15 @@ class Judge:
 
     def severity(self, rule: Rule) -> Severity | None:
         """How bad it is; None where the size is known and small."""
-        grade = rule.grade
-        if grade is None:
-            wanted = Severity[rule.severity.upper()]
-            return min(wanted, Severity.WARNING) if rule.weak and self.value(rule.weak) else wanted
+        wanted = self.graded(rule.grade) if rule.grade else Severity[rule.severity.upper()]
+        if wanted is None:
+            return None
+        if rule.mild and self.value(rule.mild):
+            return Severity.INFO
+        return min(wanted, Severity.WARNING) if rule.weak and self.value(rule.weak) else wanted
+
+    def graded(self, grade: Grade) -> Severity | None:
+        """How bad it is by size; None where that is known and small."""
         size = self.value(grade.of)
         if size is None:
             return Severity.INFO
@@ -207,7 +212,7 @@ class Judge:
                 changes.append(Change(origin, name, written, *self.view.owner(record)))
         if not changes:
             return None, ""
-        return Fix(rule.safety, tuple(changes), ", ".join(_title(change) for change in changes)), ""
+        return Fix(rule.safety, tuple(changes), ", ".join(dict.fromkeys(map(_title, changes)))), ""
 
 
 def _short(span: Span) -> str:

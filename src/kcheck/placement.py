@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import machines
-from kcheck.values import Known, Unknown, known, number
+from kcheck.values import Known, Unknown, equals, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
 
+_STARTING = re.compile(r"not-ready$|/uninitialized$|startup-taint")
+"""Taints that a driver or the cloud takes away when a node is ready."""
+
+_ADMITTING = frozenset({"eks", "gke", "aks"})
 _INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _NAME = {
     "eks": ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"),
@@ -51,8 +56,8 @@ def fit(template: PodTemplate, pool: NodePool) -> Fit:
     )
 
 
-def per_node(template: PodTemplate, pool: NodePool) -> int | None:
-    """How many pods a node of a pool takes by its GPUs and vCPUs; None where that is not known."""
+def per_node(template: PodTemplate, pool: NodePool, *, ports: bool = True) -> int | None:
+    """How many pods a node of a pool takes by its GPUs, vCPUs and `ports`; None where that is not known."""
     counts = []
     cards, of_node = known(template.gpus), known(pool.gpus)
     if cards:
@@ -62,7 +67,7 @@ def per_node(template: PodTemplate, pool: NodePool) -> int | None:
     cpu, vcpus = known(template.cpu), smallest(pool)
     if cpu and vcpus:
         counts.append(vcpus * 1000 // cpu)
-    if known(template.spread) or template.ports:
+    if known(template.spread) or (ports and template.ports):
         counts.append(1)
     return min(counts, default=None)
 
@@ -170,17 +175,21 @@ def _taints(template: PodTemplate, pool: NodePool) -> Fit:
         key, _, value = rest.partition("=")
         effect = effect.replace("_", "").lower()
         own = known(template.tolerations) or ()
-        if effect == "prefernoschedule" or (key in ("nvidia.com/gpu", "google.com/tpu") and _admitted(template, pool)):
+        if effect == "prefernoschedule" or _STARTING.search(key) or _admitted(template, pool, key):
             continue
         if isinstance(template.tolerations, Known) and not any(_tolerates(one, key, value, effect) for one in own):
             return Fit(fits=False, why=f"the taint {rest.removesuffix('=')}")
     return Fit(None) if unknown else Fit(fits=True)
 
 
-def _admitted(template: PodTemplate, pool: NodePool) -> bool:
-    """Whether GKE adds the toleration of the taint of its accelerators by itself."""
+def _admitted(template: PodTemplate, pool: NodePool, key: str) -> bool:
+    """Whether the API server adds the toleration of a taint that is called as the GPUs that pods ask for.
+
+    The admission plugin ExtendedResourceToleration does; EKS, GKE and AKS run it.
+    """
     cluster = known(pool.cluster)
-    return cluster is not None and cluster.cloud == "gke" and bool(known(template.gpus))
+    asked = any(equals(one.gpu, key) for one in template.containers)
+    return cluster is not None and cluster.cloud in _ADMITTING and asked
 
 
 def _tolerates(one: Toleration, key: str, value: str, effect: str) -> bool:

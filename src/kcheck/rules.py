@@ -80,6 +80,7 @@ class Rule(NamedTuple):
     waste: bool
     unless: tuple[str, ...]
     weak: str
+    mild: str
     safety: str
     settings: tuple[Setting, ...]
     sources: tuple[str, ...]
@@ -255,7 +256,7 @@ Steps = tuple["str | int", ...]
 
 def _texts(rule: Rule) -> Iterator[tuple[Steps, str]]:
     """All expressions and places of a rule, with the keys that they are under."""
-    for name in ("when", "problem", "weak", "at"):
+    for name in ("when", "problem", "weak", "mild", "at"):
         if text := getattr(rule, name):
             yield (name,), text
     for name in ("of", "wall", "recommended"):
@@ -345,6 +346,7 @@ def _rule(group: str, path: str, data: dict[str, Any]) -> Rule:
             waste=data.get("waste", False),
             unless=tuple(data.get("unless", ())),
             weak=data.get("weak", ""),
+            mild=data.get("mild", ""),
             safety=fix.get("safety", ""),
             settings=tuple(Setting(change["set"], _cel(change["to"])) for change in changes),
             sources=tuple(data.get("sources", ())),

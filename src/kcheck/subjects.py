@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcheck import demands
-from kcheck.derive import basics, growth, limits, needs, plane, pools, ranges, scaling, wider
+from kcheck.derive import basics, dns, growth, limits, needs, plane, pools, ranges, scaling, wider
 from kcheck.model import NOTHING, Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
 from kcheck.values import known
 from kcheck.walls.model import Wall
@@ -58,6 +58,10 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("reads_inflight", "int", "reads that the API server takes at a time (self-managed)", plane.setting("reads_inflight"), "requests", nullable=True),
         made("writes_inflight", "int", "writes that it takes at a time (self-managed)", plane.setting("writes_inflight"), "requests", nullable=True),
         made("controller_qps", "int", "requests a second of the controllers (self-managed)", plane.setting("controller_qps"), nullable=True),
+        made("serial_pulls", "bool", "whether its kubelets pull one image at a time (self-managed)", plane.setting("serial_pulls"), nullable=True),
+        made("dns_replicas", "int", "replicas that CoreDNS keeps whatever the size; null where it scales, or a cache is on each node",
+              dns.replicas, "replicas", nullable=True),
+        made("dns_sufficient", "int", "replicas for its target by the usual rule", dns.sufficient, "replicas"),
         made("heartbeats", "int", "writes a second by which its kubelets say that they live", plane.heartbeats),
         made("creation_time", "int", "how long its controllers take to create a pod for each node (self-managed)", plane.creation_time, "seconds", nullable=True),
         _TARGET,
@@ -102,6 +106,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("pod_addresses_per_node", "int", "addresses that one node takes for its pods: a block, or one each", pools.pod_addresses, "addresses"),
         made("pod_addresses_if_few", "int", "the same for the pods that a GPU node runs", pools.pod_addresses_if_few, "addresses"),
         simple("spot", "bool", "whether its nodes are spot"),
+        made("neighbours", "int", "others that the kernel of a node knows at most; null where the cloud sets it", dns.neighbours, nullable=True),
+        simple("streaming", "bool", "whether containers start before their image is there (GKE)", nullable=False),
         simple("taints", "string", "its taints, key=value:Effect", kind="list"),
         made("closed", "bool", "whether a taint keeps pods away that do not tolerate it", pools.closed),
         made("zones", "int", "zones, or subnets, that its nodes are spread over", pools.zones),
@@ -200,7 +206,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
 
 
 _LISTS = {
-    "priority_class": "classes", "queue": "queues", "namespace": "namespaces", "scheduler": "schedulers",
+    "priority_class": "classes", "queue": "queues", "kube_namespace": "namespaces", "scheduler": "schedulers",
     "admission": "admissions", "sharing": "sharings", "quota": "limits", "object": "objects", "resource": "resources",
 }  # fmt: skip
 """Subject -> where the inventory keeps its things."""

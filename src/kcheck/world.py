@@ -162,14 +162,19 @@ class World:
 
     @cached_property
     def images(self) -> dict[str, list[tuple[Workload, Image]]]:
-        """Every image of every file once, with all its uses, the one on most nodes first."""
+        """Every image of a cluster once, or of a file whose cluster is not known, with all its uses.
+
+        The first is that on most nodes, those that sign in last.
+        """
         result: dict[str, list[tuple[Workload, Image]]] = defaultdict(list)
         for workload in self.inventory.workloads:
+            cluster = self.inventory.cluster_of.get(workload)
             for image in workload.images:
                 text = image.text.value if isinstance(image.text, Known) else image.id
-                result[f"{image.place.source.path}:{text}"].append((workload, image))
+                home = cluster.id if cluster else image.place.source.path
+                result[f"{home}:{text}"].append((workload, image))
         for uses in result.values():
-            uses.sort(key=lambda use: -number(self.image_nodes(use[1], use[0]), 0))
+            uses.sort(key=lambda use: (bool(known(use[0].pull_secrets)), -number(self.image_nodes(use[1], use[0]), 0)))
         return result
 
     @cached_property
@@ -177,7 +182,7 @@ class World:
         return {image: uses for uses in self.images.values() for _, image in uses}
 
     def uses(self, image: Image) -> list[tuple[Workload, Image]]:
-        """The workloads of the image's file that run it."""
+        """The workloads of the image's cluster, or file, that run it."""
         return self._uses[image]
 
     @cached_property
@@ -392,6 +397,18 @@ class World:
             return {}
         images = [image for image in workload.images if equals(image.registry, DOCKER_HUB)]
         return {image.text.value: image for image in images if isinstance(image.text, Known)}
+
+    def mirrored(self, workload: Workload) -> Value[bool]:
+        """Whether all nodes that a workload may be on ask a mirror before Docker Hub."""
+        cluster = self.inventory.cluster_of.get(workload)
+        pools = self.pools(cluster) if cluster else []
+        if pools and not workload.per_node:
+            found = [self.fits(template) for template in workload.templates]
+            pools = [pool for one in found if not isinstance(one, Unknown) for pool, _ in one] or pools
+        values = [pool.hub_mirror for pool in pools]
+        unknown = next((value for value in values if isinstance(value, Unknown)), None)
+        every = bool(values) and all(known(value) for value in values)
+        return unknown or Known(every, Origin((workload.place,)))
 
     def egress_addresses(self, workload: Workload) -> Value[int]:
         """Public addresses that all nodes share for pulls, as far as the cluster says; one if it is not known."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import machines, profiles
 from kcheck.capacity import ack as arithmetic
+from kcheck.clouds import runtime
 from kcheck.clouds.reader import Reader, either, linked, read_all, reason, taints_of, together, unlinked
 from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -211,6 +212,7 @@ class _Ack(Reader):
                 charge=fields["charge"],
                 on_demand_fallback=fields["on_demand_fallback"] if inside else NOTHING,
                 deployment_set=fields["deployment_set"] if inside else NOTHING,
+                hub_mirror=runtime.registry_mirrors(instance),
             )
         )
 

@@ -261,6 +261,7 @@ class _Aks(Reader):
             taints=self._taints(fields),
             rolling=self._surge(fields, cluster),
             drain_timeout=mapped(fields["drain_timeout"], lambda minutes: minutes * 60),
+            neighbours=fields["neighbours"],
             disk_type=fields["disk_type"],
             disk_size=fields["disk_size"],
         )

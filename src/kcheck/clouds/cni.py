@@ -1,4 +1,4 @@
-"""The settings of Amazon's VPC CNI: those of its add-on, else its defaults."""
+"""The settings of the add-ons of EKS: of Amazon's VPC CNI, and of CoreDNS; else their defaults."""
 
 from __future__ import annotations
 
@@ -7,12 +7,43 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
 from kcheck.model import Cni
-from kcheck.values import Known, Origin, Unknown, Unset, Value, encoded, mapped, wrap
+from kcheck.values import Known, Origin, Unknown, Unset, Value, encoded, equals, mapped, wrap
 
 if TYPE_CHECKING:
     from kcheck.fields import Fields
+    from kcheck.terraform.resource import Instance
     from kcheck.text import Span
     from kcheck.values import Datum
+
+
+def is_of(addon: Fields, name: Value[str], cluster: Instance, kind: str = "vpc-cni") -> bool:
+    """Whether an add-on of a kind is that of a cluster."""
+    if not equals(addon["name"], kind):
+        return False
+    owner = addon["cluster"]
+    datum = addon.raw("cluster")
+    if isinstance(datum, Unknown) and datum.symbol is not None:
+        return datum.symbol.address == cluster.address
+    return isinstance(owner, Known) and isinstance(name, Known) and bool(owner.value == name.value)
+
+
+def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
+    """How many replicas CoreDNS keeps, as its add-on says; unset where that scales it."""
+    origin = Origin((addons[0].record.span if addons else place,))
+    default = Known(profiles.settings("eks")["coredns.replicas"].number, origin)
+    raw = addons[0].raw("settings") if addons else None
+    if raw is None:
+        return default
+    settings = _json(raw)
+    scaling = _member(settings, "autoScaling")
+    enabled = _member(scaling, "enabled") if scaling is not None else None
+    count = _member(settings, "replicaCount")
+    for one in (enabled, count):
+        if isinstance(one, Unknown):
+            return one
+    if isinstance(enabled, Known) and str(enabled.value).lower() == "true":
+        return Unset(enabled.origin)
+    return Known(int(count.value), count.origin) if isinstance(count, Known) and str(count.value).isdigit() else default
 
 
 def read(addons: list[Fields], place: Span) -> Cni:
@@ -55,7 +86,7 @@ def pod_subnets(addons: list[Fields]) -> list[Datum]:
     return [one for one in ids if one is not None]
 
 
-_NO_OBJECT = "the settings of the VPC CNI are neither JSON nor YAML of an object"
+_NO_OBJECT = "the settings of the add-on are neither JSON nor YAML of an object"
 
 
 def _json(datum: Datum) -> Datum:

@@ -24,7 +24,7 @@ from kcheck.clouds.reader import (
     unlinked,
 )
 from kcheck.model import NOTHING, Cluster, Cni, Network, NodePool, Subnet, Surge
-from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
+from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -138,7 +138,8 @@ class _Eks(Reader):
         for instance in self.root.instances(CLUSTER):
             fields = self.fields(CLUSTER, instance)
             name = fields["name"]
-            of_cluster = [addon for addon in addons if self._is_of(addon, name, instance)]
+            of_cluster = [addon for addon in addons if cni.is_of(addon, name, instance)]
+            dns = [addon for addon in addons if cni.is_of(addon, name, instance, "coredns")]
             settings = cni.read(of_cluster, instance.span)
             cluster = Cluster(
                 self.identity(instance.address),
@@ -158,6 +159,7 @@ class _Eks(Reader):
                 cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields["ip_family"], settings, instance.span),
+                dns_replicas=cni.dns_replicas(dns, instance.span),
             )
             self.found.clusters.append(cluster)
 
@@ -170,16 +172,6 @@ class _Eks(Reader):
                 return Unknown("the subnets of pods are not in this root", datum.origin)
             found.append(link.value)
         return Known(tuple(dict.fromkeys(found)), Origin((addons[0].record.span,))) if found else NOTHING
-
-    def _is_of(self, addon: Fields, name: Value[str], cluster: Instance) -> bool:
-        """Whether an add-on is the VPC CNI of a cluster."""
-        if not equals(addon["name"], "vpc-cni"):
-            return False
-        owner = addon["cluster"]
-        datum = addon.raw("cluster")
-        if isinstance(datum, Unknown) and datum.symbol is not None:
-            return datum.symbol.address == cluster.address
-        return isinstance(owner, Known) and isinstance(name, Known) and bool(owner.value == name.value)
 
     def _nat_gateways(self, instance: Instance) -> Value[int]:
         """Public addresses of the NAT gateways of this root; unset where it has none."""
@@ -256,6 +248,7 @@ class _Eks(Reader):
             max_pods=_max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
             pod_subnets=cluster.pod_subnets if cluster else NOTHING,
             local_disks=template_of.local_disks(template, instance.span),
+            hub_mirror=template_of.hub_mirror(template, instance.span),
             efa=efa,
             efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
         )

@@ -52,7 +52,7 @@ class _Config:
     def add(self) -> None:
         """Enter the cluster with its subnets and groups."""
         fields = self.fields
-        settings = cni.read(self._network_addons(), self.place)
+        settings = cni.read(self._addons("vpc-cni"), self.place)
         custom = settings.custom_networking
         inside: Value[bool] = mapped(custom, lambda apart: not apart)
         if (known(fields["ip_family"]) or "").lower() == "ipv6":
@@ -75,6 +75,7 @@ class _Config:
             outbound_ips=self._gateways() if self._private() else NOTHING,
             cni=settings,
             pods_take_addresses=inside,
+            dns_replicas=cni.dns_replicas(self._addons("coredns"), self.place),
         )
         self.inventory.clusters.append(cluster)
         subnets = self._subnets()
@@ -83,10 +84,10 @@ class _Config:
             for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
                 self._group(self._fields(f"{KIND}.group", record), cluster, subnets, kind, i)
 
-    def _network_addons(self) -> list[Fields]:
+    def _addons(self, name: str) -> list[Fields]:
         nested = self.record.blocks("addons")
         addons = [self._fields(f"{KIND}.addon", one) for one in (() if isinstance(nested, Unknown) else nested)]
-        return [addon for addon in addons if known(addon["name"]) == "vpc-cni"]
+        return [addon for addon in addons if known(addon["name"]) == name]
 
     def _private(self) -> bool:
         """Whether some group has no public addresses of its own."""

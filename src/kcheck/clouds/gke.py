@@ -6,10 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import profiles
-from kcheck.clouds import nat, scaler
+from kcheck.clouds import nat, runtime, scaler, zones
 from kcheck.clouds.reader import Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
 from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, NodePool, PodRange, Subnet, Surge
-from kcheck.terraform import providers
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ NETWORK = "google_compute_network"
 
 _RESOURCES = {"networks": NETWORK, "subnets": SUBNET, "clusters": CLUSTER}
 
-_ZONE = re.compile(r"-[a-z]$")
 _GPUS_IN_NAME = re.compile(r"-(\d+)g(?:-|$)")
 
 
@@ -98,7 +96,7 @@ class _Gke(Reader):
             location = fields["location"]
             written = not isinstance(location, Unset)
             if not written:
-                location = self._provider_zone(instance)
+                location = zones.of_provider(instance, self.root)
             nested = instance.blocks("node_pool")
             autopilot, provisioning = fields["autopilot"], fields["provisioning"]
             private = fields["private_nodes"]
@@ -114,7 +112,7 @@ class _Gke(Reader):
                 environment=self.root.environment,
                 version=fields["version"],
                 location=location,
-                zonal=_zonal(location, fields["regional"])
+                zonal=zones.zonal(location, fields["regional"])
                 if written
                 else Known(value=True, origin=Origin((instance.span,))),
                 provisioned=autopilot if known(autopilot) or isinstance(autopilot, Unknown) else provisioning,
@@ -135,18 +133,6 @@ class _Gke(Reader):
             unneeded = self.default("autoscaler.unneeded_time", fields["profile"].origin or Origin(()))
             self.found.autoscalers.append(scaler.autoscaler(cluster, fields, unneeded))
             self._own_pools(instance, fields, owner, cluster)
-
-    def _provider_zone(self, instance: Instance) -> Value[str]:
-        """Where a cluster without a location is: in the zone of its provider, never in its region.
-
-        https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgresource/regional_utils.go
-        """
-        provider = providers.of(instance, self.root)
-        zone = provider.entry("zone") if provider is not None else None
-        if isinstance(zone, Known) and isinstance(zone.value, str):
-            return Known(zone.value, zone.origin)
-        why = zone.reason if isinstance(zone, Unknown) else "location is not written, and the provider has no zone here"
-        return Unknown(why, Origin((instance.span,)))
 
     def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
         """The pools that are written inside of a cluster: inline ones, else the default pool if it is kept."""
@@ -245,7 +231,7 @@ class _Gke(Reader):
         place, default = record.span, fields.resource == DEFAULT_POOL
         of_cluster = self.cluster_fields.get(cluster.id) if cluster else None
         scaling = () if default else record.blocks("autoscaling")
-        zones = self._zones(fields, of_cluster, cluster)
+        spread = self._zones(fields, of_cluster, cluster)
         autoscaled: Value[bool] = (
             scaling if isinstance(scaling, Unknown) else Known(bool(scaling), Origin(((*scaling, record)[0].span,)))
         )
@@ -260,11 +246,11 @@ class _Gke(Reader):
             owner,
             Known("default-pool", Origin((place,))) if default else fields["name"],
             autoscaled,
-            min_nodes=_size(fields, autoscaled, zones, "min"),
-            max_nodes=_size(fields, autoscaled, zones, "max"),
+            min_nodes=_size(fields, autoscaled, spread, "min"),
+            max_nodes=_size(fields, autoscaled, spread, "max"),
             root=self.folder,
-            zone_count=zones,
-            times=1 if total else known(zones) or 1,
+            zone_count=spread,
+            times=1 if total else known(spread) or 1,
             surge=Known(Surge(), Origin((place,))) if default else self._surge(fields),
             subnets=mapped(subnet, lambda found: (found,)),
             maybe=() if isinstance(subnet, Known) else self._may_be_in(fields, of_cluster),
@@ -284,6 +270,8 @@ class _Gke(Reader):
             disk_type=fields["disk_type"],
             disk_size=fields["disk_size"],
             image=fields["image"],
+            streaming=runtime.streaming(fields, of_cluster),
+            hub_mirror=runtime.registry_hosts(record),
         )
         self.found.pools.append(pool)
 
@@ -291,7 +279,7 @@ class _Gke(Reader):
         """How many zones a pool's nodes are in; counts are per zone."""
         own = fields["zones"]
         if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL:
-            return mapped(own, lambda zones: len(set(zones)))
+            return mapped(own, lambda names: len(set(names)))
         if of_cluster is None or cluster is None:
             return Unknown("node_locations is not written, and the pool's cluster is not in this root")
         zonal = cluster.zonal
@@ -304,7 +292,7 @@ class _Gke(Reader):
             return Known(1 + len(known(shared) or ()), cluster.location.origin or Origin((cluster.place,)))
         if isinstance(shared, Unset) or not known(shared):
             return self.default("cluster.zones", Origin((cluster.place,)))
-        return mapped(shared, lambda zones: len(set(zones)))
+        return mapped(shared, lambda names: len(set(names)))
 
     def _surge(self, fields: Fields) -> Value[Surge]:
         """What an upgrade adds: some nodes, or with BLUE_GREEN the pool a second time."""
@@ -365,14 +353,7 @@ def _given(name: Value[str]) -> Value[str]:
     return Unset(name.origin) if isinstance(name, Known) and not name.value else name
 
 
-def _zonal(location: Value[str], regional: Value[bool]) -> Value[bool]:
-    """Whether a location is a zone; modules say so where it is not known."""
-    if isinstance(location, Known):
-        return Known(_ZONE.search(location.value) is not None, location.origin)
-    return mapped(regional, lambda flag: not flag) if isinstance(regional, Known) else location
-
-
-def _size(fields: Fields, autoscaled: Value[bool], zones: Value[int], bound: str) -> Value[int]:
+def _size(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
     """A bound of an autoscaled pool, or the size of another: a total as it is, any other count in every zone."""
     if not isinstance(autoscaled, Known):
         return Unknown(reason(autoscaled, "autoscaling"), autoscaled.origin)
@@ -385,9 +366,9 @@ def _size(fields: Fields, autoscaled: Value[bool], zones: Value[int], bound: str
         return Unknown(f"{what} is not written", in_zone.origin)
     if not isinstance(in_zone, Known):
         return in_zone
-    if not isinstance(zones, Known):
-        return Unknown(reason(zones, "node_locations"), zones.origin)
-    return Known(in_zone.value * zones.value, in_zone.origin)
+    if not isinstance(spread, Known):
+        return Unknown(reason(spread, "node_locations"), spread.origin)
+    return Known(in_zone.value * spread.value, in_zone.origin)
 
 
 def _outside(name: Value[str], what: str) -> Unknown:

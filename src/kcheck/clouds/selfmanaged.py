@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CLOUD = "selfmanaged"
 KIND = "ClusterConfiguration"
+KUBELET = "KubeletConfiguration"
 _PARTS = ("kube-controller-manager", "kube-apiserver", "etcd")
 
 
@@ -48,6 +49,8 @@ def _records(item: Object) -> Iterable[tuple[str, Any]]:
     """The configuration, or the part of the control plane, that an object is."""
     if item.kind == KIND and item.api_version.startswith("kubeadm.k8s.io/"):
         yield KIND, MappingRecord(item.root, item.span)
+    if item.kind == KUBELET and item.api_version.startswith("kubelet.config.k8s.io/"):
+        yield KUBELET, MappingRecord(item.root, item.span)
     if item.kind != "Pod":
         return
     containers = yaml.get(item.root, "spec", "containers")
@@ -71,6 +74,12 @@ class _Cluster:
         self.address = f"{KIND}/{known(first['name'])}" if KIND in parts else "static pods"
         self.identity = unique(f"{CLOUD}/{path if KIND in parts else self.folder}:{self.address}", inventory)
 
+    def kubelet(self, name: str, default: str) -> Value[Any]:
+        """A field of the kubelets' configuration; its default where there is none in the folder."""
+        if KUBELET in self.parts:
+            return self.parts[KUBELET][name]
+        return Known(profiles.settings(CLOUD)[default].value, self.origin)
+
     def value(self, name: str, *parts: str) -> Value[Any]:
         """A field: as a flag of a static pod says it, else as kubeadm's configuration does."""
         found: list[Value[Any]] = []
@@ -81,6 +90,11 @@ class _Cluster:
                     return value
                 found.append(value)
         return found[-1] if found else Unset(self.origin)
+
+    def _dns(self) -> Value[int]:
+        """The replicas of CoreDNS that kubeadm deploys."""
+        count = profiles.settings(CLOUD)["coredns.replicas"].number
+        return Known(count, self.origin) if KIND in self.parts else NOTHING
 
     def add(self) -> None:
         """Enter the cluster, the range of its pods, and its nodes, of which nothing is written."""
@@ -103,7 +117,9 @@ class _Cluster:
                 reads_inflight=self.value("reads_inflight", "kube-apiserver"),
                 writes_inflight=self.value("writes_inflight", "kube-apiserver"),
                 controller_qps=self.value("controller_qps", "kube-controller-manager"),
+                serial_pulls=self.kubelet("serial_pulls", "plane.serial_pulls") if KIND in self.parts else NOTHING,
             ),
+            dns_replicas=self._dns(),
         )
         self.inventory.clusters.append(cluster)
         cidr = _ipv4(self.value("pod_cidr", "kube-controller-manager"))

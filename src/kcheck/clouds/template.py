@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.reader import linked, same
@@ -58,13 +59,31 @@ def efa(template: Fields | None, instance: Instance, cards: int) -> Value[tuple[
 
 def local_disks(template: Fields | None, place: Span) -> Value[bool]:
     """Whether the user data of a launch template joins the local disks of a machine."""
-    written = template["user_data"] if template else Unset(Origin((place,)))
-    if isinstance(written, Unset):
-        return Known(value=False, origin=Origin((place,)))
-    return mapped(written, lambda text: any(mark in text for mark in _JOINED))
+    return _starts_with(template, place, _JOINED)
+
+
+def hub_mirror(template: Fields | None, place: Span) -> Value[bool]:
+    """Whether the user data of a launch template configures mirrors of Docker Hub."""
+    return _starts_with(template, place, _MIRRORS)
 
 
 _JOINED = ("localStorage", "setup-local-disks", "RAID0", "mdadm")
+_MIRRORS = ("certs.d/docker.io", "certs.d/_default", "registry.mirrors", "container-registry.mirrors")
+
+
+def _starts_with(template: Fields | None, place: Span, marks: tuple[str, ...]) -> Value[bool]:
+    """Whether the user data of a launch template, encoded or not, has any of some marks."""
+    written = template["user_data"] if template else Unset(Origin((place,)))
+    if isinstance(written, Unset):
+        return Known(value=False, origin=Origin((place,)))
+    return mapped(written, lambda text: any(mark in found for mark in marks for found in (text, _decoded(text))))
+
+
+def _decoded(text: str) -> str:
+    try:
+        return base64.b64decode(text, validate=True).decode(errors="replace")
+    except ValueError:
+        return ""
 
 
 def own_image(template: Fields | None) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from kcheck import placement
+from kcheck.derive import money
 from kcheck.derive.basics import computed
 from kcheck.model import CARDS, PodTemplate, Workload
 from kcheck.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of, total
@@ -148,9 +150,22 @@ def classes(workload: Workload, world: World) -> Value[int]:
     return computed(workload, len(found))
 
 
+def releases(workload: Workload, world: World) -> Value[bool]:
+    """Whether Helm releases are installed into its cluster; they may bring classes that nobody sees here."""
+    cluster = world.inventory.cluster_of.get(workload)
+    return computed(workload, cluster is not None and any(one.tree is None for one in world.addons(cluster)))
+
+
 def default_class(workload: Workload, world: World) -> Value[bool]:
     """Whether one of them is the default."""
     return computed(workload, any(known(one.default) for one in world.neighbours("classes", workload)))
+
+
+def queue_priority(workload: Workload, _world: World) -> Value[str]:
+    """The priority class that a job has in a queue of Kueue; null if none."""
+    if isinstance(workload.labels, Unknown):
+        return workload.labels
+    return computed(workload, (known(workload.labels) or {}).get("kueue.x-k8s.io/priority-class"))
 
 
 def class_defined(workload: Workload, world: World) -> Value[bool]:
@@ -187,7 +202,7 @@ def kept_out(template: PodTemplate, world: World) -> Value[str]:
     """The taint that keeps pods from all pools that have room for them; null if some take them."""
     cluster = world.inventory.cluster_of.get(world.owner(template))
     if cluster is None:
-        return Unknown("the manifest's cluster is not known")
+        return Unknown("the manifest's cluster is not known") if world.inventory.clusters else computed(template, None)
     found = world.all_pools(cluster)
     if isinstance(found, Unknown):
         return found
@@ -197,7 +212,9 @@ def kept_out(template: PodTemplate, world: World) -> Value[str]:
 
 
 def _only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
-    """The pool that pods certainly land on; None if there are several."""
+    """The pool that pods certainly land on; None if there are several, or the code has no cluster."""
+    if not world.inventory.clusters:
+        return None
     found = world.fits(template)
     if isinstance(found, Unknown):
         return found
@@ -214,15 +231,53 @@ def per_node(template: PodTemplate, world: World) -> Value[int]:
 
 def idle_gpus(template: PodTemplate, world: World) -> Value[int]:
     """GPUs of a node of its only pool that no further pod of its kind can use; null where it is not known."""
-    pool = _only(template, world)
+    cards = known(template.gpus)
+    pool = None if cards == 0 else _only(template, world)
     if isinstance(pool, Unknown):
         return pool
-    cards = known(template.gpus)
     fits = placement.per_node(template, pool) if pool is not None else None
     of_node = known(pool.gpus) if pool is not None else None
     if not cards or not fits or of_node is None:
         return computed(template, None)
     return computed(template, of_node - fits * cards)
+
+
+def asks(template: PodTemplate, _world: World) -> Value[str]:
+    """What one pod asks for, in words."""
+    cpu = number(template.cpu, 0)
+    return computed(template, f"{number(template.gpus, 0)} GPUs" + (f" and {cpu / 1000:g} vCPUs" if cpu else ""))
+
+
+def idle_cost(template: PodTemplate, world: World) -> Value[str]:
+    """What the idle GPUs of all nodes that its pods fill cost an hour, in brackets; empty without a price."""
+    pool, idle = _only(template, world), known(idle_gpus(template, world))
+    if pool is None or isinstance(pool, Unknown) or not idle:
+        return computed(template, "")
+    nodes = known(template.count) // max(1, placement.per_node(template, pool) or 1)
+    return computed(template, money.part(pool, world, nodes, Fraction(idle, known(pool.gpus))))
+
+
+def crowd(template: PodTemplate, world: World) -> Value[str]:
+    """Why the ports that its pods take of the node cost nodes; null if they do not, or nobody knows."""
+    found = world.fits(template)
+    if isinstance(found, Unknown):
+        return found
+    nodes = [world.nodes(pool) for pool, _ in found]
+    count, room = template.count, total(nodes)
+    if not template.ports or not nodes or not isinstance(count, Known):
+        return computed(template, None)
+    if isinstance(room, int) and count.value > room:
+        return computed(template, f"{count.value:,} pods need as many nodes, and its pools have {room:,}")
+    pool = _only(template, world)
+    fits = placement.per_node(template, pool, ports=False) if pool is not None and not isinstance(pool, Unknown) else 1
+    if fits is not None and fits > 1 and count.value >= fits:
+        return computed(template, f"a node would take {fits} of its {count.value:,} pods, and takes one")
+    return computed(template, None)
+
+
+def rdma(template: PodTemplate, _world: World) -> Value[bool]:
+    """Whether its pods ask for RDMA or EFA interfaces, which need the network of the node."""
+    return computed(template, any(one.rdma for one in template.containers))
 
 
 def node(template: PodTemplate, world: World) -> Value[str]:
@@ -272,9 +327,9 @@ def ports(template: PodTemplate, _world: World) -> Value[int]:
     return computed(template, len(template.ports))
 
 
-def first_port(template: PodTemplate, _world: World) -> Value[int]:
+def first_port(template: PodTemplate, _world: World) -> Value[str]:
     """The first of them; null if there is none."""
-    return computed(template, template.ports[0] if template.ports else None)
+    return computed(template, str(template.ports[0]) if template.ports else None)
 
 
 def watches(template: PodTemplate, world: World) -> Value[str]:
@@ -310,3 +365,22 @@ def fraction(one: Container, _world: World) -> Value[bool]:
     """Whether it asks for a part of a card by the name of whole ones."""
     texts = [known(value) or "" for value in (one.gpu_limit, one.gpu_request)]
     return computed(one, known(one.gpu) in CARDS and any(_PART.fullmatch(text) for text in texts))
+
+
+def beside_gpus(one: Container, world: World) -> Value[bool]:
+    """Whether the pod of a container has GPUs: such a pod has its node, or most of it, anyway."""
+    template = next(t for t in world.owner(one).templates if one in t.containers)
+    return mapped(template.gpus, lambda cards: bool(cards) or template.shares)
+
+
+def _limit_ranges(workload: Workload, world: World) -> set[str | None]:
+    """The namespaces with a LimitRange that are applied with a workload; None for what names none."""
+    return {known(limit.namespace) for limit in world.neighbours("limits", workload) if limit.kind == "LimitRange"}
+
+
+def defaulted(one: Container, world: World) -> Value[bool]:
+    """Whether a LimitRange of its namespace, or the runtime of a TrainJob, may fill in what it asks for."""
+    workload = world.owner(one)
+    home = world.home(workload)
+    ranges = world.remember("limit ranges", home, lambda: _limit_ranges(workload, world))
+    return computed(one, workload.kind == "TrainJob" or bool(ranges & {known(workload.namespace), None}))

@@ -61,6 +61,15 @@ def hourly(pool: NodePool, world: World, nodes: int) -> str:
     return f" (${dollars(price.mills * nodes)} an hour{each}{listed})"
 
 
+def part(pool: NodePool, world: World, nodes: int, share: Fraction) -> str:
+    """What a share of nodes of a pool costs an hour, in brackets; empty where no price is known."""
+    price = world.price(pool)
+    if price is None or not nodes:
+        return ""
+    listed = f": {price.machine}, {_list(price)}" if price.machine else ""
+    return f" (${dollars(price.mills * nodes * share)} an hour on {nodes:,} nodes{listed})"
+
+
 def _prices(kinds: Counter[Price], unpriced: int) -> str:
     """The prices of kinds of nodes: one a node and hour, or a list of them."""
     left = f"; {unpriced:,} nodes without a list price" if unpriced else ""

@@ -10,7 +10,7 @@ from kcheck.units import shown
 from kcheck.values import Known, Unknown, Value, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
-    from kcheck.model import Image, Workload
+    from kcheck.model import Image, Mirror, Workload
     from kcheck.world import World
 
 
@@ -68,12 +68,47 @@ def others(image: Image, world: World) -> list[Any]:
 
 
 def mirrored(image: Image, world: World) -> Value[str]:
-    """The image on the mirror of its registry."""
+    """The image on the mirror of its registry: that of the settings, else a cache in the code with a full name."""
     mirror = world.config.mirrors.get(known(image.registry) or "")
     reference = images.parse(known(image.text) or "")
-    if mirror is None or reference is None:
-        return computed(image, None)
-    return computed(image, f"{mirror}/{reference.rest}")
+    if mirror is not None and reference is not None:
+        return computed(image, f"{mirror}/{reference.rest}")
+    found = _cached(image, world)
+    return computed(image, found[1] if found is not None and found[0].complete else None)
+
+
+def cache(image: Image, world: World) -> Value[str]:
+    """What the image is called in a cache that the code makes, and which that is; null without one."""
+    found = _cached(image, world)
+    return computed(image, f"{found[1]} ({found[0].address})" if found is not None else None)
+
+
+def _cached(image: Image, world: World) -> tuple[Mirror, str] | None:
+    """The cache of the image's registry that its cluster is nearest to, and its name there."""
+    cluster = world.inventory.cluster_of.get(owner(image, world))
+    reference = images.parse(known(image.text) or "")
+    if cluster is None or reference is None:
+        return None
+    own = [m for m in world.inventory.mirrors if m.cloud == cluster.cloud and m.registry == reference.registry]
+    for mirror in sorted(own, key=lambda one: one.root != cluster.root):
+        path = mirror.path.removesuffix("*")
+        if mirror.path.endswith("*") or not path:
+            if reference.rest.startswith(path):
+                return mirror, f"{mirror.prefix}/{reference.rest.removeprefix(path)}"
+        elif reference.repository == path:
+            return mirror, mirror.prefix + reference.rest.removeprefix(reference.repository)
+    return None
+
+
+def covered(image: Image, world: World) -> Value[bool]:
+    """Whether all nodes that pull an image ask a mirror of Docker Hub first, as their pools say."""
+    return world.mirrored(owner(image, world))
+
+
+def softened(image: Image, world: World) -> Value[bool]:
+    """Whether the nodes ask a public cache before Docker Hub, which has the popular images: those of GKE do."""
+    cluster = world.inventory.cluster_of.get(owner(image, world))
+    return computed(image, cluster is not None and cluster.cloud == "gke")
 
 
 def moving(image: Image, _world: World) -> Value[bool]:
@@ -100,4 +135,4 @@ _RETIRED = (
     ("gcr.io/google-containers/", "registry.k8s.io/"),
     ("gcr.io/google_containers/", "registry.k8s.io/"),
 )
-"""Registries that were frozen, and what has their images since."""
+"""Registries that were frozen, and what has their images since: these were copied 1:1 before each was."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from kcheck.derive.basics import computed
-from kcheck.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of
+from kcheck.model import CARDS
+from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,6 +17,9 @@ if TYPE_CHECKING:
     from kcheck.world import World
 
 GPU = "nvidia.com/gpu"
+_COUNTED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "requests.nvidia.com/gpu"})
+_GPUS = re.compile(r"^requests\.[^/]*(nvidia|amd|google|intel|habana|amazon|huawei|aliyun|volcano)|deviceclass")
+_WHOLE = re.compile(r"-?\d+")
 
 
 def _job(found: list[Workload]) -> str | None:
@@ -43,6 +49,29 @@ def first(one: PriorityClass, world: World) -> Value[bool]:
 
 def _order(one: PriorityClass) -> tuple[str, int]:
     return one.place.source.path, one.place.start
+
+
+def other_defaults(one: PriorityClass, world: World) -> list[Any]:
+    """The other default classes that are applied with it."""
+    return [c for c in world.neighbours("classes", one) if c is not one and not c.kueue and known(c.default)]
+
+
+def apart(one: PriorityClass, world: World) -> Value[bool]:
+    """Whether no other default is in its folder: overlays and samples of one cluster are not applied together."""
+    folder = os.path.dirname(one.place.source.path)
+    near = (os.path.dirname(other.place.source.path) for other in other_defaults(one, world))
+    return computed(one, folder not in near)
+
+
+def cutoff(one: PriorityClass, world: World) -> Value[int]:
+    """The number below which the autoscaler of its cluster takes no notice of pods: its flag, else the default."""
+    cluster = world.inventory.cluster_of.get(one)
+    for autoscaler in world.inventory.autoscalers:
+        flag = next((f for f in autoscaler.flags if equals(f.name, "expendable-pods-priority-cutoff")), None)
+        if flag is not None and cluster is not None and known(autoscaler.cluster) is cluster:
+            text = str(known(flag.value))
+            return Known(int(text), flag.value.origin or Origin(())) if _WHOLE.fullmatch(text) else Unknown("its flag")
+    return computed(one, world.limits("any")["priority.cutoff"].number)
 
 
 def class_user(one: PriorityClass, world: World) -> Value[str]:
@@ -128,18 +157,27 @@ def workloads(one: Namespace, world: World) -> Value[int]:
     return computed(one, len(_inside(one, world)))
 
 
+def jobs(one: Namespace, world: World) -> Value[int]:
+    """Jobs in a namespace, and other workloads with GPUs: what can take a cluster."""
+    return computed(one, sum(w.batch or bool(number(w.gpus, 0)) for w in _inside(one, world)))
+
+
 def gpu_workload(one: Namespace, world: World) -> Value[str]:
     """A workload with GPUs in a namespace; null if there is none."""
     return computed(one, _job([w for w in _inside(one, world) if number(w.gpus, 0)]))
 
 
 def has(kind: str, *, others: bool = False) -> Callable[[Any, World], Value[bool]]:
-    """Whether a namespace, or another one, has a ResourceQuota or a LimitRange."""
+    """Whether a namespace, or another one, has a quota or a LimitRange; what names no namespace may be its own."""
 
     def told(one: Namespace | Quota, world: World) -> Value[bool]:
         own = known(one.name if hasattr(one, "name") else one.namespace)
-        spaces = [known(quota.namespace) for quota in world.neighbours("limits", one) if quota.kind == kind]
-        return computed(one, any((space != own) == others for space in spaces))
+        found = [quota for quota in world.neighbours("limits", one) if quota.kind == kind]
+        # a driver's own quota on pods of a priority says nothing of teams
+        spaces = [
+            known(quota.namespace) for quota in found if not others or _COUNTED.intersection(known(quota.hard) or ())
+        ]
+        return computed(one, any((space not in (own, None)) if others else space in (own, None) for space in spaces))
 
     return told
 
@@ -147,6 +185,22 @@ def has(kind: str, *, others: bool = False) -> Callable[[Any, World], Value[bool
 def quota_has(*keys: str) -> Callable[[Quota, World], Value[bool]]:
     """Whether a quota limits any of some resources."""
     return lambda one, _world: mapped(one.hard, lambda hard: any(key in hard for key in keys))
+
+
+def counts_gpus(one: Quota, _world: World) -> Value[bool]:
+    """Whether a quota counts accelerators, or parts of them: by requests, or by a class of devices."""
+    return mapped(one.hard, lambda hard: any(_GPUS.search(key) for key in hard))
+
+
+def miscounts_gpus(one: Quota, _world: World) -> Value[bool]:
+    """Whether a quota names accelerators otherwise: as limits, or plainly."""
+    return mapped(one.hard, lambda hard: any(key.removeprefix("limits.") in CARDS for key in hard))
+
+
+def gpu_nodes(one: Quota, world: World) -> Value[bool]:
+    """Whether a pool of the cluster of a quota has GPUs."""
+    cluster = world.inventory.cluster_of.get(one)
+    return computed(one, cluster is not None and any(known(pool.gpu) for pool in world.pools(cluster)))
 
 
 def quota_gpu_job(one: Quota, world: World) -> Value[str]:

@@ -92,7 +92,10 @@ class Cni:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plane:
-    """The control plane of a self-managed cluster. The quota of etcd is in bytes, the limits in requests at a time."""
+    """The control plane of a self-managed cluster. The quota of etcd is in bytes, the limits in requests at a time.
+
+    `serial_pulls` says that its kubelets pull one image at a time.
+    """
 
     data_dir: Value[str]
     etcd_quota: Value[int]
@@ -100,6 +103,7 @@ class Plane:
     reads_inflight: Value[int]
     writes_inflight: Value[int]
     controller_qps: Value[int]
+    serial_pulls: Value[bool]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,7 +114,8 @@ class Cluster(Thing):
     its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools (Autopilot, EKS Auto
     Mode, node auto-provisioning), `pods_take_addresses` that pods take addresses of their nodes' subnets (EKS).
     `environment` is the name of its variables in the settings. A node has `outbound_ports` on the `outbound_ips`
-    addresses; `load_balancer` and `backend_type` are those of Azure's load balancer.
+    addresses; `load_balancer` and `backend_type` are those of Azure's load balancer. CoreDNS keeps `dns_replicas`
+    whatever the size; unset where it scales.
     """
 
     cloud: str
@@ -139,6 +144,7 @@ class Cluster(Thing):
     cni: Cni | None = None
     plane: Plane | None = None
     pods_take_addresses: Value[bool] = NOTHING
+    dns_replicas: Value[int] = NOTHING
     environment: str = ""
 
 
@@ -197,6 +203,8 @@ class NodePool(Thing):
     `image` names their system; `efa` are the types of the EFA interfaces of a node, and `local_disks` says whether its
     start-up joins them. `charge` says how nodes are paid, `on_demand_fallback` that spot pools take nodes at full price
     where there are no others, `location_policy` in which zones they grow (GKE); taints are written `key=value:Effect`.
+    `streaming` says that containers start before their image is there, `hub_mirror` that nodes ask a mirror before
+    Docker Hub. The kernel of a node is told to know at most `neighbours` others.
     """
 
     address: str
@@ -236,6 +244,9 @@ class NodePool(Thing):
     local_disks: Value[bool] = NOTHING
     charge: Value[str] = NOTHING
     deployment_set: Value[str] = NOTHING
+    streaming: Value[bool] = NOTHING
+    hub_mirror: Value[bool] = NOTHING
+    neighbours: Value[int] = NOTHING
     on_demand_fallback: Value[bool] = NOTHING
     location_policy: Value[str] = NOTHING
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.model.clusters import Autoscaler, Cluster, KarpenterPool, Network, NodePool, PodRange, Subnet
-    from kcheck.model.pods import Addon, Service, Workload
+    from kcheck.model.pods import Addon, Mirror, Service, Workload
     from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
     from kcheck.model.raw import Manifest, Resource
     from kcheck.model.thing import Thing
@@ -32,6 +32,7 @@ class Inventory:
     ranges: list[PodRange] = field(default_factory=list)
     karpenter: list[KarpenterPool] = field(default_factory=list)
     workloads: list[Workload] = field(default_factory=list)
+    mirrors: list[Mirror] = field(default_factory=list)
     addons: list[Addon] = field(default_factory=list)
     services: list[Service] = field(default_factory=list)
     classes: list[PriorityClass] = field(default_factory=list)

@@ -60,8 +60,9 @@ class Volume(NamedTuple):
 class Container(Thing):
     """A container of a pod. CPU is in millicores, memory in bytes, `gpus` what it is limited to.
 
-    `gpu` is the name of the resource that GPUs are asked for by, with the texts of its request and its limit.
-    `starters` are words of its command that start processes which wait for each other, such as torchrun.
+    `gpu` is the name of the resource that GPUs are asked for by, with the texts of its request and its limit. `rdma`
+    says that it asks for interfaces of RDMA or EFA. `starters` are words of its command that start processes which
+    wait for each other, such as torchrun.
     """
 
     name: Value[str]
@@ -75,6 +76,7 @@ class Container(Thing):
     gpu: Value[str]
     gpu_request: Value[str]
     gpu_limit: Value[str]
+    rdma: bool
     mounts: tuple[str, ...]
     starters: tuple[str, ...]
     text: str
@@ -165,6 +167,22 @@ class Addon(Thing):
     name: Value[str]
     tree: Mapping | None = None
     version: Value[str] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mirror(Thing):
+    """A cache of a registry that the code makes: images of `registry` below `path` are called `prefix`/... there.
+
+    What only the account knows of the prefix is in <>: such a name is for people, `complete` says that it is not.
+    """
+
+    cloud: str
+    root: str
+    address: str
+    registry: str
+    path: str
+    prefix: str
+    complete: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -34,6 +34,10 @@ def as_text(rule: Rule) -> str:
     if rule.grade:
         lines.append(f"  error past {rule.grade.wall}" if rule.grade.wall else "  never an error")
         lines.append(f"  warning past {rule.grade.recommended}, info where {rule.grade.of} is not known")
+    if rule.weak:
+        lines.append(f"  at most a warning where {rule.weak}")
+    if rule.mild:
+        lines.append(f"  info where {rule.mild}")
     if rule.unless:
         lines.append(f"  silent where {', '.join(rule.unless)} has found something on the same object")
     entries = rule.entries()

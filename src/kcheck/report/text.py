@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -44,8 +45,12 @@ def _finding(finding: Finding) -> str:
     if also:
         more = f" and {len(also) - _MOST_OTHERS} more" if len(also) > _MOST_OTHERS else ""
         lines.append(f"   = also: {', '.join(name.removeprefix('also ') for name in also[:_MOST_OTHERS])}{more}")
+    shown: Counter[str] = Counter()
     for related in finding.related:
         if related.message in also:
+            continue
+        shown[related.message] += 1
+        if shown[related.message] > _MOST_OTHERS:
             continue
         at = related.span.begin
         name = "" if related.message == "used here" else f"{related.message}: "
@@ -53,6 +58,9 @@ def _finding(finding: Finding) -> str:
         source = _attribute(related.span) if private else " ".join(related.span.source.line(at.line).split())
         what = "used here: " if related.message == "used here" else name
         lines.append(f"   = {related.span.source.path}:{at.line} {what}{_short(source)}")
+    left = sum(count - _MOST_OTHERS for count in shown.values() if count > _MOST_OTHERS)
+    if left:
+        lines.append(f"   = and {_count(left, 'more place')}")
     if finding.fix is not None:
         lines.append(f"   = fix ({finding.fix.safety}): {finding.fix.title}")
     if finding.help:

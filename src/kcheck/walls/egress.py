@@ -81,7 +81,8 @@ def _pulls(ground: Ground) -> Iterator[Wall]:
     found: list[tuple[int, int | None]] = []
     images: list[Image] = []
     for workload in world.workloads(cluster):
-        own = {} if known(workload.pull_secrets) else world.hub_images(workload)
+        spared = known(workload.pull_secrets) or known(world.mirrored(workload))
+        own = {} if spared else world.hub_images(workload)
         pods = known(workload.pods)
         if own and (workload.per_node or pods is not None):
             found.append((len(own), None if workload.per_node else pods))

@@ -24,6 +24,7 @@ _SHARES = re.compile(
 _STARTERS = re.compile(
     r"\b(torchrun|mpirun|mpiexec|horovodrun|deepspeed|accelerate launch|torch\.distributed|colossalai run)\b"
 )
+_RDMA = re.compile(r"rdma|/efa$|/hca|/ib$|infiniband|roce|/mlnx|sriov", re.IGNORECASE)
 _HOST = "kubernetes.io/hostname"
 
 
@@ -47,7 +48,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         mapping(item, "metadata", "annotations"),
         _selection(spec),
         _tolerations(spec),
-        _spread(spec),
+        _spread(spec, mapping(item, "metadata", "labels")),
         boolean(spec, "hostNetwork"),
         boolean(spec, "hostIPC"),
         text(spec, "dnsPolicy"),
@@ -86,6 +87,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", CARDS[0]),
         mapped(scalar(node, "resources", "requests", resource or CARDS[0]), str),
         mapped(scalar(node, "resources", "limits", resource or CARDS[0]), str),
+        any(_RDMA.search(name) for name in _resources(node)),
         tuple(str(known(text(mount, "mountPath"))) for mount in items(node, "volumeMounts")),
         tuple(dict.fromkeys(_STARTERS.findall(_words(node)))),
         _words(node),
@@ -117,13 +119,14 @@ def _words(node: yaml.Target) -> str:
 
 def _gpu(node: yaml.Target) -> str:
     """The name of the resource that GPUs are asked for by; empty if none are."""
+    return next((name for name in _resources(node) if name in CARDS or _SHARES.match(name)), "")
+
+
+def _resources(node: yaml.Target) -> Iterator[str]:
+    """The names of the resources that a container is limited to or asks for."""
     for side in ("limits", "requests"):
         found = yaml.get(node, "resources", side)
-        names = yaml.entries(found) if isinstance(found, yaml.Mapping) else {}
-        for name in names:
-            if name in CARDS or _SHARES.match(name):
-                return name
-    return ""
+        yield from yaml.entries(found) if isinstance(found, yaml.Mapping) else ()
 
 
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
@@ -209,17 +212,25 @@ def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:
     return Known(tuple(result), Origin((found.span,)) if found is not None else absent(spec, "tolerations").origin)
 
 
-def _spread(spec: yaml.Target) -> Value[bool]:
-    """Whether a required anti-affinity to pods keeps each pod on a node of its own."""
+def _spread(spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[bool]:
+    """Whether a required anti-affinity to its own kind keeps each pod on a node of its own."""
     path = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     unknown = gap(spec, *path)
     if unknown is not None:
         return unknown
     for term in items(spec, *path):
         key = text(term, "topologyKey")
-        if known(key) == _HOST:
+        if known(key) == _HOST and _selects(term, labels):
             return Known(value=True, origin=key.origin or Origin((term.span,)))
     return Known(value=False, origin=Origin((spec.span,)))
+
+
+def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
+    """Whether a term of affinity can be to pods with these labels: others of theirs are not told here."""
+    wanted, own = known(mapping(term, "labelSelector", "matchLabels")), known(labels)
+    if not wanted or not own:
+        return True  # labels that an operator adds, or expressions
+    return all(own.get(key, value) == value for key, value in wanted.items())
 
 
 def _ports(spec: yaml.Target) -> Iterator[int]:

@@ -81,6 +81,11 @@ variable "cluster_autoscaling" {
   default = { enabled = false, autoscaling_profile = "BALANCED" }
 }
 
+variable "enable_gcfs" {
+  type    = bool
+  default = false
+}
+
 variable "node_pools" {
   type = list(object({
     name              = string
@@ -105,6 +110,7 @@ variable "node_pools" {
     strategy          = optional(string, "SURGE")
     max_surge         = optional(number, 1)
     max_unavailable   = optional(number, 0)
+    enable_gcfs       = optional(bool)
   }))
   default = [{ name = "default-node-pool" }]
 }
@@ -163,6 +169,14 @@ resource "google_container_cluster" "primary" {
   private_cluster_config {
     enable_private_nodes = var.enable_private_nodes
   }
+
+  node_pool_defaults {
+    node_config_defaults {
+      gcfs_config {
+        enabled = var.enable_gcfs
+      }
+    }
+  }
 }
 
 resource "google_container_node_pool" "pools" {
@@ -212,6 +226,14 @@ resource "google_container_node_pool" "pools" {
     spot         = each.value.spot
     preemptible  = each.value.preemptible
     labels       = merge(lookup(var.node_pools_labels, "all", {}), lookup(var.node_pools_labels, each.value.name, {}))
+
+    dynamic "gcfs_config" {
+      for_each = each.value.enable_gcfs == null ? [] : [1]
+
+      content {
+        enabled = each.value.enable_gcfs
+      }
+    }
 
     dynamic "guest_accelerator" {
       for_each = each.value.accelerator_count > 0 ? [1] : []

@@ -1,0 +1,235 @@
+"""What jobs say of nodes, priorities and quotas, against the pools and classes that they meet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config import Config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.engine import Result
+
+    Check = Callable[..., Result]
+
+POOL = """resource "aws_eks_cluster" "main" {{
+  name = "train"
+}}
+
+resource "aws_eks_node_group" "gpu" {{
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "gpu"
+  subnet_ids      = ["subnet-1"]
+  instance_types  = ["p5.48xlarge"]
+
+  taint {{
+    key    = "{taint}"
+    value  = "true"
+    effect = "NO_SCHEDULE"
+  }}
+
+  scaling_config {{
+    min_size     = 0
+    max_size     = 32
+    desired_size = 0
+  }}
+}}
+"""
+JOB = """apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+{labels}spec:
+  parallelism: {pods}
+  template:
+    spec:
+{spec}      containers:
+        - name: main
+          image: registry.example.com/train:1.4
+{more}          resources:
+            limits:
+              nvidia.com/gpu: {gpus}
+"""
+
+
+def job(pods: int = 8, gpus: int = 8, spec: str = "", more: str = "", labels: str = "") -> str:
+    return JOB.format(pods=pods, gpus=gpus, spec=spec, more=more, labels=labels)
+
+
+def found(result: Result) -> dict[str, str]:
+    assert not result.bugs
+    return {finding.rule: finding.severity.word for finding in result.findings}
+
+
+@pytest.mark.parametrize(
+    ("taint", "refused"),
+    [("dedicated", True), ("nvidia.com/gpu", False), ("node.cilium.io/agent-not-ready", False)],
+)
+def test_taints_called_as_the_resource_are_tolerated(taint: str, refused: bool, check: Check) -> None:
+    """EKS runs ExtendedResourceToleration; taints of a node that starts go away."""
+    assert (
+        "gpu-without-toleration" in found(check({"main.tf": POOL.format(taint=taint), "job.yaml": job()}))
+    ) == refused
+
+
+def test_flavors_of_kueue_bring_tolerations(check: Check) -> None:
+    queued = job(labels="  labels:\n    kueue.x-k8s.io/queue-name: team\n")
+    assert "gpu-without-toleration" not in found(check({"main.tf": POOL.format(taint="dedicated"), "job.yaml": queued}))
+
+
+PORT = "          ports:\n            - containerPort: 29500\n"
+HOST = "      hostNetwork: true\n"
+
+
+@pytest.mark.parametrize(
+    ("pods", "gpus", "more", "severity"),
+    [
+        (64, 4, PORT, "warning"),  # more pods than nodes
+        (16, 4, PORT, "warning"),  # a node would take two
+        (16, 8, PORT, None),  # a node is full anyway
+        (64, 4, "", None),  # nothing declared
+    ],
+)
+def test_ports_of_the_node(pods: int, gpus: int, more: str, severity: str | None, check: Check) -> None:
+    files = {"main.tf": POOL.format(taint="nvidia.com/gpu"), "job.yaml": job(pods, gpus, HOST, more)}
+    assert found(check(files)).get("host-network-port-clash") == severity
+
+
+def test_jobs_with_rdma_have_the_network_of_the_node_on_purpose(check: Check) -> None:
+    text = job(64, 4, HOST, PORT) + "              vpc.amazonaws.com/efa: 4\n"
+    files = {"main.tf": POOL.format(taint="nvidia.com/gpu"), "job.yaml": text}
+    assert found(check(files))["host-network-port-clash"] == "info"
+
+
+SPREAD = """      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector:
+                matchLabels: {{app: {app}}}
+"""
+
+
+@pytest.mark.parametrize(("app", "spread"), [("train", True), ("cache", False)])
+def test_anti_affinity_to_others_does_not_spread(app: str, spread: bool, check: Check) -> None:
+    text = job(400, spec=SPREAD.format(app=app)).replace(
+        "  template:\n", "  template:\n    metadata: {labels: {app: train}}\n"
+    )
+    assert ("hostname-anti-affinity-at-scale" in found(check({"job.yaml": text}))) == spread
+
+
+CLASS = """apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {{name: {name}}}
+value: {value}
+{more}"""
+RELEASE = """
+resource "helm_release" "priorities" {
+  name  = "priorities"
+  chart = "priorities"
+}
+"""
+
+
+def test_releases_may_bring_the_class_that_is_missing(check: Check) -> None:
+    files = {
+        "job.yaml": job(spec="      priorityClassName: high\n"),
+        "class.yaml": CLASS.format(name="low", value=1, more=""),
+    }
+    pool = POOL.format(taint="nvidia.com/gpu")
+    assert found(check({"main.tf": pool, **files}))["unknown-priority-class"] == "error"
+    assert found(check({"main.tf": pool + RELEASE, **files}))["unknown-priority-class"] == "info"
+
+
+@pytest.mark.parametrize(("folder", "severity"), [("a", "error"), ("b", "warning")])
+def test_defaults_of_two_overlays_are_a_warning(folder: str, severity: str, check: Check) -> None:
+    one, two = (CLASS.format(name=name, value=1, more="globalDefault: true\n") for name in ("one", "two"))
+    files = {"main.tf": POOL.format(taint="nvidia.com/gpu"), "a/one.yaml": one, f"{folder}/two.yaml": two}
+    assert found(check(files))["two-default-priorities"] == severity
+
+
+QUOTA = """apiVersion: v1
+kind: ResourceQuota
+metadata: {{name: quota{namespace}}}
+spec:
+  hard: {{{hard}}}
+"""
+SPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: vision}\n"
+
+
+@pytest.mark.parametrize(
+    ("quota", "severity"),
+    [
+        (QUOTA.format(namespace=", namespace: speech", hard="requests.cpu: 100"), "warning"),
+        (QUOTA.format(namespace=", namespace: driver", hard="pods: 100"), "info"),
+        (QUOTA.format(namespace="", hard="requests.cpu: 100"), None),  # kustomize may put it there
+        ("", "info"),
+    ],
+)
+def test_quotas_of_other_teams_make_a_missing_one_a_warning(quota: str, severity: str | None, check: Check) -> None:
+    mine = job().replace("  name: train\n", "  name: train\n  namespace: vision\n")
+    files = {"job.yaml": mine, "space.yaml": SPACE, **({"quota.yaml": quota} if quota else {})}
+    assert found(check(files)).get("namespace-without-quota") == severity
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [("requests.memory", True), ("requests.google.com/tpu", False), ("requests.nvidia.com/mig-1g.10gb", False)],
+)
+def test_quotas_count_accelerators_by_any_name(key: str, told: bool, check: Check) -> None:
+    quota = QUOTA.format(namespace=", namespace: vision", hard=f"requests.cpu: 100, {key}: 8")
+    mine = job().replace("  name: train\n", "  name: train\n  namespace: vision\n")
+    assert ("quota-without-gpus" in found(check({"job.yaml": mine, "quota.yaml": quota}))) == told
+
+
+@pytest.mark.parametrize("key", ["limits.nvidia.com/gpu", "nvidia.com/gpu"])
+def test_gpus_are_counted_by_requests_only(key: str, check: Check) -> None:
+    quota = QUOTA.format(namespace=", namespace: vision", hard=f"{key}: 8")
+    assert found(check({"job.yaml": job(), "quota.yaml": quota}))["gpu-quota-never-counts"] == "error"
+
+
+def test_what_is_once_on_a_node_packs_nothing(check: Check) -> None:
+    agent = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec:\n  template:\n    spec:\n"
+    agent += "      containers: [{name: agent, image: registry.example.com/agent:1}]\n"
+    assert found(check({"agent.yaml": agent}, Config(nodes={"": 1000})))["missing-requests"] == "info"
+
+
+DNS = """
+resource "aws_eks_addon" "dns" {{
+  cluster_name         = aws_eks_cluster.main.name
+  addon_name           = "coredns"
+  configuration_values = jsonencode({values})
+}}
+"""
+CACHE = """
+resource "helm_release" "cache" {
+  name  = "cache"
+  chart = "node-local-dns"
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("", True),
+        (DNS.format(values="{ replicaCount = 4 }"), True),
+        (DNS.format(values="{ replicaCount = 63 }"), False),
+        (DNS.format(values="{ autoScaling = { enabled = true } }"), False),
+        (CACHE, False),
+    ],
+)
+def test_dns_that_stays_small(more: str, told: bool, check: Check) -> None:
+    result = check({"main.tf": POOL.format(taint="nvidia.com/gpu") + more}, Config(nodes={"": 1000}))
+    assert ("dns-not-scaled" in found(result)) == told
+
+
+def test_dns_of_a_small_cluster_is_fine(check: Check) -> None:
+    assert "dns-not-scaled" not in found(check({"main.tf": POOL.format(taint="nvidia.com/gpu")}))
+
+
+def test_manifests_alone_wait_for_no_pools(check: Check) -> None:
+    assert not [one.rule for one in check({"job.yaml": job()}).undecided]
