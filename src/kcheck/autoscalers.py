@@ -34,6 +34,8 @@ _FLAGS: dict[str, tuple[tuple[str, ...], str]] = {
     "new_pod_delay": (("new-pod-scale-up-delay",), "seconds"),
     "provision_time": (("max-node-provision-time",), "seconds"),
     "expander": (("expander",), "string"),
+    "grace": (("max-graceful-termination-sec",), "int"),
+    "keeps_local": (("skip-nodes-with-local-storage",), "bool"),
 }
 """Field of the model -> flags that say it, newest first, and the type of their value."""
 
@@ -153,4 +155,6 @@ def _number(text: str) -> int:
         raise ValueError(f"`{text}` is not a number") from None
 
 
-_CONVERT: dict[str, Any] = {"int": _whole, "number": _number, "seconds": seconds, "string": str}
+_CONVERT: dict[str, Any] = {
+    "int": _whole, "number": _number, "seconds": seconds, "string": str, "bool": lambda text: text.lower() == "true",
+}  # fmt: skip

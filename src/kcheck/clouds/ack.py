@@ -237,6 +237,8 @@ class _Ack(Reader):
                 delay_after_add=fields["delay_after_add"],
                 scan_interval=fields["scan_interval"],
                 expander=fields["expander"],
+                grace=fields["grace"],
+                keeps_local=fields["keeps_local"],
             )
         )
 

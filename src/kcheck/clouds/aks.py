@@ -44,7 +44,7 @@ ARM_CLUSTER = "azapi_resource.managedClusters"
 ARM_POOL = "azapi_resource.agentPools"
 AUTOSCALER_FIELDS = (
     "max_unready_nodes", "max_unready_percentage", "bulk_delete", "unneeded_time", "unready_time", "delay_after_add",
-    "delay_after_failure", "scan_interval", "new_pod_delay", "provision_time", "expander",
+    "delay_after_failure", "scan_interval", "new_pod_delay", "provision_time", "expander", "grace", "keeps_local",
 )  # fmt: skip
 
 

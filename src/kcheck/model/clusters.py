@@ -27,7 +27,8 @@ class Surge(NamedTuple):
 class Autoscaler(Thing):
     """What grows and shrinks the pools of one cluster. Times are in seconds.
 
-    `kind` is cluster-autoscaler where its settings can be read, gke where Google runs it and shows a `profile` only.
+    `kind` is cluster-autoscaler where its settings can be read, gke where Google runs it and shows a `profile` only. It
+    gives pods `grace` to stop, and `keeps_local` says that it keeps nodes whose pods have data on the node's disk.
     """
 
     cluster: Value[Cluster]
@@ -46,6 +47,8 @@ class Autoscaler(Thing):
     profile: Value[str] = NOTHING
     provisioning: Value[bool] = NOTHING
     version: Value[str] = NOTHING
+    grace: Value[int] = NOTHING
+    keeps_local: Value[bool] = NOTHING
     flags: tuple[Flag, ...] = ()
 
 

@@ -82,7 +82,8 @@ class PodTemplate(Thing):
 
     `selection` is what they ask of a node's labels: one of several sets of requirements. `spread` says that a required
     anti-affinity puts each on a node of its own. `ports` are those they take of the node. `grace` is in seconds. Of the
-    GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for.
+    GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for. `stay` is the annotation
+    that keeps the cluster autoscaler from moving them, `undisturbed` the one that keeps Karpenter from it.
     """
 
     role: str
@@ -108,6 +109,8 @@ class PodTemplate(Thing):
     volumes: Value[tuple[Volume, ...]]
     subdomain: Value[str]
     containers: tuple[Container, ...]
+    stay: Value[str] = NOTHING
+    undisturbed: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,7 +120,8 @@ class Workload(Thing):
     `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together or
     not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds. `least`
     is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker `slots`
-    processes, or each pod starts `processes`.
+    processes, or each pod starts `processes`. `rival` is a second system that claims the job; `hooked` says that a tool
+    such as Helm removes it. `partial` ones only change parts of another manifest.
     """
 
     kind: str
@@ -147,6 +151,9 @@ class Workload(Thing):
     slots: Value[int] = NOTHING
     processes: Value[str] = NOTHING
     least: Value[int] = NOTHING
+    rival: Value[str] = NOTHING
+    hooked: bool = False
+    partial: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

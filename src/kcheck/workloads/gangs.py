@@ -9,6 +9,8 @@ from kcheck.values import Known, Origin, Unknown, Unset, Value, known
 from kcheck.workloads.scalars import absent, mapping
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kcheck.fields import Fields
     from kcheck.kubernetes.objects import Object
     from kcheck.model import PodTemplate
@@ -20,10 +22,14 @@ _GROUPS = (
     "scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name",
     "pod-group.scheduling/name", "yunikorn.apache.org/task-group-name", "yunikorn.apache.org/task-groups",
     "kai.scheduler/queue", "runai/queue", "gang.scheduling.koordinator.sh/name", "ray.io/gang-scheduling-enabled",
+    "ray.io/scheduler-name", "scheduling.run.ai/pod-group-name",
     "autoscaling.x-k8s.io/consume-provisioning-request", "autoscaling.x-k8s.io/provisioning-class-name",
     "cluster-autoscaler.kubernetes.io/consume-provisioning-request", "kueue.x-k8s.io/pod-group-name",
 )  # fmt: skip
 """Labels and annotations by which a scheduler groups pods."""
+
+_POLICIES = (("spec", "scheduling", "schedulingPolicy", "gang"), ("spec", "runPolicy", "schedulingPolicy"))
+"""Where jobs say it themselves: Kubernetes from 1.37 on, the training operator."""
 
 
 def queue(
@@ -56,8 +62,9 @@ def _has_queue(kind: str) -> bool:
 
 
 def gang(
-    item: Object, kind: str, labels: Value[dict[str, str]], found: tuple[PodTemplate, ...], system: Value[str]
-) -> Value[str]:
+    item: Object, kind: str, labels: Value[dict[str, str]], found: tuple[PodTemplate, ...], system: Value[str],
+    specs: Iterable[yaml.Node],
+) -> Value[str]:  # fmt: skip
     """What starts the pods of a job together; unset where nothing does."""
     here = Origin((item.span,))
     if known(system) == "kueue":
@@ -76,10 +83,26 @@ def gang(
         for terms in known(template.selection) or ():
             if any(one.key == "cloud.google.com/gke-queued" for one in terms):
                 return Known("queued provisioning", here)
-    native = yaml.get(item.root, "spec", "scheduling", "schedulingPolicy", "gang")
-    policy = yaml.get(item.root, "spec", "runPolicy", "schedulingPolicy")
-    if native is not None or policy is not None:
-        return Known("its scheduling policy", Origin(((native or policy or item.root).span,)))
+    for spec in specs:
+        for name in ("schedulingGroup", "workloadRef"):
+            if yaml.get(spec, name) is not None:
+                return Known(name, here)
+    for path in _POLICIES:
+        policy = yaml.get(item.root, *path)
+        if policy is not None:
+            return Known("its scheduling policy", Origin((policy.span,)))
     unknown = next((mark for mark in marks if isinstance(mark, Unknown)), None)
     schedulers = [template.scheduler for template in found if isinstance(template.scheduler, Unknown)]
     return unknown or next(iter(schedulers), None) or absent(item.root, "metadata", "labels", KUEUE)
+
+
+def rival(kind: str, system: Value[str], found: tuple[PodTemplate, ...], item: Object) -> Value[str]:
+    """A second system that claims a job which waits in a queue of Kueue, with what comes of it; unset if none does."""
+    here = Origin((item.span,))
+    if known(system) != "kueue":
+        return Unset(here)
+    if kind == "batch.volcano.sh/Job":
+        return Known("Volcano starts the job all the same, as Kueue does not know Jobs of Volcano", here)
+    if any(known(template.scheduler) == "volcano" for template in found):
+        return Known("Volcano holds what Kueue has admitted until its own queue has room", here)
+    return Unset(here)

@@ -25,6 +25,9 @@ _STARTERS = re.compile(
     r"\b(torchrun|mpirun|mpiexec|horovodrun|deepspeed|accelerate launch|torch\.distributed|colossalai run)\b"
 )
 _HOST = "kubernetes.io/hostname"
+STAY = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+UNDISTURBED = "karpenter.sh/do-not-disrupt"
+"""The annotations that keep the cluster autoscaler, and Karpenter, from moving a pod."""
 
 
 def template(item: yaml.Target, owner: str, role: str, count: Value[int], place: Span) -> PodTemplate:
@@ -58,6 +61,8 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         _volumes(spec),
         text(spec, "subdomain"),
         found,
+        _mark(item, STAY),
+        _mark(item, UNDISTURBED),
     )
 
 
@@ -103,6 +108,11 @@ def image(one: Container) -> Image | None:
         else Unknown(f"`{one.image.value}` stands for an image that is filled in later", one.image.origin)
     )
     return Image(one.id, one.image.origin.written, str(known(one.name)), one.image, registry)
+
+
+def _mark(item: yaml.Target, key: str) -> Value[str]:
+    """An annotation of the pods, with the place where it would be written."""
+    return mapped(scalar(item, "metadata", "annotations", key), plain)
 
 
 def _words(node: yaml.Target) -> str:

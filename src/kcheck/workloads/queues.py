@@ -51,16 +51,26 @@ def _queue(item: Object) -> Iterable[Thing]:
     name, namespace = text(item.root, "metadata", "name"), text(item.root, "metadata", "namespace")
     own = identity(item)
     if item.kind == "LocalQueue":
-        yield Queue(own, item.span, item.kind, name, namespace, leads_to=text(item.root, "spec", "clusterQueue"))
+        yield Queue(
+            own,
+            item.span,
+            item.kind,
+            name,
+            namespace,
+            leads_to=text(item.root, "spec", "clusterQueue"),
+            api=item.api_version,
+        )
     elif item.kind == "Queue":
-        yield Queue(own, item.span, item.kind, name, NOTHING, weight=whole(item.root, "spec", "weight"))
+        yield Queue(
+            own, item.span, item.kind, name, NOTHING, weight=whole(item.root, "spec", "weight"), api=item.api_version
+        )
     else:
         selector = yaml.get(item.root, "spec", "namespaceSelector")
         found = value_of(selector) if isinstance(selector, yaml.Scalar) else Known("", Origin((item.span,)))
         yield Queue(
             own, item.span, item.kind, name, NOTHING, resources=_covered(item),
             selector=absent(item.root, "spec", "namespaceSelector") if selector is None else found,
-            preemption=text(item.root, "spec", "preemption", "withinClusterQueue"),
+            preemption=text(item.root, "spec", "preemption", "withinClusterQueue"), api=item.api_version,
         )  # fmt: skip
 
 
