@@ -194,7 +194,7 @@ def kept_out(template: PodTemplate, world: World) -> Value[str]:
     return computed(template, placement.tainted_only(template, found) or None)
 
 
-def _only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
+def only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
     """The pool that pods certainly land on; None if there are several."""
     found = world.fits(template)
     if isinstance(found, Unknown):
@@ -204,7 +204,7 @@ def _only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
 
 def per_node(template: PodTemplate, world: World) -> Value[int]:
     """Pods that a node of its only pool takes by GPUs and vCPUs; null where it is not known."""
-    pool = _only(template, world)
+    pool = only(template, world)
     if isinstance(pool, Unknown):
         return pool
     return computed(template, placement.per_node(template, pool) if pool is not None else None)
@@ -212,7 +212,7 @@ def per_node(template: PodTemplate, world: World) -> Value[int]:
 
 def idle_gpus(template: PodTemplate, world: World) -> Value[int]:
     """GPUs of a node of its only pool that no further pod of its kind can use; null where it is not known."""
-    pool = _only(template, world)
+    pool = only(template, world)
     if isinstance(pool, Unknown):
         return pool
     cards = known(template.gpus)
@@ -225,13 +225,18 @@ def idle_gpus(template: PodTemplate, world: World) -> Value[int]:
 
 def node(template: PodTemplate, world: World) -> Value[str]:
     """Machine type, GPUs and vCPUs of a node of its only pool, in words; null where it is not known."""
-    pool = _only(template, world)
+    pool = only(template, world)
     types = known(pool.instance_types) if pool is not None and not isinstance(pool, Unknown) else None
     if pool is None or isinstance(pool, Unknown) or not types:
         return computed(template, None)
     vcpus = placement.smallest(pool)
     text = f"{'/'.join(types)} with {known(pool.gpus) or 0} GPUs" + (f" and {vcpus} vCPUs" if vcpus else "")
     return computed(template, text)
+
+
+def vendor(template: PodTemplate, _world: World) -> Value[str]:
+    """The resource by which pods ask for GPUs; null without."""
+    return computed(template, next((known(one.gpu) for one in template.containers if known(one.gpu)), None))
 
 
 def shared_memory(template: PodTemplate, _world: World) -> Value[bool]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcheck.derive.basics import computed
+from kcheck.derive.basics import anyone, computed
+from kcheck.derive.pools import autoscaled
 from kcheck.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
@@ -90,10 +91,45 @@ def covers_gpus(queue: Queue, _world: World) -> Value[bool]:
     return mapped(queue.resources, lambda names: any("gpu" in name or "tpu" in name for name in names))
 
 
+def uncovered(queue: Queue, world: World) -> Value[str]:
+    """A GPU resource that a job which waits in a ClusterQueue asks for without a quota there; null if there is none."""
+    if queue.kind != "ClusterQueue" or not isinstance(queue.resources, Known):
+        return computed(queue, None) if queue.kind != "ClusterQueue" else Unknown(reason_of(queue.resources))
+    own = queue.resources.value
+    for workload in _queued(queue, world):
+        for template in workload.templates:
+            for one in template.containers:
+                if isinstance(one.gpu, Known) and one.gpu.value not in own:
+                    return computed(queue, one.gpu.value)
+    return computed(queue, None)
+
+
 def priorities(queue: Queue, world: World) -> Value[int]:
-    """Different priorities that jobs of Kueue can have: its own classes, or those of pods."""
-    numbers = {known(one.number) for one in world.neighbours("classes", queue)}
+    """Different priorities of the jobs that wait in it: Kueue's own classes, or those of their pods."""
+    near = world.neighbours("classes", queue)
+    used = {known(w.priority) for w in _queued(queue, world)} - {None}
+    numbers = {known(one.number) for one in near if one.kueue or known(one.name) in used}
     return computed(queue, len(numbers))
+
+
+def siblings(queue: Queue, world: World) -> Value[int]:
+    """Other queues of Volcano that are applied with it."""
+    return computed(queue, sum(one.kind == queue.kind for one in world.neighbours("queues", queue)) - 1)
+
+
+def first_of_file(queue: Queue, world: World) -> Value[bool]:
+    """Whether no queue of the same version stands before it in its file."""
+    path = queue.place.source.path
+    files = world.remember("queues by file", "", lambda: _by_file(world.inventory.queues))
+    return computed(queue, files[path, queue.api] is queue)
+
+
+def _by_file(found: list[Queue]) -> dict[tuple[str, str], Queue]:
+    """The first queue of each file and version."""
+    result: dict[tuple[str, str], Queue] = {}
+    for queue in found:
+        result.setdefault((queue.place.source.path, queue.api), queue)
+    return result
 
 
 def queue_defined(workload: Workload, world: World) -> Value[bool]:
@@ -113,7 +149,17 @@ def queues(workload: Workload, world: World) -> Value[int]:
         if one.kind == "LocalQueue" and known(one.namespace) in (known(workload.namespace), None)
     ]  # fmt: skip
     names = {known(one.name) for one in own}
-    return computed(workload, 0 if "default" in names else len(names))
+    held = any(known(one.manages_all) for one in world.neighbours("admissions", workload))
+    return computed(workload, 0 if "default" in names or held else len(names))
+
+
+def only_queue(workload: Workload, world: World) -> Value[str]:
+    """The LocalQueue that a job would wait in; null where there are several."""
+    names = {
+        known(one.name) for one in world.neighbours("queues", workload)
+        if one.kind == "LocalQueue" and known(one.namespace) in (known(workload.namespace), None)
+    }  # fmt: skip
+    return computed(workload, names.pop() if len(names) == 1 else None)
 
 
 # --- namespaces and quotas
@@ -173,6 +219,14 @@ def packs_gpus(one: Scheduler, _world: World) -> Value[bool]:
     return mapped(one.plugins, lambda own: GPU in own.get("binpack", {}).get("binpack.resources", ""))
 
 
+def has_gpus(one: Scheduler, world: World) -> Value[bool]:
+    """Whether it places GPU jobs: one is seen, or its cluster has GPU nodes."""
+    if known(volcano_user(one, world)):
+        return computed(one, value=True)
+    cluster = world.inventory.cluster_of.get(one)
+    return anyone(one, [pool.gpu for pool in world.pools(cluster)] if cluster else [])
+
+
 def volcano_user(one: Scheduler, world: World) -> Value[str]:
     """A job with GPUs that Volcano schedules; null if there is none."""
     near = [w for w in world.neighbours("workloads", one) if number(w.gpus, 0)]
@@ -186,10 +240,12 @@ def jobs_of_priorities(one: Scheduler, world: World) -> Value[int]:
 
 def scale_up_time(one: Admission, world: World) -> Value[int]:
     """How long the target's nodes have taken to come, in seconds; the published test took 45 minutes for 1,000."""
-    cluster = world.inventory.cluster_of.get(one)
-    if cluster is None:
+    cluster, asked = world.inventory.cluster_of.get(one), world.config.nodes.get("")
+    if cluster is None and asked is None:
         return Unknown("the manifest's cluster is not known")
-    nodes = world.target(cluster)
+    if cluster is not None and known(autoscaled(cluster, world)) is False:
+        return computed(one, 0)
+    nodes = world.target(cluster) if cluster else computed(one, asked)
     rate = world.limits("any")["scale_up.seconds"].number
     return mapped(nodes, lambda count: count * rate // 1000) if isinstance(nodes, Known) else Unknown(reason_of(nodes))
 

@@ -82,8 +82,8 @@ class PodTemplate(Thing):
 
     `selection` is what they ask of a node's labels: one of several sets of requirements. `spread` says that a required
     anti-affinity puts each on a node of its own. `ports` are those they take of the node. `grace` is in seconds. Of the
-    GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for. `stay` is the annotation
-    that keeps the cluster autoscaler from moving them, `undisturbed` the one that keeps Karpenter from it.
+    GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for. `stay` is the
+    annotation that keeps the cluster autoscaler from moving them, `undisturbed` the one that keeps Karpenter from it.
     """
 
     role: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcheck.derive import basics, jobs, pulls, queues
+from kcheck.derive import basics, evictions, gangs, jobs, pulls, queues, runs
 from kcheck.words.field import Field, made, plain, simple
 
 _CLUSTER = Field("cluster", "record", "cluster", "", False, "the cluster it runs on", basics.cluster_of)
@@ -29,12 +29,18 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("pull_secrets", "bool", "whether it names pull secrets", nullable=False),
         simple("labels", "string", "its labels", kind="map", nullable=False),
         made("labelled", "bool", "whether a label says its tier, priority, team or owner", jobs.labelled),
-        simple("gang", "string", "what starts its pods together or not at all: Kueue, Volcano ...; null if nothing is seen"),
+        made("gang", "string", "what starts its pods together or not at all: Kueue, Volcano ...; null if nothing is seen", gangs.gang, nullable=True),
+        simple("rival", "string", "what comes of a second system that claims it; null if there is none"),
+        made("together", "int", "pods that it needs at once: without a launcher, which may come later", gangs.together, "pods"),
+        made("locked_out", "bool", "whether Volcano never makes its pods, as its nodes are still to come", gangs.locked_out),
+        made("conf_by_default", "bool", "whether the configuration of Volcano's scheduler is not in the code", gangs.conf_by_default),
+        made("warm_gpus", "int", "GPUs of the nodes that its cluster always has", gangs.warm_gpus, "GPUs"),
         simple("least", "int", "pods that its gang starts with", "pods"),
         simple("queue", "string", "the queue it waits in"),
         simple("queue_system", "string", "kueue or volcano"),
         made("queue_defined", "bool", "whether its queue is in the code, or no queue is", queues.queue_defined),
         made("queues", "int", "Kueue's LocalQueues for its namespace; 0 where one is the default", queues.queues, "queues"),
+        made("only_queue", "string", "the LocalQueue that it would wait in; null where there are several", queues.only_queue, nullable=True),
         simple("priority", "string", "its priority class"),
         made("class_defined", "bool", "whether its priority class is in the code, or Kubernetes' own", jobs.class_defined),
         made("classes", "int", "priority classes that are applied with it", jobs.classes, "classes"),
@@ -42,6 +48,16 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("preemptible", "bool", "whether a class applied with it has a higher number than its own", jobs.preemptible),
         made("on_spot", "bool", "whether its pods ask for spot nodes, or land on such only", jobs.on_spot),
         made("keeps_state", "bool", "whether a volume outlives its pods, or its command names a store", jobs.keeps_state),
+        made("coming", "int", "its pods with GPUs for which an autoscaler has to add nodes first", evictions.coming, "pods"),
+        made("unlimited", "bool", "whether it could have a deadline and has none", runs.unlimited),
+        made("lingering", "string", "the role of pods that run on when it has ended; null where all end by themselves", runs.lingering, nullable=True),
+        made("lingering_pods", "int", "these pods", runs.lingering_pods, "pods"),
+        made("lingering_gpus", "int", "the GPUs that they hold", runs.lingering_gpus, "GPUs"),
+        made("lingering_cost", "string", "what their nodes cost in an hour", runs.lingering_cost),
+        made("hung_cost", "string", "what the nodes of its pods with GPUs cost in a day", runs.hung_cost),
+        made("kept_for_ever", "bool", "whether nothing removes it when it has ended", runs.kept_for_ever),
+        made("retries_by_default", "bool", "whether nobody wrote how often it starts again", runs.retries_by_default),
+        made("gives_up", "string", "the setting by which the first failed pod ends it; null if it starts again", runs.gives_up, nullable=True),
         simple("ttl", "int", "how long it stays after its end", "whole seconds"),
         simple("deadline", "int", "when it is stopped", "whole seconds"),
         simple("retries", "int", "how often it starts again", "retries"),
@@ -85,6 +101,14 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("starter", "string", "what starts several processes in them, such as torchrun; null if nothing is seen", jobs.starters, nullable=True),
         made("evictable", "bool", "whether no annotation keeps the autoscaler from moving them", jobs.evictable),
         made("disk_volumes", "int", "volumes on the disk of the node", jobs.disk_volumes, "volumes"),
+        made("starts", "int", "processes that each starts; null where no number says it", runs.starts, "processes", nullable=True),
+        made("vendor", "string", "the resource by which they ask for GPUs; null without", jobs.vendor, nullable=True),
+        made("mover", "string", "what may move them while they run; null if nothing does", evictions.mover, nullable=True),
+        made("staying", "string", "the annotation that keeps them where they are", evictions.staying, nullable=True),
+        made("stays_by", "string", "the value that this annotation should have", evictions.stays_by),
+        made("honoured", "int", "how long they get to stop; null where as long as they ask for", evictions.honoured, "whole seconds", nullable=True),
+        made("cut_by", "string", "what gives them no more time", evictions.cut_by),
+        made("pins", "string", "the GPU pool that they keep alive by data on the disks of its nodes; null if there is none", evictions.pins, nullable=True),
         simple("spread", "bool", "whether a required anti-affinity puts each on a node of its own", nullable=False),
         simple("host_network", "bool", "whether they are on the network of the node", nullable=False),
         simple("dns_policy", "string", "their DNS policy"),

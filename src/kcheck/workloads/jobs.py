@@ -107,9 +107,9 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
     own = _field(fields, "deadline")
     jobs = [one for one in items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
     inner = [whole(one, "template", "spec", "activeDeadlineSeconds") for one in jobs]
-    inner += [whole(spec, "activeDeadlineSeconds") for spec in specs]
-    found = next((value for value in inner if not isinstance(value, Unset)), None)
-    return own if not isinstance(own, Unset) or found is None else found
+    of_pods = [whole(spec, "activeDeadlineSeconds") for spec in specs]
+    found = next((value for value in (own, *inner, *of_pods) if not isinstance(value, Unset)), None)
+    return found if found is not None else inner[0] if inner else own
 
 
 def _fields(item: Object, kind: str) -> Fields | None:
