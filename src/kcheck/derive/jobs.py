@@ -68,6 +68,18 @@ def all_gpus(workload: Workload, _world: World) -> Value[int]:
     return sum_ if isinstance(sum_, Unknown) else computed(workload, sum_)
 
 
+def cards(workload: Workload, _world: World) -> Value[str]:
+    """What the accelerators of a workload are called."""
+    kinds = {called_cards(template) for template in workload.templates if number(template.gpus, 0)} or {"GPUs"}
+    return computed(workload, kinds.pop() if len(kinds) == 1 else "accelerators")
+
+
+def called_cards(template: PodTemplate) -> str:
+    """What the accelerators of pods are called."""
+    name = next((known(one.gpu) for one in template.containers if known(one.gpu)), "gpu")
+    return "TPUs" if "tpu" in name else "GPUs" if "gpu" in name else "accelerators"
+
+
 def gpu_pods(workload: Workload, _world: World) -> Value[int]:
     """Pods of a workload that have GPUs; all, if none has."""
     with_gpus = [one for one in workload.templates if number(one.gpus, 0)]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from kcheck.derive.basics import anyone, computed
+from kcheck.derive.basics import anyone, computed, grouped
 from kcheck.derive.pools import autoscaled
 from kcheck.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.model import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Workload
+    from kcheck.model import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Thing, Workload
     from kcheck.world import World
 
 GPU = "nvidia.com/gpu"
+T = TypeVar("T", bound="Thing")
 
 
 def _job(found: list[Workload]) -> str | None:
@@ -55,30 +57,76 @@ def class_user(one: PriorityClass, world: World) -> Value[str]:
 # --- queues
 
 
+def _folder(thing: Thing) -> str:
+    return os.path.dirname(thing.place.source.path)
+
+
+def _near(thing: Thing, found: list[T]) -> list[T]:
+    """What may be meant by a name, of what has it: all, if it is in one folder, else what is above or below a thing.
+
+    A repository of examples has many queues of the same name, none of which is meant by the jobs of another example.
+    """
+    if len({_folder(one) for one in found}) <= 1:
+        return found
+    own = f"{_folder(thing)}/"
+    return [one for one in found if own.startswith(f"{_folder(one)}/") or f"{_folder(one)}/".startswith(own)]
+
+
+def _of_kind(kind: str, world: World) -> list[Queue]:
+    kinds = world.remember("queues by kind", "", lambda: grouped(world.inventory.queues, lambda queue: queue.kind))
+    return kinds.get(kind, [])
+
+
+def _defined(thing: Thing, kind: str, name: Value[str], world: World) -> Value[bool]:
+    """Whether a queue of a kind is in the code, or none of them is in the folder of a thing or above it."""
+    folders = world.remember("folders of queues", kind, lambda: grouped(_of_kind(kind, world), _folder))
+    above = [f"{_folder(thing)}/"[:end] for end, char in enumerate(f"{_folder(thing)}/") if char == "/"]
+    near = [other.name for folder in ("", *above) for other in folders.get(folder, [])]
+    if not near or any(isinstance(other, Unknown) for other in near) or not isinstance(name, Known):
+        return computed(thing, value=True)
+    names = world.remember("names of queues", kind, lambda: {known(one.name) for one in _of_kind(kind, world)})
+    return computed(thing, name.value == "default" or name.value in names)
+
+
 def found(queue: Queue, world: World) -> Value[bool]:
     """Whether the ClusterQueue that a LocalQueue leads to is in the code, or none of them is."""
-    names = [other.name for other in world.inventory.queues if other.kind == "ClusterQueue"]
-    if queue.kind != "LocalQueue" or not names or any(isinstance(name, Unknown) for name in names):
+    if queue.kind != "LocalQueue":
         return computed(queue, value=True)
-    return mapped(queue.leads_to, lambda name: name in {known(other) for other in names})
+    return _defined(queue, "ClusterQueue", queue.leads_to, world)
+
+
+def _leading(queue: Queue, world: World) -> list[Queue]:
+    """The LocalQueues that lead to a ClusterQueue."""
+    by_target = world.remember(
+        "queues by target", "", lambda: grouped(_of_kind("LocalQueue", world), lambda one: str(known(one.leads_to)))
+    )
+    return _near(queue, by_target.get(str(known(queue.name)), []))
+
+
+def leading(queue: Queue, world: World) -> Value[int]:
+    """How many LocalQueues lead to it."""
+    return computed(queue, len(_leading(queue, world)))
+
+
+def _waiting(queue: Queue, world: World) -> list[Workload]:
+    """The workloads that wait in a queue of Volcano or a LocalQueue."""
+    index = world.remember("waiting", "", lambda: grouped(world.inventory.workloads, _place))
+    space = known(queue.namespace) if queue.kind == "LocalQueue" else None
+    system = "kueue" if queue.kind == "LocalQueue" else "volcano"
+    return _near(queue, index.get((system, space or "", str(known(queue.name))), []))
+
+
+def _place(workload: Workload) -> tuple[str, str, str]:
+    """Where a workload waits: system, namespace, and name of the queue."""
+    system = str(known(workload.queue_system))
+    return system, (known(workload.namespace) or "") if system == "kueue" else "", str(known(workload.queue))
 
 
 def _queued(queue: Queue, world: World) -> list[Workload]:
     """The workloads that wait in a queue: of a ClusterQueue, in those that lead to it."""
-    if queue.kind == "Queue":
-        return [
-            w
-            for w in world.inventory.workloads
-            if known(w.queue_system) == "volcano" and known(w.queue) == known(queue.name)
-        ]
-    locals_ = [queue] if queue.kind == "LocalQueue" else [
-        one for one in world.inventory.queues if one.kind == "LocalQueue" and known(one.leads_to) == known(queue.name)
-    ]  # fmt: skip
-    wanted = {(known(one.namespace) or "", known(one.name)) for one in locals_}
-    return [
-        w for w in world.inventory.workloads
-        if known(w.queue_system) == "kueue" and ((known(w.namespace) or "", known(w.queue)) in wanted)
-    ]  # fmt: skip
+    if queue.kind != "ClusterQueue":
+        return _waiting(queue, world)
+    return [workload for one in _leading(queue, world) for workload in _waiting(one, world)]
 
 
 def gpu_job(queue: Queue, world: World) -> Value[str]:
@@ -133,13 +181,9 @@ def _by_file(found: list[Queue]) -> dict[tuple[str, str], Queue]:
 
 
 def queue_defined(workload: Workload, world: World) -> Value[bool]:
-    """Whether the queue of a job is in the code, or none of its system is."""
-    system, name = known(workload.queue_system), known(workload.queue)
-    kind = {"kueue": "LocalQueue", "volcano": "Queue"}.get(system or "", "")
-    names = [other.name for other in world.inventory.queues if other.kind == kind]
-    if not names or name is None or any(isinstance(other, Unknown) for other in names):
-        return computed(workload, value=True)
-    return computed(workload, name == "default" or name in {known(other) for other in names})
+    """Whether the queue of a job is in the code, or none of its system is in its folder or above it."""
+    kind = {"kueue": "LocalQueue", "volcano": "Queue"}.get(known(workload.queue_system) or "", "")
+    return _defined(workload, kind, workload.queue, world)
 
 
 def queues(workload: Workload, world: World) -> Value[int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kcheck import placement
 from kcheck.derive import money
 from kcheck.derive.basics import computed, is_default
+from kcheck.derive.jobs import called_cards as called
 from kcheck.derive.jobs import only
 from kcheck.values import Known, Unknown, Unset, Value, known, number, reason_of, total
 
@@ -107,19 +108,20 @@ def _gpus(workload: Workload, templates: Iterable[PodTemplate]) -> Value[int]:
 def _cost(templates: Iterable[PodTemplate], world: World, seconds: int) -> str:
     """Node-hours and money where the nodes of all pods with GPUs are known, else GPU-hours."""
     shares: list[tuple[NodePool | None, int]] = []
-    gpus = 0
+    gpus, kind = 0, "GPU"
     placed = True
     for one in templates:
         count, cards = number(one.count, 0), number(one.gpus, 0)
         if not cards:
             continue
         gpus += count * cards
+        kind = called(one).removesuffix("s")
         pool = only(one, world)
         each = None if pool is None or isinstance(pool, Unknown) else placement.per_node(one, pool)
         placed = placed and bool(each)
         if each and not isinstance(pool, Unknown):
             shares.append((pool, -(-count // each)))
-    return money.cost(shares, world, seconds) if placed and shares else f"{gpus * seconds // HOUR:,} GPU-hours"
+    return money.cost(shares, world, seconds) if placed and shares else f"{gpus * seconds // HOUR:,} {kind}-hours"
 
 
 def kept_for_ever(workload: Workload, _world: World) -> Value[bool]:

@@ -25,6 +25,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _SCALE,
         simple("gpus", "int", "GPUs of one pod, the most that any has", "GPUs", nullable=False),
         made("all_gpus", "int", "GPUs of all its pods together", jobs.all_gpus, "GPUs"),
+        made("cards", "string", "what its accelerators are called: GPUs, TPUs", jobs.cards),
         made("gpu_pods", "int", "its pods with GPUs; all of them where none has", jobs.gpu_pods, "pods"),
         simple("pull_secrets", "bool", "whether it names pull secrets", nullable=False),
         simple("labels", "string", "its labels", kind="map", nullable=False),

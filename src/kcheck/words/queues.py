@@ -33,6 +33,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         plain("api", "string", "the version of the API that it is written for"),
         made("first_of_file", "bool", "whether no queue of the same version stands before it in its file", queues.first_of_file),
         made("uncovered", "string", "a GPU resource that a waiting job asks for without a quota in it; null if there is none", queues.uncovered, nullable=True),
+        made("leading", "int", "LocalQueues that lead to a ClusterQueue", queues.leading, "queues"),
         made("siblings", "int", "other such queues that are applied with it", queues.siblings, "queues"),
         made("priorities", "int", "different priorities that its jobs can have", queues.priorities),
         made("gpu_job", "string", "a job with GPUs that waits in it; null if there is none", queues.gpu_job, nullable=True),

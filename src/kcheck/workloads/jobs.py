@@ -66,7 +66,7 @@ def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
         item.span,
         item.kind,
         text(item.root, "metadata", "namespace"),
-        text(item.root, "metadata", "name"),
+        _name(item),
         per_node,
         _pods(found, item),
         _most([template.gpus for template in found], item),
@@ -93,6 +93,12 @@ def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
 _FIELDS = (
     "ttl", "deadline", "retries", "retries_each", "cleaning", "shutdown", "launching", "slots", "processes", "least",
 )  # fmt: skip
+
+
+def _name(item: Object) -> Value[str]:
+    """The name of an object, or how the one that it gets begins."""
+    own, begin = (text(item.root, "metadata", key) for key in ("name", "generateName"))
+    return begin if isinstance(own, Unset) and isinstance(begin, Known) else own
 
 
 def _partial(found: tuple[PodTemplate, ...], kind: str) -> bool:

@@ -9,7 +9,7 @@ from kcheck.kubernetes.objects import value_of
 from kcheck.model import NOTHING, Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Thing, Watcher
 from kcheck.syntax import yaml
 from kcheck.units import seconds
-from kcheck.values import Known, Origin, Piece, Unknown, Value, known, mapped, pieces_of
+from kcheck.values import Known, Origin, Piece, Unknown, Unset, Value, known, mapped, pieces_of
 from kcheck.workloads.jobs import identity
 from kcheck.workloads.scalars import absent, boolean, gap, items, mapping, scalar, text, whole
 
@@ -70,8 +70,16 @@ def _queue(item: Object) -> Iterable[Thing]:
         yield Queue(
             own, item.span, item.kind, name, NOTHING, resources=_covered(item),
             selector=absent(item.root, "spec", "namespaceSelector") if selector is None else found,
-            preemption=text(item.root, "spec", "preemption", "withinClusterQueue"), api=item.api_version,
+            preemption=_preemption(item), api=item.api_version,
         )  # fmt: skip
+
+
+def _preemption(item: Object) -> Value[str]:
+    """Which of its own jobs a ClusterQueue stops; none where it only says what becomes of those of others."""
+    found = text(item.root, "spec", "preemption", "withinClusterQueue")
+    if isinstance(found, Unset) and isinstance(yaml.get(item.root, "spec", "preemption"), yaml.Mapping):
+        return Known("Never", found.origin)
+    return found
 
 
 def _covered(item: Object) -> Value[tuple[str, ...]]:
