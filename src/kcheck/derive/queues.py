@@ -61,12 +61,12 @@ def _folder(thing: Thing) -> str:
     return os.path.dirname(thing.place.source.path)
 
 
-def _near(thing: Thing, found: list[T]) -> list[T]:
-    """What may be meant by a name, of what has it: all, if it is in one folder, else what is above or below a thing.
+def _near(thing: Thing, found: list[T], world: World) -> list[T]:
+    """What may be meant by a name, of what has it: all, if one folder holds all queues, else what is above or below.
 
     A repository of examples has many queues of the same name, none of which is meant by the jobs of another example.
     """
-    if len({_folder(one) for one in found}) <= 1:
+    if len(world.remember("folders with queues", "", lambda: set(map(_folder, world.inventory.queues)))) <= 1:
         return found
     own = f"{_folder(thing)}/"
     return [one for one in found if own.startswith(f"{_folder(one)}/") or f"{_folder(one)}/".startswith(own)]
@@ -100,7 +100,7 @@ def _leading(queue: Queue, world: World) -> list[Queue]:
     by_target = world.remember(
         "queues by target", "", lambda: grouped(_of_kind("LocalQueue", world), lambda one: str(known(one.leads_to)))
     )
-    return _near(queue, by_target.get(str(known(queue.name)), []))
+    return _near(queue, by_target.get(str(known(queue.name)), []), world)
 
 
 def leading(queue: Queue, world: World) -> Value[int]:
@@ -113,7 +113,7 @@ def _waiting(queue: Queue, world: World) -> list[Workload]:
     index = world.remember("waiting", "", lambda: grouped(world.inventory.workloads, _place))
     space = known(queue.namespace) if queue.kind == "LocalQueue" else None
     system = "kueue" if queue.kind == "LocalQueue" else "volcano"
-    return _near(queue, index.get((system, space or "", str(known(queue.name))), []))
+    return _near(queue, index.get((system, space or "", str(known(queue.name))), []), world)
 
 
 def _place(workload: Workload) -> tuple[str, str, str]:
