@@ -190,6 +190,7 @@ def test_policy_of_the_role_counts_not_that_of_its_pods(check: Callable[..., Res
         ("torchrun --nproc_per_node=8 train.py", None),
         ("torchrun --nproc_per_node=$GPUS train.py", None),
         ("torchrun --nproc_per_node=gpu train.py", None),
+        ("torchrun --nproc_per_node=² train.py", None),
         ("torchrun --nproc_per_node=4 a.py && torchrun --nproc_per_node=8 b.py", None),
     ],
 )
@@ -277,6 +278,11 @@ def test_cluster_queue_that_only_lends_needs_no_namespaces(check: Callable[..., 
     assert "queue-matches-nothing" not in found(check({"queue.yaml": CLUSTER_QUEUE, "job.yaml": NVIDIA}))
     queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
     assert found(check({"queue.yaml": queues, "job.yaml": NVIDIA}))["queue-matches-nothing"] == "error"
+
+
+def test_selector_that_is_no_selector_is_no_bug(check: Callable[..., Result]) -> None:
+    text = f"{CLUSTER_QUEUE}  namespaceSelector: 1.5\n---{LOCAL_QUEUE.replace('NAME', 'research')}"
+    assert "queue-matches-nothing" in undecided(check({"queue.yaml": text}))
 
 
 def test_kueue_may_hold_all_jobs(check: Callable[..., Result]) -> None:

@@ -24,6 +24,7 @@ DAY = 24 * HOUR
 _KUEUES_DEADLINE = "kueue.x-k8s.io/max-exec-time-seconds"
 
 _PROCESSES = re.compile(r"--nproc[-_]per[-_]node[= ]+(\S+)")
+_WHOLE = re.compile(r"[0-9]{1,6}")
 _ENDLESS = {"MPIJob": "Worker", "TFJob": "PS"}
 """Kind of a job -> the role whose pods never end by themselves: they wait for a shell, or for requests."""
 
@@ -33,8 +34,7 @@ def starts(template: PodTemplate, world: World) -> Value[int]:
     owner = world.owner(template)
     written = {text.strip("\"'") for one in template.containers for text in _PROCESSES.findall(one.text)}
     if written:
-        number_ = next(iter(written)) if len(written) == 1 else ""
-        return computed(template, int(number_) if number_.isdigit() else None)
+        return computed(template, _number(written.pop()) if len(written) == 1 else None)
     if owner.kind == "MPIJob":
         return _slots(template, owner)
     if isinstance(owner.processes, Unknown):
@@ -44,7 +44,13 @@ def starts(template: PodTemplate, world: World) -> Value[int]:
         if owner.kind == "TrainJob" or any(c.starters for c in template.containers)
         else ""
     )
-    return Known(int(text), owner.processes.origin) if text.isdigit() else computed(template, None)
+    count = _number(text)
+    return computed(template, None) if count is None else Known(count, owner.processes.origin)
+
+
+def _number(text: str) -> int | None:
+    """A number of processes; None for a word such as auto, or a variable."""
+    return int(text) if _WHOLE.fullmatch(text) else None
 
 
 def _slots(template: PodTemplate, owner: Workload) -> Value[int]:

@@ -24,6 +24,7 @@ _SHARES = re.compile(
 _STARTERS = re.compile(
     r"\b(torchrun|mpirun|mpiexec|horovodrun|deepspeed|accelerate launch|torch\.distributed|colossalai run)\b"
 )
+_COUNT = re.compile(r"[0-9]{1,9}")
 _HOST = "kubernetes.io/hostname"
 STAY = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 UNDISTURBED = "karpenter.sh/do-not-disrupt"
@@ -167,7 +168,7 @@ def _gpus(found: tuple[Container, ...], place: Span) -> Value[int]:
         if one.first or not isinstance(one.gpu, Known) or one.gpu.value not in CARDS:
             continue
         value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
-        if isinstance(value, Known) and not value.value.isdigit():
+        if isinstance(value, Known) and not _COUNT.fullmatch(value.value):
             return Unknown(f"`{one.gpu.value}: {value.value}` is not a whole number", value.origin)
         counts.append(mapped(value, int))
     sum_ = total(counts)

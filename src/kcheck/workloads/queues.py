@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.objects import value_of
 from kcheck.model import NOTHING, Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Thing, Watcher
 from kcheck.syntax import yaml
 from kcheck.units import seconds
@@ -66,7 +65,9 @@ def _queue(item: Object) -> Iterable[Thing]:
         )
     else:
         selector = yaml.get(item.root, "spec", "namespaceSelector")
-        found = value_of(selector) if isinstance(selector, yaml.Scalar) else Known("", Origin((item.span,)))
+        found: Value[str] = Known("", Origin((item.span,)))
+        if isinstance(selector, yaml.Scalar):  # null, or no selector at all
+            found = text(item.root, "spec", "namespaceSelector")
         yield Queue(
             own, item.span, item.kind, name, NOTHING, resources=_covered(item),
             selector=absent(item.root, "spec", "namespaceSelector") if selector is None else found,
