@@ -165,5 +165,6 @@ def gives_up(workload: Workload, _world: World) -> Value[str]:
         )
     if workload.kind in ("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"):
         never = [one for one in workload.templates if known(one.restart) == "Never" and number(one.gpus, 0)]
-        return computed(workload, f"restartPolicy: Never of {never[0].role}" if never else None)
+        many = any(known(one.count) != 1 for one in never)
+        return computed(workload, f"restartPolicy: Never of {never[-1].role}" if many else None)
     return computed(workload, None)
