@@ -328,6 +328,22 @@ def test_deadline_of_the_job_or_of_its_pods(field: str, told: bool, check: Calla
     assert ("job-without-deadline" in found(check({"job.yaml": text}))) == told
 
 
+def test_server_that_runs_as_a_job_wants_no_deadline(check: Callable[..., Result]) -> None:
+    assert "job-without-deadline" not in found(check({"job.yaml": NVIDIA.replace("train.py", "serve, --port=1")}))
+
+
+@pytest.mark.parametrize(("replicas", "told"), [(1, False), (2, True)])
+def test_slice_of_tpus_comes_as_a_whole(replicas: int, told: bool, check: Callable[..., Result]) -> None:
+    text = JOB.replace("RESOURCE", "google.com/tpu")
+    assert "gang-missing" not in found(check({"job.yaml": text}, LARGE))
+    inner = indent(text.partition("spec:\n")[2], " " * 8)
+    jobset = (
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: train}\nspec:\n  replicatedJobs:\n"
+        f"    - name: slice\n      replicas: {replicas}\n      template:\n        spec:\n{inner}"
+    )
+    assert ("gang-missing" in found(check({"job.yaml": jobset}, LARGE))) == told
+
+
 @pytest.mark.parametrize(
     ("mark", "told"), [("helm.sh/hook: post-install", False), ("argocd.argoproj.io/hook: Sync", False), ("a: b", True)]
 )

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 HOUR = 3600
 DAY = 24 * HOUR
 
+_SERVES = re.compile(r"(?<!\S)(--port|serve)\b|\bapi_server\b")
+"""What a server is started by, which no deadline should end."""
+
 _KUEUES_DEADLINE = "kueue.x-k8s.io/max-exec-time-seconds"
 
 _PROCESSES = re.compile(r"--nproc[-_]per[-_]node[= ]+(\S+)")
@@ -140,10 +143,11 @@ def kept_for_ever(workload: Workload, _world: World) -> Value[bool]:
 
 
 def unlimited(workload: Workload, _world: World) -> Value[bool]:
-    """Whether a job could have a deadline, and has none."""
+    """Whether a job could have a deadline, and has none; a server wants none."""
     if isinstance(workload.deadline, Unknown) or isinstance(workload.labels, Unknown):
         return Unknown(reason_of(workload.deadline if isinstance(workload.deadline, Unknown) else workload.labels))
-    possible = isinstance(workload.deadline, Unset) and bool(workload.deadline.origin.spans)
+    serves = any(_SERVES.search(one.text) for template in workload.templates for one in template.containers)
+    possible = isinstance(workload.deadline, Unset) and bool(workload.deadline.origin.spans) and not serves
     return computed(workload, possible and _KUEUES_DEADLINE not in (known(workload.labels) or {}))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.syntax import yaml
-from kcheck.values import Known, Origin, Unknown, Unset, Value, known
-from kcheck.workloads.scalars import absent, mapping
+from kcheck.values import Known, Origin, Unknown, Unset, Value, known, number
+from kcheck.workloads.scalars import absent, items, mapping, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,6 +87,8 @@ def gang(
         for name in ("schedulingGroup", "workloadRef"):
             if yaml.get(spec, name) is not None:
                 return Known(name, here)
+    if _is_slice(item, kind, found):
+        return Known("its slice of TPUs", here)
     for path in _POLICIES:
         policy = yaml.get(item.root, *path)
         if policy is not None:
@@ -94,6 +96,14 @@ def gang(
     unknown = next((mark for mark in marks if isinstance(mark, Unknown)), None)
     schedulers = [template.scheduler for template in found if isinstance(template.scheduler, Unknown)]
     return unknown or next(iter(schedulers), None) or absent(item.root, "metadata", "labels", KUEUE)
+
+
+def _is_slice(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> bool:
+    """Whether a job is on one slice of TPUs: GKE makes and deletes the nodes of a slice together."""
+    if not any(known(one.gpu) == "google.com/tpu" for template in found for one in template.containers):
+        return False
+    jobs = items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet" else []
+    return kind == "batch/Job" or (len(jobs) == 1 and number(whole(jobs[0], "replicas"), 1) == 1)
 
 
 def rival(kind: str, system: Value[str], found: tuple[PodTemplate, ...], item: Object) -> Value[str]:
