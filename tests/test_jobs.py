@@ -328,6 +328,16 @@ def test_deadline_of_the_job_or_of_its_pods(field: str, told: bool, check: Calla
     assert ("job-without-deadline" in found(check({"job.yaml": text}))) == told
 
 
+@pytest.mark.parametrize(("least", "told"), [(4, True), (16, False)])
+def test_pod_group_says_how_many_pods_start_together(least: int, told: bool, check: Callable[..., Result]) -> None:
+    group = f"apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {{name: a}}\nspec: {{minMember: {least}}}\n"
+    labelled = "  template:\n    metadata: {labels: {scheduling.x-k8s.io/pod-group: a}}\n"
+    job = NVIDIA.replace("  template:\n", labelled)
+    result = check({"job.yaml": f"{group}---{job}"}, LARGE)
+    assert ("gang-smaller-than-job" in found(result)) == told
+    assert "gang-missing" not in found(result)
+
+
 def test_server_that_runs_as_a_job_wants_no_deadline(check: Callable[..., Result]) -> None:
     assert "job-without-deadline" not in found(check({"job.yaml": NVIDIA.replace("train.py", "serve, --port=1")}))
 

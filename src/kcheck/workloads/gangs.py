@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kcheck.syntax import yaml
@@ -13,14 +14,18 @@ if TYPE_CHECKING:
 
     from kcheck.fields import Fields
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import PodTemplate
+    from kcheck.model import PodTemplate, Workload
 
 KUEUE = "kueue.x-k8s.io/queue-name"
 _VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
-_GROUPS = (
+_NAMES = (
     "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "volcano.sh/group-name",
     "scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name",
-    "pod-group.scheduling/name", "yunikorn.apache.org/task-group-name", "yunikorn.apache.org/task-groups",
+)  # fmt: skip
+"""Labels and annotations that name a PodGroup."""
+
+_GROUPS = (
+    *_NAMES, "pod-group.scheduling/name", "yunikorn.apache.org/task-group-name", "yunikorn.apache.org/task-groups",
     "kai.scheduler/queue", "runai/queue", "gang.scheduling.koordinator.sh/name", "ray.io/gang-scheduling-enabled",
     "ray.io/scheduler-name", "scheduling.run.ai/pod-group-name",
     "autoscaling.x-k8s.io/consume-provisioning-request", "autoscaling.x-k8s.io/provisioning-class-name",
@@ -96,6 +101,16 @@ def gang(
     unknown = next((mark for mark in marks if isinstance(mark, Unknown)), None)
     schedulers = [template.scheduler for template in found if isinstance(template.scheduler, Unknown)]
     return unknown or next(iter(schedulers), None) or absent(item.root, "metadata", "labels", KUEUE)
+
+
+def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:
+    """A job with the number of pods that the PodGroup starts with which its pods name."""
+    if not isinstance(workload.least, Unset) or not groups:
+        return workload
+    marks = [workload.labels, *(mark for one in workload.templates for mark in (one.labels, one.annotations))]
+    names = (found[key] for mark in marks if (found := known(mark) or {}) for key in _NAMES if key in found)
+    group = groups.get(next(names, ""))
+    return workload if group is None else replace(workload, least=whole(group.root, "spec", "minMember"))
 
 
 def _is_slice(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kcheck.model import PodTemplate
     from kcheck.text import Span
 
-KINDS = frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | runtimes.KINDS
+KINDS = frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | runtimes.KINDS | {"PodGroup"}
 """The kinds that run pods, without their groups, and those that say how."""
 
 
@@ -36,10 +36,11 @@ def read(objects: Iterable[Object]) -> Iterator[Workload]:
     known_kinds = profiles.workloads()
     found = list(objects)
     named = runtimes.by_name(found)
+    groups = {str(known(scalar(one.root, "metadata", "name"))): one for one in found if one.kind == "PodGroup"}
     for item in found:
         kind = kind_of(item)
         if kind in known_kinds:
-            workload = _workload(item, kind, known_kinds[kind])
+            workload = gangs.with_group(_workload(item, kind, known_kinds[kind]), groups)
             yield runtimes.completed(workload, item, named) if kind == runtimes.USER else workload
 
 
