@@ -45,8 +45,8 @@ def test_aks_training_has_its_mistakes_and_no_others() -> None:
         ("aks-training/cluster.tf", 23, "warning", "slow-node-deletion"),
         ("aks-training/cluster.tf", 23, "warning", "unready-tolerance-low"),
         ("aks-training/cluster.tf", 33, "warning", "slow-boot-disk"),
-        ("aks-training/manifests/train.yaml", 22, "error", "docker-hub-image"),
-        ("aks-training/manifests/train.yaml", 26, "error", "docker-hub-image"),
+        ("aks-training/manifests/train.yaml", 27, "error", "docker-hub-image"),
+        ("aks-training/manifests/train.yaml", 31, "error", "docker-hub-image"),
         ("aks-training/network.tf", 22, "error", "subnet-too-small"),
         ("aks-training/terraform.tfvars", 2, "warning", "single-large-pool"),
         ("aks-training/variables.tf", 21, "warning", "idle-nodes-kept-long"),
@@ -63,7 +63,11 @@ def test_eks_training_has_its_mistakes_and_no_others() -> None:
         ("eks-training/manifests/cluster-autoscaler.yaml", 25, "warning", "idle-nodes-kept-long"),
         ("eks-training/manifests/cluster-autoscaler.yaml", 26, "error", "removed-autoscaler-flag"),
         ("eks-training/manifests/cluster-autoscaler.yaml", 26, "warning", "slow-node-deletion"),
+        ("eks-training/manifests/train.yaml", 3, "warning", "gang-missing"),
+        ("eks-training/manifests/train.yaml", 5, "warning", "job-without-deadline"),
+        ("eks-training/manifests/train.yaml", 5, "warning", "retries-run-out"),
         ("eks-training/manifests/train.yaml", 19, "warning", "docker-hub-image"),
+        ("eks-training/manifests/train.yaml", 23, "warning", "missing-shared-memory"),
         ("eks-training/terraform.tfvars", 1, "warning", "pool-over-quota"),
         ("eks-training/vpc.tf", 13, "warning", "single-nat-gateway"),
         ("eks-training/vpc.tf", 21, "error", "subnet-too-small"),
@@ -74,7 +78,7 @@ def test_gke_training_has_its_mistakes_and_no_others() -> None:
     assert places(engine.run(Tree(["gke-training"]), Config())) == [
         ("gke-training/cluster.tf", 1, "warning", "balanced-autoscaling-profile"),
         ("gke-training/cluster.tf", 31, "warning", "slow-upgrades"),
-        ("gke-training/manifests/train.yaml", 19, "warning", "docker-hub-image"),
+        ("gke-training/manifests/train.yaml", 25, "warning", "docker-hub-image"),
         ("gke-training/network.tf", 10, "error", "subnet-too-small"),
         ("gke-training/network.tf", 14, "error", "pod-range-too-small"),
         ("gke-training/variables.tf", 8, "warning", "zonal-control-plane"),
@@ -123,9 +127,13 @@ def test_fixes_of_an_example_hold(example: str) -> None:
     assert not [refused.reason for refused in outcome.refused]
     assert outcome.result is not None
     left = {finding.rule for finding in outcome.result.findings if finding.severity}
+    jobs = {"gang-missing", "job-without-deadline", "missing-shared-memory", "retries-run-out"}
     eks = {"docker-hub-image", "pool-over-quota", "subnet-too-small", "prefix-delegation-off", "single-nat-gateway"}
     gke = {"docker-hub-image", "pod-range-too-small", "pool-over-limit", "slow-upgrades", "zonal-control-plane"}
-    assert left == {"eks-training": eks | {"dns-not-scaled", "gpu-without-device-plugin"}, "gke-training": gke}[example]
+    assert (
+        left
+        == {"eks-training": eks | jobs | {"dns-not-scaled", "gpu-without-device-plugin"}, "gke-training": gke}[example]
+    )
 
 
 def test_aks_training_is_clean_of_what_was_fixed() -> None:

@@ -259,8 +259,9 @@ def _objects(objects: list[Object], inventory: Inventory, charts: Charts, wanted
     from kcheck.workloads import jobs, queues
 
     result: list[Thing] = []
+    workloads = dict(jobs.read(objects))
     for item in objects:
-        workload = list(jobs.read([item]))
+        workload = [workloads[item]] if item in workloads else []
         found = list(autoscalers.of_object(item))
         addons = list(_shown(item))
         services = list(jobs.services([item]))

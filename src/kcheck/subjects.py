@@ -215,6 +215,7 @@ _LISTS = {
 def things(subject: str, world: World) -> list[Any]:
     """All subjects of one kind."""
     inventory = world.inventory
+    whole = [workload for workload in inventory.workloads if not workload.partial]
     match subject:
         case "cluster":
             return inventory.clusters
@@ -233,13 +234,11 @@ def things(subject: str, world: World) -> list[Any]:
         case "flag":
             return [flag for autoscaler in inventory.autoscalers for flag in autoscaler.flags]
         case "workload":
-            return inventory.workloads
+            return whole
         case "template":
-            return [template for workload in inventory.workloads for template in workload.templates]
+            return [template for workload in whole for template in workload.templates]
         case "container":
-            return [
-                c for workload in inventory.workloads for template in workload.templates for c in template.containers
-            ]
+            return [c for workload in whole for template in workload.templates for c in template.containers]
         case "image":
             return [uses[0][1] for uses in world.images.values()]
     return list(getattr(inventory, _LISTS[subject])) if subject in _LISTS else world.inputs

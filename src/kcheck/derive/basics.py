@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcheck.model import Cluster, Container, PodTemplate, Thing
 from kcheck.values import Known, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     from kcheck.world import World
+
+T = TypeVar("T")
+K = TypeVar("K", bound="Hashable")
 
 
 def computed(thing: Thing, value: Any) -> Value[Any]:
@@ -22,6 +25,14 @@ def computed(thing: Thing, value: Any) -> Value[Any]:
 def count(thing: Thing, found: list[Any] | Unknown) -> Value[int]:
     """How many there are."""
     return found if isinstance(found, Unknown) else computed(thing, len(found))
+
+
+def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Things by what a function says of them."""
+    result: dict[K, list[T]] = {}
+    for thing in things:
+        result.setdefault(key(thing), []).append(thing)
+    return result
 
 
 def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) -> Value[bool]:

@@ -72,6 +72,18 @@ def all_gpus(workload: Workload, _world: World) -> Value[int]:
     return sum_ if isinstance(sum_, Unknown) else computed(workload, sum_)
 
 
+def cards(workload: Workload, _world: World) -> Value[str]:
+    """What the accelerators of a workload are called."""
+    kinds = {called_cards(template) for template in workload.templates if number(template.gpus, 0)} or {"GPUs"}
+    return computed(workload, kinds.pop() if len(kinds) == 1 else "accelerators")
+
+
+def called_cards(template: PodTemplate) -> str:
+    """What the accelerators of pods are called."""
+    name = next((known(one.gpu) for one in template.containers if known(one.gpu)), "gpu")
+    return "TPUs" if "tpu" in name else "GPUs" if "gpu" in name else "accelerators"
+
+
 def gpu_pods(workload: Workload, _world: World) -> Value[int]:
     """Pods of a workload that have GPUs; all, if none has."""
     with_gpus = [one for one in workload.templates if number(one.gpus, 0)]
@@ -211,7 +223,7 @@ def kept_out(template: PodTemplate, world: World) -> Value[str]:
     return computed(template, placement.tainted_only(template, found) or None)
 
 
-def _only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
+def only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
     """The pool that pods certainly land on; None if there are several, or the code has no cluster."""
     if not world.inventory.clusters:
         return None
@@ -223,7 +235,7 @@ def _only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
 
 def per_node(template: PodTemplate, world: World) -> Value[int]:
     """Pods that a node of its only pool takes by GPUs and vCPUs; null where it is not known."""
-    pool = _only(template, world)
+    pool = only(template, world)
     if isinstance(pool, Unknown):
         return pool
     return computed(template, placement.per_node(template, pool) if pool is not None else None)
@@ -232,7 +244,7 @@ def per_node(template: PodTemplate, world: World) -> Value[int]:
 def idle_gpus(template: PodTemplate, world: World) -> Value[int]:
     """GPUs of a node of its only pool that no further pod of its kind can use; null where it is not known."""
     cards = known(template.gpus)
-    pool = None if cards == 0 else _only(template, world)
+    pool = None if cards == 0 else only(template, world)
     if isinstance(pool, Unknown):
         return pool
     fits = placement.per_node(template, pool) if pool is not None else None
@@ -250,7 +262,7 @@ def asks(template: PodTemplate, _world: World) -> Value[str]:
 
 def idle_cost(template: PodTemplate, world: World) -> Value[str]:
     """What the idle GPUs of all nodes that its pods fill cost an hour, in brackets; empty without a price."""
-    pool, idle = _only(template, world), known(idle_gpus(template, world))
+    pool, idle = only(template, world), known(idle_gpus(template, world))
     if pool is None or isinstance(pool, Unknown) or not idle:
         return computed(template, "")
     nodes = known(template.count) // max(1, placement.per_node(template, pool) or 1)
@@ -268,7 +280,7 @@ def crowd(template: PodTemplate, world: World) -> Value[str]:
         return computed(template, None)
     if isinstance(room, int) and count.value > room:
         return computed(template, f"{count.value:,} pods need as many nodes, and its pools have {room:,}")
-    pool = _only(template, world)
+    pool = only(template, world)
     fits = placement.per_node(template, pool, ports=False) if pool is not None and not isinstance(pool, Unknown) else 1
     if fits is not None and fits > 1 and count.value >= fits:
         return computed(template, f"a node would take {fits} of its {count.value:,} pods, and takes one")
@@ -282,13 +294,18 @@ def rdma(template: PodTemplate, _world: World) -> Value[bool]:
 
 def node(template: PodTemplate, world: World) -> Value[str]:
     """Machine type, GPUs and vCPUs of a node of its only pool, in words; null where it is not known."""
-    pool = _only(template, world)
+    pool = only(template, world)
     types = known(pool.instance_types) if pool is not None and not isinstance(pool, Unknown) else None
     if pool is None or isinstance(pool, Unknown) or not types:
         return computed(template, None)
     vcpus = placement.smallest(pool)
     text = f"{'/'.join(types)} with {known(pool.gpus) or 0} GPUs" + (f" and {vcpus} vCPUs" if vcpus else "")
     return computed(template, text)
+
+
+def vendor(template: PodTemplate, _world: World) -> Value[str]:
+    """The resource by which pods ask for GPUs; null without."""
+    return computed(template, next((known(one.gpu) for one in template.containers if known(one.gpu)), None))
 
 
 def shared_memory(template: PodTemplate, _world: World) -> Value[bool]:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from kcheck.derive.basics import computed
+from kcheck.derive.basics import anyone, computed, grouped
+from kcheck.derive.pools import autoscaled
 from kcheck.model import CARDS
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.model import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Workload
+    from kcheck.model import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Thing, Workload
     from kcheck.world import World
 
 GPU = "nvidia.com/gpu"
 _COUNTED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "requests.nvidia.com/gpu"})
 _GPUS = re.compile(r"^requests\.[^/]*(nvidia|amd|google|intel|habana|amazon|huawei|aliyun|volcano)|deviceclass")
 _WHOLE = re.compile(r"-?\d+")
+T = TypeVar("T", bound="Thing")
 
 
 def _job(found: list[Workload]) -> str | None:
@@ -83,30 +85,76 @@ def class_user(one: PriorityClass, world: World) -> Value[str]:
 # --- queues
 
 
+def _folder(thing: Thing) -> str:
+    return os.path.dirname(thing.place.source.path)
+
+
+def _near(thing: Thing, found: list[T], world: World) -> list[T]:
+    """What may be meant by a name, of what has it: all, if one folder holds all queues, else what is above or below.
+
+    A repository of examples has many queues of the same name, none of which is meant by the jobs of another example.
+    """
+    if len(world.remember("folders with queues", "", lambda: set(map(_folder, world.inventory.queues)))) <= 1:
+        return found
+    own = f"{_folder(thing)}/"
+    return [one for one in found if own.startswith(f"{_folder(one)}/") or f"{_folder(one)}/".startswith(own)]
+
+
+def _of_kind(kind: str, world: World) -> list[Queue]:
+    kinds = world.remember("queues by kind", "", lambda: grouped(world.inventory.queues, lambda queue: queue.kind))
+    return kinds.get(kind, [])
+
+
+def _defined(thing: Thing, kind: str, name: Value[str], world: World) -> Value[bool]:
+    """Whether a queue of a kind is in the code, or none of them is in the folder of a thing or above it."""
+    folders = world.remember("folders of queues", kind, lambda: grouped(_of_kind(kind, world), _folder))
+    above = [f"{_folder(thing)}/"[:end] for end, char in enumerate(f"{_folder(thing)}/") if char == "/"]
+    near = [other.name for folder in ("", *above) for other in folders.get(folder, [])]
+    if not near or any(isinstance(other, Unknown) for other in near) or not isinstance(name, Known):
+        return computed(thing, value=True)
+    names = world.remember("names of queues", kind, lambda: {known(one.name) for one in _of_kind(kind, world)})
+    return computed(thing, name.value == "default" or name.value in names)
+
+
 def found(queue: Queue, world: World) -> Value[bool]:
     """Whether the ClusterQueue that a LocalQueue leads to is in the code, or none of them is."""
-    names = [other.name for other in world.inventory.queues if other.kind == "ClusterQueue"]
-    if queue.kind != "LocalQueue" or not names or any(isinstance(name, Unknown) for name in names):
+    if queue.kind != "LocalQueue":
         return computed(queue, value=True)
-    return mapped(queue.leads_to, lambda name: name in {known(other) for other in names})
+    return _defined(queue, "ClusterQueue", queue.leads_to, world)
+
+
+def _leading(queue: Queue, world: World) -> list[Queue]:
+    """The LocalQueues that lead to a ClusterQueue."""
+    by_target = world.remember(
+        "queues by target", "", lambda: grouped(_of_kind("LocalQueue", world), lambda one: str(known(one.leads_to)))
+    )
+    return _near(queue, by_target.get(str(known(queue.name)), []), world)
+
+
+def leading(queue: Queue, world: World) -> Value[int]:
+    """How many LocalQueues lead to it."""
+    return computed(queue, len(_leading(queue, world)))
+
+
+def _waiting(queue: Queue, world: World) -> list[Workload]:
+    """The workloads that wait in a queue of Volcano or a LocalQueue."""
+    index = world.remember("waiting", "", lambda: grouped(world.inventory.workloads, _place))
+    space = known(queue.namespace) if queue.kind == "LocalQueue" else None
+    system = "kueue" if queue.kind == "LocalQueue" else "volcano"
+    return _near(queue, index.get((system, space or "", str(known(queue.name))), []), world)
+
+
+def _place(workload: Workload) -> tuple[str, str, str]:
+    """Where a workload waits: system, namespace, and name of the queue."""
+    system = str(known(workload.queue_system))
+    return system, (known(workload.namespace) or "") if system == "kueue" else "", str(known(workload.queue))
 
 
 def _queued(queue: Queue, world: World) -> list[Workload]:
     """The workloads that wait in a queue: of a ClusterQueue, in those that lead to it."""
-    if queue.kind == "Queue":
-        return [
-            w
-            for w in world.inventory.workloads
-            if known(w.queue_system) == "volcano" and known(w.queue) == known(queue.name)
-        ]
-    locals_ = [queue] if queue.kind == "LocalQueue" else [
-        one for one in world.inventory.queues if one.kind == "LocalQueue" and known(one.leads_to) == known(queue.name)
-    ]  # fmt: skip
-    wanted = {(known(one.namespace) or "", known(one.name)) for one in locals_}
-    return [
-        w for w in world.inventory.workloads
-        if known(w.queue_system) == "kueue" and ((known(w.namespace) or "", known(w.queue)) in wanted)
-    ]  # fmt: skip
+    if queue.kind != "ClusterQueue":
+        return _waiting(queue, world)
+    return [workload for one in _leading(queue, world) for workload in _waiting(one, world)]
 
 
 def gpu_job(queue: Queue, world: World) -> Value[str]:
@@ -119,20 +167,51 @@ def covers_gpus(queue: Queue, _world: World) -> Value[bool]:
     return mapped(queue.resources, lambda names: any("gpu" in name or "tpu" in name for name in names))
 
 
+def uncovered(queue: Queue, world: World) -> Value[str]:
+    """A GPU resource that a job which waits in a ClusterQueue asks for without a quota there; null if there is none."""
+    if queue.kind != "ClusterQueue" or not isinstance(queue.resources, Known):
+        return computed(queue, None) if queue.kind != "ClusterQueue" else Unknown(reason_of(queue.resources))
+    own = queue.resources.value
+    for workload in _queued(queue, world):
+        for template in workload.templates:
+            for one in template.containers:
+                if isinstance(one.gpu, Known) and one.gpu.value not in own:
+                    return computed(queue, one.gpu.value)
+    return computed(queue, None)
+
+
 def priorities(queue: Queue, world: World) -> Value[int]:
-    """Different priorities that jobs of Kueue can have: its own classes, or those of pods."""
-    numbers = {known(one.number) for one in world.neighbours("classes", queue)}
+    """Different priorities of the jobs that wait in it: Kueue's own classes, or those of their pods."""
+    near = world.neighbours("classes", queue)
+    used = {known(w.priority) for w in _queued(queue, world)} - {None}
+    numbers = {known(one.number) for one in near if one.kueue or known(one.name) in used}
     return computed(queue, len(numbers))
 
 
+def siblings(queue: Queue, world: World) -> Value[int]:
+    """Other queues of Volcano that are applied with it."""
+    return computed(queue, sum(one.kind == queue.kind for one in world.neighbours("queues", queue)) - 1)
+
+
+def first_of_file(queue: Queue, world: World) -> Value[bool]:
+    """Whether no queue of the same version stands before it in its file."""
+    path = queue.place.source.path
+    files = world.remember("queues by file", "", lambda: _by_file(world.inventory.queues))
+    return computed(queue, files[path, queue.api] is queue)
+
+
+def _by_file(found: list[Queue]) -> dict[tuple[str, str], Queue]:
+    """The first queue of each file and version."""
+    result: dict[tuple[str, str], Queue] = {}
+    for queue in found:
+        result.setdefault((queue.place.source.path, queue.api), queue)
+    return result
+
+
 def queue_defined(workload: Workload, world: World) -> Value[bool]:
-    """Whether the queue of a job is in the code, or none of its system is."""
-    system, name = known(workload.queue_system), known(workload.queue)
-    kind = {"kueue": "LocalQueue", "volcano": "Queue"}.get(system or "", "")
-    names = [other.name for other in world.inventory.queues if other.kind == kind]
-    if not names or name is None or any(isinstance(other, Unknown) for other in names):
-        return computed(workload, value=True)
-    return computed(workload, name == "default" or name in {known(other) for other in names})
+    """Whether the queue of a job is in the code, or none of its system is in its folder or above it."""
+    kind = {"kueue": "LocalQueue", "volcano": "Queue"}.get(known(workload.queue_system) or "", "")
+    return _defined(workload, kind, workload.queue, world)
 
 
 def queues(workload: Workload, world: World) -> Value[int]:
@@ -142,7 +221,17 @@ def queues(workload: Workload, world: World) -> Value[int]:
         if one.kind == "LocalQueue" and known(one.namespace) in (known(workload.namespace), None)
     ]  # fmt: skip
     names = {known(one.name) for one in own}
-    return computed(workload, 0 if "default" in names else len(names))
+    held = any(known(one.manages_all) for one in world.neighbours("admissions", workload))
+    return computed(workload, 0 if "default" in names or held else len(names))
+
+
+def only_queue(workload: Workload, world: World) -> Value[str]:
+    """The LocalQueue that a job would wait in; null where there are several."""
+    names = {
+        known(one.name) for one in world.neighbours("queues", workload)
+        if one.kind == "LocalQueue" and known(one.namespace) in (known(workload.namespace), None)
+    }  # fmt: skip
+    return computed(workload, names.pop() if len(names) == 1 else None)
 
 
 # --- namespaces and quotas
@@ -227,6 +316,14 @@ def packs_gpus(one: Scheduler, _world: World) -> Value[bool]:
     return mapped(one.plugins, lambda own: GPU in own.get("binpack", {}).get("binpack.resources", ""))
 
 
+def has_gpus(one: Scheduler, world: World) -> Value[bool]:
+    """Whether it places GPU jobs: one is seen, or its cluster has GPU nodes."""
+    if known(volcano_user(one, world)):
+        return computed(one, value=True)
+    cluster = world.inventory.cluster_of.get(one)
+    return anyone(one, [pool.gpu for pool in world.pools(cluster)] if cluster else [])
+
+
 def volcano_user(one: Scheduler, world: World) -> Value[str]:
     """A job with GPUs that Volcano schedules; null if there is none."""
     near = [w for w in world.neighbours("workloads", one) if number(w.gpus, 0)]
@@ -240,10 +337,12 @@ def jobs_of_priorities(one: Scheduler, world: World) -> Value[int]:
 
 def scale_up_time(one: Admission, world: World) -> Value[int]:
     """How long the target's nodes have taken to come, in seconds; the published test took 45 minutes for 1,000."""
-    cluster = world.inventory.cluster_of.get(one)
-    if cluster is None:
+    cluster, asked = world.inventory.cluster_of.get(one), world.config.nodes.get("")
+    if cluster is None and asked is None:
         return Unknown("the manifest's cluster is not known")
-    nodes = world.target(cluster)
+    if cluster is not None and known(autoscaled(cluster, world)) is False:
+        return computed(one, 0)
+    nodes = world.target(cluster) if cluster else computed(one, asked)
     rate = world.limits("any")["scale_up.seconds"].number
     return mapped(nodes, lambda count: count * rate // 1000) if isinstance(nodes, Known) else Unknown(reason_of(nodes))
 

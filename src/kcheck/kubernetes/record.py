@@ -31,8 +31,8 @@ class MappingRecord:
     def blocks(self, kind: str) -> tuple[MappingRecord, ...] | Unknown:
         """The mapping of a key, those of a list, or the pairs of a list of names and values as one."""
         node = yaml.get(self.mapping, kind)
-        if isinstance(node, yaml.Mapping):
-            return (MappingRecord(node),)
+        if isinstance(node, yaml.Mapping):  # what is absent from it is told at its key
+            return (MappingRecord(node, yaml.entries(self.mapping)[kind].key.span),)
         if isinstance(node, yaml.Sequence):
             inner = [item for item in map(yaml.resolve, node.items) if isinstance(item, yaml.Mapping)]
             if inner and all(set(yaml.entries(item)) == {"name", "value"} for item in inner):

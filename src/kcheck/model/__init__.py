@@ -17,6 +17,8 @@ from kcheck.model.clusters import (
 from kcheck.model.inventory import Inventory
 from kcheck.model.pods import (
     CARDS,
+    STAY,
+    UNDISTURBED,
     Addon,
     Container,
     Image,
@@ -36,6 +38,8 @@ __all__ = [
     "CARDS",
     "NODE_ADDRESSES",
     "NOTHING",
+    "STAY",
+    "UNDISTURBED",
     "Addon",
     "Admission",
     "Autoscaler",

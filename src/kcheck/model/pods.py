@@ -17,6 +17,10 @@ CARDS = (
 )  # fmt: skip
 """Resources that count whole accelerators."""
 
+STAY = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+UNDISTURBED = "karpenter.sh/do-not-disrupt"
+"""The annotations that keep the cluster autoscaler, and Karpenter, from moving a pod."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Image(Thing):
@@ -88,7 +92,8 @@ class PodTemplate(Thing):
 
     `selection` is what they ask of a node's labels: one of several sets of requirements. `spread` says that a required
     anti-affinity puts each on a node of its own. `ports` are those they take of the node. `grace` is in seconds. Of the
-    GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for.
+    GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for. `stay` is the
+    annotation that keeps the cluster autoscaler from moving them, `undisturbed` the one that keeps Karpenter from it.
     """
 
     role: str
@@ -114,6 +119,8 @@ class PodTemplate(Thing):
     volumes: Value[tuple[Volume, ...]]
     subdomain: Value[str]
     containers: tuple[Container, ...]
+    stay: Value[str] = NOTHING
+    undisturbed: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,7 +131,8 @@ class Workload(Thing):
     not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds. `least`
     is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker `slots`
     processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and how
-    many pods run, is not known.
+    many pods run, is not known. `rival` is a second system that claims the job; `hooked` says that a tool such as Helm
+    removes it. `partial` ones only change parts of another manifest.
     """
 
     kind: str
@@ -155,6 +163,9 @@ class Workload(Thing):
     processes: Value[str] = NOTHING
     least: Value[int] = NOTHING
     release: bool = False
+    rival: Value[str] = NOTHING
+    hooked: bool = False
+    partial: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

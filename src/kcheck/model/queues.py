@@ -27,7 +27,8 @@ class Queue(Thing):
     """A queue of jobs; `kind` is ClusterQueue or LocalQueue (Kueue), or Queue (Volcano).
 
     A LocalQueue leads to the queue `leads_to`. A ClusterQueue admits jobs of the namespaces that `selector` says, as
-    far as its flavors cover their `resources`; `preemption` says which of its own jobs it stops for another.
+    far as its flavors cover their `resources`; `preemption` says which of its own jobs it stops for another. `api` is
+    the version that it is written for.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Queue(Thing):
     selector: Value[str] = NOTHING
     preemption: Value[str] = NOTHING
     weight: Value[int] = NOTHING
+    api: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

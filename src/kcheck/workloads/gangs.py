@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kcheck.syntax import yaml
-from kcheck.values import Known, Origin, Unknown, Unset, Value, known
-from kcheck.workloads.scalars import absent, mapping
+from kcheck.values import Known, Origin, Unknown, Unset, Value, known, number
+from kcheck.workloads.scalars import absent, items, mapping, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kcheck.fields import Fields
     from kcheck.kubernetes.objects import Object
-    from kcheck.model import PodTemplate
+    from kcheck.model import PodTemplate, Workload
 
 KUEUE = "kueue.x-k8s.io/queue-name"
 _VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
-_GROUPS = (
+_NAMES = (
     "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "volcano.sh/group-name",
     "scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name",
-    "pod-group.scheduling/name", "yunikorn.apache.org/task-group-name", "yunikorn.apache.org/task-groups",
+)  # fmt: skip
+"""Labels and annotations that name a PodGroup."""
+
+_GROUPS = (
+    *_NAMES, "pod-group.scheduling/name", "yunikorn.apache.org/task-group-name", "yunikorn.apache.org/task-groups",
     "kai.scheduler/queue", "runai/queue", "gang.scheduling.koordinator.sh/name", "ray.io/gang-scheduling-enabled",
+    "ray.io/scheduler-name", "scheduling.run.ai/pod-group-name",
     "autoscaling.x-k8s.io/consume-provisioning-request", "autoscaling.x-k8s.io/provisioning-class-name",
     "cluster-autoscaler.kubernetes.io/consume-provisioning-request", "kueue.x-k8s.io/pod-group-name",
 )  # fmt: skip
 """Labels and annotations by which a scheduler groups pods."""
+
+_POLICIES = (("spec", "scheduling", "schedulingPolicy", "gang"), ("spec", "runPolicy", "schedulingPolicy"))
+"""Where jobs say it themselves: Kubernetes from 1.37 on, the training operator."""
 
 
 def queue(
@@ -56,8 +67,9 @@ def _has_queue(kind: str) -> bool:
 
 
 def gang(
-    item: Object, kind: str, labels: Value[dict[str, str]], found: tuple[PodTemplate, ...], system: Value[str]
-) -> Value[str]:
+    item: Object, kind: str, labels: Value[dict[str, str]], found: tuple[PodTemplate, ...], system: Value[str],
+    specs: Iterable[yaml.Node],
+) -> Value[str]:  # fmt: skip
     """What starts the pods of a job together; unset where nothing does."""
     here = Origin((item.span,))
     if known(system) == "kueue":
@@ -76,10 +88,46 @@ def gang(
         for terms in known(template.selection) or ():
             if any(one.key == "cloud.google.com/gke-queued" for one in terms):
                 return Known("queued provisioning", here)
-    native = yaml.get(item.root, "spec", "scheduling", "schedulingPolicy", "gang")
-    policy = yaml.get(item.root, "spec", "runPolicy", "schedulingPolicy")
-    if native is not None or policy is not None:
-        return Known("its scheduling policy", Origin(((native or policy or item.root).span,)))
+    for spec in specs:
+        for name in ("schedulingGroup", "workloadRef"):
+            if yaml.get(spec, name) is not None:
+                return Known(name, here)
+    if _is_slice(item, kind, found):
+        return Known("its slice of TPUs", here)
+    for path in _POLICIES:
+        policy = yaml.get(item.root, *path)
+        if policy is not None:
+            return Known("its scheduling policy", Origin((policy.span,)))
     unknown = next((mark for mark in marks if isinstance(mark, Unknown)), None)
     schedulers = [template.scheduler for template in found if isinstance(template.scheduler, Unknown)]
     return unknown or next(iter(schedulers), None) or absent(item.root, "metadata", "labels", KUEUE)
+
+
+def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:
+    """A job with the number of pods that the PodGroup starts with which its pods name."""
+    if not isinstance(workload.least, Unset) or not groups:
+        return workload
+    marks = [workload.labels, *(mark for one in workload.templates for mark in (one.labels, one.annotations))]
+    names = (found[key] for mark in marks if (found := known(mark) or {}) for key in _NAMES if key in found)
+    group = groups.get(next(names, ""))
+    return workload if group is None else replace(workload, least=whole(group.root, "spec", "minMember"))
+
+
+def _is_slice(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> bool:
+    """Whether a job is on one slice of TPUs: GKE makes and deletes the nodes of a slice together."""
+    if not any(known(one.gpu) == "google.com/tpu" for template in found for one in template.containers):
+        return False
+    jobs = items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet" else []
+    return kind == "batch/Job" or (len(jobs) == 1 and number(whole(jobs[0], "replicas"), 1) == 1)
+
+
+def rival(kind: str, system: Value[str], found: tuple[PodTemplate, ...], item: Object) -> Value[str]:
+    """A second system that claims a job which waits in a queue of Kueue, with what comes of it; unset if none does."""
+    here = Origin((item.span,))
+    if known(system) != "kueue":
+        return Unset(here)
+    if kind == "batch.volcano.sh/Job":
+        return Known("Volcano starts the job all the same, as Kueue does not know Jobs of Volcano", here)
+    if any(known(template.scheduler) == "volcano" for template in found):
+        return Known("Volcano holds what Kueue has admitted until its own queue has room", here)
+    return Unset(here)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
@@ -10,7 +11,7 @@ from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.syntax import yaml
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, total
-from kcheck.workloads import gangs, pods
+from kcheck.workloads import gangs, pods, runtimes
 from kcheck.workloads.scalars import gap, items, mapping, scalar, text, whole
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from kcheck.model import PodTemplate
     from kcheck.text import Span
 
-KINDS = frozenset(name.rpartition("/")[2] for name in profiles.workloads())
-"""The kinds that run pods, without their groups."""
+KINDS = frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | runtimes.KINDS | {"PodGroup"}
+"""The kinds that run pods, without their groups, and those that say how."""
 
 
 def kind_of(item: Object) -> str:
@@ -30,13 +31,17 @@ def kind_of(item: Object) -> str:
     return f"{group}/{item.kind}" if group else item.kind
 
 
-def read(objects: Iterable[Object]) -> Iterator[Workload]:
-    """The workloads among the objects."""
+def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
+    """The objects that run pods, as workloads; what other objects say of a job is in it."""
     known_kinds = profiles.workloads()
-    for item in objects:
+    found = list(objects)
+    named = runtimes.by_name(found)
+    groups = {str(known(scalar(one.root, "metadata", "name"))): one for one in found if one.kind == "PodGroup"}
+    for item in found:
         kind = kind_of(item)
         if kind in known_kinds:
-            yield _workload(item, kind, known_kinds[kind])
+            workload = gangs.with_group(_workload(item, kind, known_kinds[kind]), groups)
+            yield item, runtimes.completed(workload, item, named) if kind == runtimes.USER else workload
 
 
 def identity(item: Object) -> str:
@@ -62,7 +67,7 @@ def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
         item.span,
         item.kind,
         text(item.root, "metadata", "namespace"),
-        text(item.root, "metadata", "name"),
+        _name(item),
         per_node,
         _pods(found, item),
         _most([template.gpus for template in found], item),
@@ -72,19 +77,47 @@ def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
         labels,
         batch,
         rigid,
-        gangs.gang(item, kind, labels, found, system),
+        gangs.gang(item, kind, labels, found, system, specs),
         queue,
         system,
         _priority(fields, found, item),
-        **{name: _field(fields, name) for name in _FIELDS},
+        **{name: _field(fields, name) for name in _FIELDS if name not in ("deadline", "launching")},
+        deadline=_deadline(fields, kind, item, specs),
+        launching=_field(fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
         spares_disruptions=_spares(item, kind),
         release=False,
+        rival=gangs.rival(kind, system, found, item),
+        hooked=any("/hook" in key for key in known(mapping(item.root, "metadata", "annotations")) or {}),
+        partial=_partial(found, kind),
     )
 
 
 _FIELDS = (
     "ttl", "deadline", "retries", "retries_each", "cleaning", "shutdown", "launching", "slots", "processes", "least",
 )  # fmt: skip
+
+
+def _name(item: Object) -> Value[str]:
+    """The name of an object, or how the one that it gets begins."""
+    own, begin = (text(item.root, "metadata", key) for key in ("name", "generateName"))
+    return begin if isinstance(own, Unset) and isinstance(begin, Known) else own
+
+
+def _partial(found: tuple[PodTemplate, ...], kind: str) -> bool:
+    """Whether a manifest only changes parts of another, as a patch of Kustomize does: no container has an image."""
+    if kind in (runtimes.USER, "ray.io/RayJob"):
+        return False
+    return all(isinstance(one.image, Unset) for template in found for one in template.containers)
+
+
+def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[yaml.Target]) -> Value[int]:
+    """When a job is stopped: as it says itself, the first Job of a set, or the first of its pods."""
+    own = _field(fields, "deadline")
+    jobs = [one for one in items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
+    inner = [whole(one, "template", "spec", "activeDeadlineSeconds") for one in jobs]
+    of_pods = [whole(spec, "activeDeadlineSeconds") for spec in specs]
+    found = next((value for value in (own, *inner, *of_pods) if not isinstance(value, Unset)), None)
+    return found if found is not None else inner[0] if inner else own
 
 
 def _fields(item: Object, kind: str) -> Fields | None:
@@ -114,8 +147,16 @@ def _templates(item: Object, own: str, places: list[dict[str, Any]]) -> Iterator
         for node, role, count, span in _places(item, place):
             if place.get("container"):
                 yield _trainer(node, own, count, span)
-            else:
-                yield pods.template(node, own, role, count, span)
+                continue
+            found = pods.template(node, own, role, count, span)
+            # the operator of such a job sets the policy of the role, whatever the pod says
+            yield replace(found, restart=_restart(item, place["each"], role, found)) if "each" in place else found
+
+
+def _restart(item: Object, each: str, role: str, found: PodTemplate) -> Value[str]:
+    """The restart policy of a role."""
+    own = text(item.root, *_steps(each), role, "restartPolicy")
+    return found.restart if isinstance(own, Unset) else own
 
 
 def _trainer(node: yaml.Target, own: str, count: Value[int], place: Span) -> PodTemplate:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck import images
 from kcheck.kubernetes.objects import value_of
-from kcheck.model import CARDS, Container, Image, PodTemplate, Requirement, Toleration, Volume
+from kcheck.model import CARDS, STAY, UNDISTURBED, Container, Image, PodTemplate, Requirement, Toleration, Volume
 from kcheck.syntax import yaml
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of, total
 from kcheck.workloads.scalars import absent, amount, boolean, gap, items, mapping, plain, scalar, text, whole
@@ -25,6 +25,7 @@ _STARTERS = re.compile(
     r"\b(torchrun|mpirun|mpiexec|horovodrun|deepspeed|accelerate launch|torch\.distributed|colossalai run)\b"
 )
 _RDMA = re.compile(r"rdma|/efa$|/hca|/ib$|infiniband|roce|/mlnx|sriov", re.IGNORECASE)
+_COUNT = re.compile(r"[0-9]{1,9}")
 _HOST = "kubernetes.io/hostname"
 
 
@@ -59,6 +60,8 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         _volumes(spec),
         text(spec, "subdomain"),
         found,
+        _mark(item, STAY),
+        _mark(item, UNDISTURBED),
     )
 
 
@@ -105,6 +108,11 @@ def image(one: Container) -> Image | None:
         else Unknown(f"`{one.image.value}` stands for an image that is filled in later", one.image.origin)
     )
     return Image(one.id, one.image.origin.written, str(known(one.name)), one.image, registry)
+
+
+def _mark(item: yaml.Target, key: str) -> Value[str]:
+    """An annotation of the pods, with the place where it would be written."""
+    return mapped(scalar(item, "metadata", "annotations", key), plain)
 
 
 def _words(node: yaml.Target) -> str:
@@ -160,7 +168,7 @@ def _gpus(found: tuple[Container, ...], place: Span) -> Value[int]:
         if one.first or not isinstance(one.gpu, Known) or one.gpu.value not in CARDS:
             continue
         value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
-        if isinstance(value, Known) and not value.value.isdigit():
+        if isinstance(value, Known) and not _COUNT.fullmatch(value.value):
             return Unknown(f"`{one.gpu.value}: {value.value}` is not a whole number", value.origin)
         counts.append(mapped(value, int))
     sum_ = total(counts)

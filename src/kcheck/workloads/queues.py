@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.objects import inner, value_of
+from kcheck.kubernetes.objects import inner
 from kcheck.model import NOTHING, Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Thing, Watcher
 from kcheck.syntax import yaml
 from kcheck.units import seconds
-from kcheck.values import Known, Origin, Unknown, Value, known, mapped
+from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
 from kcheck.workloads.jobs import identity
 from kcheck.workloads.scalars import absent, boolean, gap, items, mapping, scalar, text, whole
 
@@ -49,17 +49,37 @@ def _queue(item: Object) -> Iterable[Thing]:
     name, namespace = text(item.root, "metadata", "name"), text(item.root, "metadata", "namespace")
     own = identity(item)
     if item.kind == "LocalQueue":
-        yield Queue(own, item.span, item.kind, name, namespace, leads_to=text(item.root, "spec", "clusterQueue"))
+        yield Queue(
+            own,
+            item.span,
+            item.kind,
+            name,
+            namespace,
+            leads_to=text(item.root, "spec", "clusterQueue"),
+            api=item.api_version,
+        )
     elif item.kind == "Queue":
-        yield Queue(own, item.span, item.kind, name, NOTHING, weight=whole(item.root, "spec", "weight"))
+        yield Queue(
+            own, item.span, item.kind, name, NOTHING, weight=whole(item.root, "spec", "weight"), api=item.api_version
+        )
     else:
         selector = yaml.get(item.root, "spec", "namespaceSelector")
-        found = value_of(selector) if isinstance(selector, yaml.Scalar) else Known("", Origin((item.span,)))
+        found: Value[str] = Known("", Origin((item.span,)))
+        if isinstance(selector, yaml.Scalar):  # null, or no selector at all
+            found = text(item.root, "spec", "namespaceSelector")
         yield Queue(
             own, item.span, item.kind, name, NOTHING, resources=_covered(item),
             selector=absent(item.root, "spec", "namespaceSelector") if selector is None else found,
-            preemption=text(item.root, "spec", "preemption", "withinClusterQueue"),
+            preemption=_preemption(item), api=item.api_version,
         )  # fmt: skip
+
+
+def _preemption(item: Object) -> Value[str]:
+    """Which of its own jobs a ClusterQueue stops; none where it only says what becomes of those of others."""
+    found = text(item.root, "spec", "preemption", "withinClusterQueue")
+    if isinstance(found, Unset) and isinstance(yaml.get(item.root, "spec", "preemption"), yaml.Mapping):
+        return Known("Never", found.origin)
+    return found
 
 
 def _covered(item: Object) -> Value[tuple[str, ...]]:

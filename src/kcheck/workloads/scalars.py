@@ -25,13 +25,15 @@ def scalar(node: yaml.Node, *path: str) -> Value[Any]:
 
 def absent(node: yaml.Node, *path: str) -> Unset:
     """What is not there, with the place where it would be written."""
-    container, rest = node, path
+    container, place, rest = node, node.span, path
     while rest:
         inner = yaml.get(container, rest[0])
         if inner is None:
             break
+        if isinstance(container, yaml.Mapping):
+            place = yaml.entries(container)[rest[0]].key.span
         container, rest = inner, rest[1:]
-    return Unset(Origin((container.span,), missing=Missing(container.span, rest)))
+    return Unset(Origin((place,), missing=Missing(container.span, rest)))
 
 
 def text(node: yaml.Node, *path: str) -> Value[str]:
