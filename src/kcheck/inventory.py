@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcheck import profiles
 from kcheck.files import matches
-from kcheck.model import Addon, Autoscaler, Inventory
+from kcheck.model import Addon, Autoscaler, Inventory, Sharing
 from kcheck.values import Known, Origin, Unknown
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def _deployed(root: Module, kinds: set[str], inventory: Inventory) -> None:
     """What a root module deploys into clusters."""
     from kcheck import autoscalers
     from kcheck.embedded import objects, providers, releases
+    from kcheck.workloads import sharings
 
     for item, instance in objects.read(root, kinds):
         cluster = providers.cluster_of(instance, root, inventory.clusters)
@@ -110,8 +111,10 @@ def _deployed(root: Module, kinds: set[str], inventory: Inventory) -> None:
     for release, instance in releases.read(root):
         things: list[Thing] = [Addon(release.address, release.place, release.chart)]
         things += autoscalers.of_release(release)
+        things += sharings.of_release(release)
         inventory.addons += [thing for thing in things if isinstance(thing, Addon)]
         inventory.autoscalers += [thing for thing in things if isinstance(thing, Autoscaler)]
+        inventory.sharings += [thing for thing in things if isinstance(thing, Sharing)]
         cluster = providers.cluster_of(instance, root, inventory.clusters)
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
 

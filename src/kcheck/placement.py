@@ -25,8 +25,18 @@ _SPOT = {
 }
 """Cloud -> the label that tells spot nodes, its value on them, and on others."""
 
-SPOT_LABELS = frozenset((*(label for label, _, _ in _SPOT.values()), "karpenter.sh/capacity-type"))
+SPOT_LABELS = frozenset(
+    (*(label for label, _, _ in _SPOT.values()), "karpenter.sh/capacity-type", "cloud.google.com/gke-preemptible")
+)
 SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
+_SPOT_ONLY = frozenset(
+    {"cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible", "kubernetes.azure.com/scalesetpriority"}
+)
+"""Labels that other nodes do not have."""
+
+AZURE_SPOT = "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"
+"""The taint that AKS gives to all spot nodes."""
+
 _CLOUDS = (
     "kubernetes.io", "k8s.io", "cloud.google.com", "eks.amazonaws.com", "amazonaws.com", "kubernetes.azure.com",
     "aliyun.com", "aliyun.accelerator", "alibabacloud.com", "karpenter.sh", "karpenter.k8s.aws", "nvidia.com",
@@ -78,13 +88,34 @@ def smallest(pool: NodePool) -> int | None:
 
 
 def asks_for_spot(template: PodTemplate) -> bool:
-    """Whether pods select spot nodes."""
+    """Whether pods select spot nodes, whichever of their terms is met."""
     terms = known(template.selection) or ()
-    return any(
-        one.key in SPOT_LABELS and one.operator == "In" and SPOT_VALUES.issuperset(one.values) and one.values
-        for term in terms
-        for one in term
-    )
+    return bool(terms) and all(any(_is_spot(one) for one in term) for term in terms)
+
+
+def _is_spot(one: Requirement) -> bool:
+    if one.operator == "Exists":
+        return one.key in _SPOT_ONLY
+    return one.key in SPOT_LABELS and one.operator == "In" and bool(one.values) and SPOT_VALUES.issuperset(one.values)
+
+
+def untolerated(template: PodTemplate, taint: str) -> bool:
+    """Whether a taint, `key=value:Effect`, keeps pods away for sure."""
+    if not isinstance(template.tolerations, Known):
+        return False
+    rest, _, effect = taint.rpartition(":")
+    key, _, value = rest.partition("=")
+    effect = effect.replace("_", "").lower()
+    if effect == "prefernoschedule":
+        return False
+    return not any(_tolerates(one, key, value, effect) for one in template.tolerations.value)
+
+
+def selects_azure_spot(template: PodTemplate) -> bool:
+    """Whether pods select AKS's spot nodes by the label that AKS gives them."""
+    terms = known(template.selection) or ()
+    label = _SPOT["aks"][0]
+    return bool(terms) and all(any(one.key == label and _is_spot(one) for one in term) for term in terms)
 
 
 def _labels(template: PodTemplate, pool: NodePool) -> Fit:
@@ -147,7 +178,7 @@ def _cards(template: PodTemplate, pool: NodePool) -> Fit:
         return Fit(None)
     if not wanted:
         return Fit(fits=True)
-    if isinstance(pool.gpus, Known):
+    if isinstance(pool.gpus, Known) and (pool.gpus.value or not known(pool.gpu)):  # 0 stands for unknown cards
         return Fit(fits=pool.gpus.value >= wanted, why=f"{wanted} GPUs on one node")
     return Fit(fits=False, why="GPUs") if known(pool.gpu) is False else Fit(None)
 
@@ -163,24 +194,24 @@ def _taints(template: PodTemplate, pool: NodePool) -> Fit:
     taints = list(known(pool.taints) or ())
     cluster = known(pool.cluster)
     if cluster is not None and cluster.cloud == "aks" and known(pool.spot):
-        taints.append("kubernetes.azure.com/scalesetpriority=spot:NoSchedule")
+        taints.append(AZURE_SPOT)
     unknown = isinstance(pool.taints, Unknown) or isinstance(template.tolerations, Unknown)
     for taint in dict.fromkeys(taints):
-        rest, _, effect = taint.rpartition(":")
-        key, _, value = rest.partition("=")
-        effect = effect.replace("_", "").lower()
-        own = known(template.tolerations) or ()
-        if effect == "prefernoschedule" or (key in ("nvidia.com/gpu", "google.com/tpu") and _admitted(template, pool)):
-            continue
-        if isinstance(template.tolerations, Known) and not any(_tolerates(one, key, value, effect) for one in own):
-            return Fit(fits=False, why=f"the taint {rest.removesuffix('=')}")
+        if untolerated(template, taint) and not _admitted(template, pool, taint):
+            return Fit(fits=False, why=f"the taint {taint.rpartition(':')[0].removesuffix('=')}")
     return Fit(None) if unknown else Fit(fits=True)
 
 
-def _admitted(template: PodTemplate, pool: NodePool) -> bool:
-    """Whether GKE adds the toleration of the taint of its accelerators by itself."""
+def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:
+    """Whether the API server adds the toleration: to pods that ask for a resource with the name of the taint.
+
+    ExtendedResourceToleration is on in GKE, in EKS since 1.19 (aws/containers-roadmap#739), in AKS (Azure/AKS#1449).
+    """
     cluster = known(pool.cluster)
-    return cluster is not None and cluster.cloud == "gke" and bool(known(template.gpus))
+    asked = {known(one.gpu) for one in template.containers}
+    key = taint.partition("=")[0].partition(":")[0]
+    lasting = "execute" in taint.rpartition(":")[2].lower()
+    return cluster is not None and cluster.cloud in ("gke", "eks", "aks") and key in asked and not lasting
 
 
 def _tolerates(one: Toleration, key: str, value: str, effect: str) -> bool:

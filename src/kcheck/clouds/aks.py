@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kcheck import profiles
+from kcheck import machines, profiles
 from kcheck.capacity import aks as arithmetic
 from kcheck.clouds.reader import (
     Reader,
@@ -249,6 +249,7 @@ class _Aks(Reader):
             mode=fields["mode"] if fields.resource != DEFAULT_POOL else Known("System", origin),
             instance_types=mapped(instance_type, lambda name: (name,)),
             gpu=either(mapped(instance_type, self.has_gpu), lambda at: Known(value=False, origin=at)),
+            gpus=mapped(instance_type, lambda name: machines.gpus(CLOUD, name) or 0),
             max_pods=self._max_pods(fields, cluster, pod_subnet),
             pod_subnets=mapped(pod_subnet, lambda found: (found,)),
             pod_addresses=Known((batch, batch), origin),
@@ -261,6 +262,8 @@ class _Aks(Reader):
             drain_timeout=mapped(fields["drain_timeout"], lambda minutes: minutes * 60),
             disk_type=fields["disk_type"],
             disk_size=fields["disk_size"],
+            together=fields["together"],
+            price_caps=self._caps(fields),
         )
         self.found.pools.append(pool)
 
@@ -269,6 +272,13 @@ class _Aks(Reader):
         if fields.resource == DEFAULT_POOL and known(fields["critical_only"]):
             return mapped(fields["critical_only"], lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
         return fields["taints"]
+
+    def _caps(self, fields: Fields) -> Value[dict[str, str]]:
+        """The most that a spot pool pays; -1 is whatever it costs on demand."""
+        cap, name = fields["max_price"], known(fields["instance_type"])
+        if not isinstance(cap, Known) or name is None:
+            return cap
+        return Known({name: cap.value}, cap.origin) if not cap.value.startswith("-") else Unset(cap.origin)
 
     def _size(self, fields: Fields, autoscaled: Value[bool], bound: str) -> Value[int]:
         """The bound of an autoscaled pool, or the fixed size of another."""

@@ -175,7 +175,9 @@ class NodePool(Thing):
     type `accelerator`. Where `subnets` is not known, `maybe` are some that it may be in. An upgrade replaces `rolling`
     nodes at a time, and waits `drain_timeout` seconds for each. Boot disks are of `disk_type` and `disk_size` (GB),
     `image` names their system; `efa` are the types of the EFA interfaces of a node, and `local_disks` says whether its
-    start-up joins them. `charge` says how nodes are paid; taints are written `key=value:Effect`.
+    start-up joins them. `charge` says how nodes are paid; taints are written `key=value:Effect`. `together` is the
+    placement group or policy that keeps nodes close to each other. `bid` is how a spot pool bids, `price_caps` the most
+    that it pays for a machine type in dollars an hour; `location_policy` says how the autoscaler chooses zones (GKE).
     """
 
     address: str
@@ -215,3 +217,7 @@ class NodePool(Thing):
     local_disks: Value[bool] = NOTHING
     charge: Value[str] = NOTHING
     deployment_set: Value[str] = NOTHING
+    together: Value[str] = NOTHING
+    bid: Value[str] = NOTHING
+    price_caps: Value[dict[str, str]] = NOTHING
+    location_policy: Value[str] = NOTHING

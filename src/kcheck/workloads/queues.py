@@ -9,9 +9,11 @@ from kcheck.kubernetes.objects import value_of
 from kcheck.model import NOTHING, Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Thing, Watcher
 from kcheck.syntax import yaml
 from kcheck.units import seconds
-from kcheck.values import Known, Origin, Piece, Unknown, Value, known, mapped, pieces_of
+from kcheck.values import Known, Origin, Unknown, Value, known, mapped
+from kcheck.workloads import sharings
 from kcheck.workloads.jobs import identity
 from kcheck.workloads.scalars import absent, boolean, gap, items, mapping, scalar, text, whole
+from kcheck.workloads.texts import inner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -120,40 +122,15 @@ def _settings(item: Object) -> Iterable[Thing]:
         if not isinstance(node, yaml.Scalar) or not _WANTED.search(node.text):
             continue
         own = f"{identity(item)}/{name}"
-        root = _inner(node)
+        root = inner(node)
         if root is None:
             continue
         if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None:
             yield _scheduler(root, item, own)
-        if yaml.get(root, "sharing") is not None:
-            yield _sharing(root, item, own)
+        if sharings.divides(root):
+            yield sharings.of_configuration(root, node.span, own)
         if known(text(root, "kind")) == "Configuration" and "kueue" in str(known(text(root, "apiVersion"))):
             yield _admission(root, item, own)
-
-
-def _inner(node: yaml.Scalar) -> yaml.Target | None:
-    """The YAML in a text of a manifest, each part with its own place where the text is a block."""
-    from kcheck.terraform import texts  # not before a text needs it
-
-    if isinstance(node, yaml.Given):
-        pieces = pieces_of(node.datum) or (Piece(node.text, node.span),)
-    else:
-        pieces = tuple(_lines(node)) if node.style == "literal" else ()
-        if "".join(piece.text for piece in pieces) != node.text:
-            pieces = (Piece(node.text, node.span),)
-    return next(texts.documents(pieces), None)
-
-
-def _lines(node: yaml.Scalar) -> Iterator[Piece]:
-    """The lines of a block, without their indentation."""
-    source = node.source
-    numbers = range(source.line_number(node.start) + 1, source.line_number(max(node.start, node.end - 1)) + 1)
-    lines = [source.line(number) for number in numbers]
-    indent = min((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0)
-    for number, line in zip(numbers, lines, strict=True):
-        start = source.line_starts[number - 1]
-        cut = min(indent, len(line))
-        yield Piece(f"{line[cut:]}\n", source.span(start + cut, start + len(line.encode()) + 1))
 
 
 def _scheduler(root: yaml.Target, item: Object, own: str) -> Scheduler:
@@ -168,15 +145,6 @@ def _scheduler(root: yaml.Target, item: Object, own: str) -> Scheduler:
                 return Scheduler(own, item.span, names, found)
             plugins[str(known(text(plugin, "name")))] = known(found) or {}
     return Scheduler(own, item.span, names, Known(plugins, Origin((root.span,))))
-
-
-def _sharing(root: yaml.Target, item: Object, own: str) -> Sharing:
-    """How a configuration of NVIDIA's device plugin divides cards."""
-
-    def copies(kind: str) -> tuple[Value[int], ...]:
-        return tuple(whole(one, "replicas") for one in items(root, "sharing", kind, "resources"))
-
-    return Sharing(own, item.span, copies("timeSlicing"), copies("mps"), text(root, "flags", "migStrategy"))
 
 
 def _watchers(objects: list[Object]) -> Iterator[Thing]:
@@ -206,7 +174,7 @@ def _read_everywhere(item: Object) -> Iterator[str]:
             yield from (name for name in resources if name in _EVERYWHERE)
 
 
-_WANTED = re.compile(r"tiers:|sharing:|waitForPodsReady|manageJobsWithoutQueueName")
+_WANTED = re.compile(r"tiers:|sharing:|migStrategy:|waitForPodsReady|manageJobsWithoutQueueName")
 _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("scheduling.k8s.io", "PriorityClass"): _class,
     ("kueue.x-k8s.io", "WorkloadPriorityClass"): _class,
@@ -218,6 +186,7 @@ _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("", "LimitRange"): _quota,
     ("", "Namespace"): _namespace,
     ("", "ConfigMap"): _settings,
+    ("nvidia.com", "ClusterPolicy"): sharings.of_policy,
 }
 KINDS = frozenset(kind for _, kind in _MAKERS) | {"ClusterRole", "ClusterRoleBinding"}
 """The kinds that are read here."""

@@ -105,7 +105,7 @@ def _node(value: Any) -> Any:
     if isinstance(value, list):
         return yaml.SequenceNode(f"{_TAG}seq", [_node(item) for item in value], flow_style=not value)
     if isinstance(value, str):
-        return yaml.ScalarNode(f"{_TAG}str", value, style="|" if "\n" in value else '"')
+        return yaml.ScalarNode(f"{_TAG}str", str(value), style="|" if "\n" in value else '"')
     if value is None:
         return yaml.ScalarNode(f"{_TAG}null", "null")
     text_of = convert.to_string(value)
