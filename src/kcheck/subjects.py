@@ -131,6 +131,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("charge", "string", "PostPaid or PrePaid (ACK)"),
         simple("deployment_set", "string", "deployment set of its machines (ACK)"),
         made("biggest_job", "string", "the biggest GPU job that fits its nodes; null if there is none", pools.job_pods, nullable=True),
+        made("only_type", "string", "its machine type, if it has one only; null if it has several", spot.only_type, nullable=True),
         made("fallback", "bool", "whether another pool takes its pods on demand, with an autoscaler", spot.fallback),
         made("zones_left", "int", "zones, or subnets, that it could be in too; 0 where something keeps its nodes together", spot.zones_left),
         simple("bid", "string", "how a spot pool bids: SpotAsPriceGo, SpotWithPriceLimit (ACK)"),

@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING
 from kcheck import machines, placement, profiles
 from kcheck.derive import pools as of_pools
 from kcheck.derive.basics import cluster_of, computed
-from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number
+from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, Requirement
     from kcheck.world import World
 
 _ONE_OF = re.compile(r"(.+)\[\d+\]")
+
+
+def only_type(pool: NodePool, _world: World) -> Value[str]:
+    """The machine type of a pool that has one only; null if it has several."""
+    if not isinstance(pool.instance_types, Known):
+        return Unknown(reason_of(pool.instance_types), pool.instance_types.origin)
+    names = pool.instance_types.value
+    return Known(names[0], pool.instance_types.origin) if len(names) == 1 else computed(pool, None)
 
 
 def fallback(pool: NodePool, world: World) -> Value[bool]:

@@ -174,7 +174,7 @@ def _read_everywhere(item: Object) -> Iterator[str]:
             yield from (name for name in resources if name in _EVERYWHERE)
 
 
-_WANTED = re.compile(r"tiers:|sharing:|migStrategy:|waitForPodsReady|manageJobsWithoutQueueName")
+_WANTED = re.compile(r"tiers:|sharing:|flags:|waitForPodsReady|manageJobsWithoutQueueName")
 _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("scheduling.k8s.io", "PriorityClass"): _class,
     ("kueue.x-k8s.io", "WorkloadPriorityClass"): _class,
