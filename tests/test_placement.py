@@ -321,6 +321,24 @@ data:
 """
 
 
+@pytest.mark.parametrize(("mode", "fits"), [("default", True), ("cgpu", False), ("disabled", None)])
+def test_ack_offers_whole_cards_or_parts(mode: str, *, fits: bool | None, read: Read) -> None:
+    code = ACK.format(spot="NoSpot", taint="dedicated").replace(
+        '"pool"\n    value = "gpu"', f'"ack.node.gpu.schedule"\n    value = "{mode}"'
+    )
+    found = read({"main.tf": code, "pod.yaml": manifest("Pod", f"spec:\n  {indented(Pods(gpus=1).spec, 2)}")})
+    assert placement.fit(found.workloads[0].templates[0], found.pools[0]).fits is fits
+
+
+def test_the_operator_gives_the_strategy(read: Read) -> None:
+    policy = "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: a}\nspec: {mig: {strategy: %s}}\n"
+    mps = PLUGIN.replace("timeSlicing", "mps").replace("migStrategy: mixed", "migStrategy: none")
+    for strategy, refused in (("mixed", True), ("single", False)):
+        found = read({"plugin.yaml": mps, "policy.yaml": policy % strategy})
+        one = next(one for one in found.sharings if one.mps)
+        assert known(gpus.mps_with_mig(one, World(found, Config()))) is refused
+
+
 def test_configurations_of_the_device_plugin(read: Read) -> None:
     found = read({"plugin.yaml": PLUGIN}).sharings
     assert [([known(copies) for copies in one.slices], known(one.mig), one.names) for one in found] == [

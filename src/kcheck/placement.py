@@ -45,6 +45,9 @@ _CLOUDS = (
 )  # fmt: skip
 """Domains of labels that clouds, drivers and operators set: absent from the code, they may still be there."""
 
+_MODE = "ack.node.gpu.schedule"
+"""The label by which ACK's nodes offer whole cards, or parts of them in one of several ways."""
+
 
 class Fit(NamedTuple):
     """Whether pods fit the nodes of a pool: None where that is not known. `why` names what keeps them away."""
@@ -178,6 +181,9 @@ def _cards(template: PodTemplate, pool: NodePool) -> Fit:
         return Fit(None)
     if not wanted:
         return Fit(fits=True)
+    mode = (known(pool.labels) or {}).get(_MODE, "default")
+    if mode != "default":  # parts of cards, and no whole ones
+        return Fit(None) if mode == "disabled" else Fit(fits=False, why=f"whole GPUs beside {_MODE}={mode}")
     if isinstance(pool.gpus, Known) and (pool.gpus.value or not known(pool.gpu)):  # 0 stands for unknown cards
         return Fit(fits=pool.gpus.value >= wanted, why=f"{wanted} GPUs on one node")
     return Fit(fits=False, why="GPUs") if known(pool.gpu) is False else Fit(None)

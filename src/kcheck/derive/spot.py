@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck import machines, placement, profiles
-from kcheck.derive import pools as of_pools
 from kcheck.derive.basics import cluster_of, computed
-from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
+from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from kcheck.model import NodePool, PodTemplate, Requirement
@@ -57,7 +56,8 @@ def zones_left(pool: NodePool, world: World) -> Value[int]:
         return _left(pool, count, computed(pool, _in_region("aks")))
     others = [known(other.subnets) or () for other in world.pools(cluster)]
     beside = max((len(subnets) for subnets in others), default=0)
-    return _left(pool, of_pools.zones(pool, world), computed(pool, max(beside, _siblings(pool, world))))
+    own = pool.zone_count if isinstance(pool.zone_count, Known) else mapped(pool.subnets, len)
+    return _left(pool, own, computed(pool, max(beside, _siblings(pool, world))))
 
 
 def _left(pool: NodePool, own: Value[int], all_: Value[int]) -> Value[int]:
@@ -139,14 +139,19 @@ def low_cap(pool: NodePool, _world: World) -> Value[str]:
 def taint(template: PodTemplate, world: World) -> Value[str]:
     """The taint of the spot nodes that pods select and do not tolerate; null if there is none."""
     if placement.selects_azure_spot(template) and placement.untolerated(template, placement.AZURE_SPOT):
-        return computed(template, placement.AZURE_SPOT)
+        return _selected(template, placement.AZURE_SPOT)
     if not placement.asks_for_spot(template):
         return computed(template, None)
     cluster = known(cluster_of(template, world))
     own = [pool for pool in (world.pools(cluster) if cluster else ()) if known(pool.spot)]
     if not own or any(placement.fit(template, pool).fits is not False for pool in own):
         return computed(template, None)
-    return computed(template, placement.tainted_only(template, own) or None)
+    return _selected(template, placement.tainted_only(template, own))
+
+
+def _selected(template: PodTemplate, text: str) -> Value[str]:
+    """Something that follows from what pods select, with the place of that; null where the text is empty."""
+    return Known(text, template.selection.origin or Origin((template.place,))) if text else computed(template, None)
 
 
 _AZURE = frozenset({"virtual-kubelet.io/provider=azure", "azure.com/aci="})
@@ -164,7 +169,7 @@ def virtual_kubelet(template: PodTemplate, world: World) -> Value[str]:
     asked = {f"{one.key}={one.value}" for one in known(template.tolerations) or ()}
     azure = bool(_AZURE & asked) or (cluster is not None and cluster.cloud == "aks")
     first = named[0]
-    return computed(template, f"{first.key}={first.values[0]}" if azure and first else None)
+    return _selected(template, f"{first.key}={first.values[0]}" if azure and first else "")
 
 
 def _is_virtual(one: Requirement) -> bool:
