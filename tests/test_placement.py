@@ -275,6 +275,9 @@ def test_labels_of_groups_without_a_list_are_not_known(read: Read) -> None:
       vpc_zone_identifier = ["subnet-1"]
 
       mixed_instances_policy {
+        instances_distribution {
+          on_demand_percentage_above_base_capacity = 0
+        }
         launch_template {
           launch_template_specification {
             launch_template_id = "lt-1"
@@ -294,6 +297,10 @@ def test_labels_of_groups_without_a_list_are_not_known(read: Read) -> None:
     """
     found = read({"main.tf": code, "pod.yaml": manifest("Pod", "spec: {nodeSelector: {pool: gpu}, containers: []}")})
     assert isinstance(found.pools[0].labels, Unknown)
+    assert known(found.pools[0].spot) is True
+    assert known(found.pools[0].instance_types) == ("g5.12xlarge",)
+    chosen = code.replace('instance_type = "g5.12xlarge"', "instance_requirements {\n}")
+    assert isinstance(read({"main.tf": chosen}).pools[0].instance_types, Unknown)
     assert placement.fit(found.workloads[0].templates[0], found.pools[0]).fits is None
 
 

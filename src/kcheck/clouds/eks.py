@@ -205,7 +205,7 @@ class _Eks(Reader):
                 continue
             fields = self.fields(GROUP, instance)
             template = template_of.of(fields, templates)
-            spot = mapped(template["market"], lambda market: market == "spot") if template else NOTHING
+            spot = template_of.spot(fields, template)
             types = template_of.overrides(instance) or self._types(fields, template)
             self.found.pools.append(self._pool(instance, fields, owner, types, spot, template))
 

@@ -30,7 +30,7 @@ def of_node(fields: Fields) -> Value[int]:
 def sharing(fields: Fields, pool: NodePool) -> Iterator[Sharing]:
     """How the nodes of a pool share their GPUs, if they do."""
     strategy, copies = fields["sharing"], fields["sharers"]
-    if not isinstance(strategy, Known) or isinstance(copies, Unset):
+    if not isinstance(strategy, Known) or isinstance(copies, Unset) or known(copies) == 1:
         return
     mps = equals(strategy, "MPS")
     yield Sharing(

@@ -31,10 +31,21 @@ def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
     for policy in _nested(instance, "mixed_instances_policy"):
         for template in _nested(policy, "launch_template"):
             for override in _nested(template, "override"):
+                if override.entry("instance_requirements") or override.blocks("instance_requirements"):
+                    return Unknown("AWS chooses the instance types by requirements", Origin((override.span,)))
                 name = override.entry("instance_type")
                 if isinstance(name, Known) and isinstance(name.value, str):
                     found.append(name.value)
     return Known(tuple(found), Origin((instance.span,))) if found else None
+
+
+def spot(fields: Fields, template: Fields | None) -> Value[bool]:
+    """Whether all machines of a group are spot: by its launch template, or by its mixed-instances policy."""
+    share, base = fields["on_demand"], fields["on_demand_base"]
+    if isinstance(share, Unset):
+        market: Value[str] = template["market"] if template else share
+        return mapped(market, lambda name: name == "spot")
+    return mapped(share, lambda percent: percent == 0 and not known(base))
 
 
 def efa(template: Fields | None, instance: Instance, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:

@@ -63,7 +63,8 @@ def zones_left(pool: NodePool, world: World) -> Value[int]:
 def _left(pool: NodePool, own: Value[int], all_: Value[int]) -> Value[int]:
     if not isinstance(own, Known) or not isinstance(all_, Known):
         return own if isinstance(own, Unknown) else all_ if isinstance(all_, Unknown) else computed(pool, 0)
-    return Known(max(0, all_.value - 1) if own.value == 1 else 0, own.origin)
+    origin = own.origin.outside(pool.place) if own.origin.spans else Origin((pool.place,))
+    return Known(max(0, all_.value - 1) if own.value == 1 else 0, origin)
 
 
 def _in_region(cloud: str) -> int:
