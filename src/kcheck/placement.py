@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import machines
-from kcheck.values import Known, Unknown, known, number
+from kcheck.values import Known, Unknown, equals, known, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
 
+_STARTING = re.compile(r"not-ready$|/uninitialized$|startup-taint")
+"""Taints that a driver or the cloud takes away when a node is ready."""
+
+_ADMITTING = frozenset({"eks", "gke", "aks"})
 _INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _NAME = {
     "eks": ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"),
@@ -109,7 +114,7 @@ def untolerated(template: PodTemplate, taint: str) -> bool:
     rest, _, effect = taint.rpartition(":")
     key, _, value = rest.partition("=")
     effect = effect.replace("_", "").lower()
-    if effect == "prefernoschedule":
+    if effect == "prefernoschedule" or _STARTING.search(key):
         return False
     return not any(_tolerates(one, key, value, effect) for one in template.tolerations.value)
 
@@ -214,10 +219,10 @@ def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:
     ExtendedResourceToleration is on in GKE, in EKS since 1.19 (aws/containers-roadmap#739), in AKS (Azure/AKS#1449).
     """
     cluster = known(pool.cluster)
-    asked = {known(one.gpu) for one in template.containers}
     key = taint.partition("=")[0].partition(":")[0]
-    lasting = "execute" in taint.rpartition(":")[2].lower()
-    return cluster is not None and cluster.cloud in ("gke", "eks", "aks") and key in asked and not lasting
+    asked = any(equals(one.gpu, key) for one in template.containers)
+    evicts = "execute" in taint.rpartition(":")[2].lower()  # of such a taint it adds none
+    return cluster is not None and cluster.cloud in _ADMITTING and asked and not evicts
 
 
 def _tolerates(one: Toleration, key: str, value: str, effect: str) -> bool:

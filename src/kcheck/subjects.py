@@ -138,7 +138,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("price_caps", "int", "machine types for which a most is written that a spot pool pays", spot.caps, nullable=True),
         made("uncapped", "string", "machine types without one, where another has one; null if all have", spot.uncapped, nullable=True),
         made("low_cap", "string", "a cap below the list price on demand, with both; null where there is none", spot.low_cap, nullable=True),
-        simple("location_policy", "string", "how the autoscaler chooses zones: BALANCED, ANY (GKE)"),
         Field("subnets", "records", "subnet", "", False, "the subnets of its nodes", pools.subnets_of),
         Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
     ),

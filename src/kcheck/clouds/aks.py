@@ -249,7 +249,7 @@ class _Aks(Reader):
             mode=fields["mode"] if fields.resource != DEFAULT_POOL else Known("System", origin),
             instance_types=mapped(instance_type, lambda name: (name,)),
             gpu=either(mapped(instance_type, self.has_gpu), lambda at: Known(value=False, origin=at)),
-            gpus=mapped(instance_type, lambda name: machines.gpus(CLOUD, name) or 0),
+            gpus=self._gpus(instance_type),
             max_pods=self._max_pods(fields, cluster, pod_subnet),
             pod_subnets=mapped(pod_subnet, lambda found: (found,)),
             pod_addresses=Known((batch, batch), origin),
@@ -266,6 +266,11 @@ class _Aks(Reader):
             price_caps=self._caps(fields),
         )
         self.found.pools.append(pool)
+
+    def _gpus(self, instance_type: Value[str]) -> Value[int]:
+        """GPUs of a node; unset where Azure does not publish how many a size has."""
+        cards = mapped(instance_type, lambda name: machines.gpus(CLOUD, name) or (None if self.has_gpu(name) else 0))
+        return NOTHING if isinstance(cards, Known) and cards.value is None else cards
 
     def _taints(self, fields: Fields) -> Value[tuple[str, ...]]:
         """The taints of a pool: as written, or the one of the default pool that is for critical add-ons only."""

@@ -293,7 +293,6 @@ class _Gke(Reader):
             pod_range=self._range_of(fields, address, place, of_cluster, cluster),
             spot=spot,
             together=NOTHING if default else fields["together"],
-            location_policy=fields["location_policy"] if known(autoscaled) else NOTHING,
             zones=fields["zones"],
             labels=fields["labels"],
             taints=_taints(record),

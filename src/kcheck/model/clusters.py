@@ -177,7 +177,7 @@ class NodePool(Thing):
     `image` names their system; `efa` are the types of the EFA interfaces of a node, and `local_disks` says whether its
     start-up joins them. `charge` says how nodes are paid; taints are written `key=value:Effect`. `together` is the
     placement group or policy that keeps nodes close to each other. `bid` is how a spot pool bids, `price_caps` the most
-    that it pays for a machine type in dollars an hour; `location_policy` says how the autoscaler chooses zones (GKE).
+    that it pays for a machine type in dollars an hour.
     """
 
     address: str
@@ -220,4 +220,3 @@ class NodePool(Thing):
     together: Value[str] = NOTHING
     bid: Value[str] = NOTHING
     price_caps: Value[dict[str, str]] = NOTHING
-    location_policy: Value[str] = NOTHING

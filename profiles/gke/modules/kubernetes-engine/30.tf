@@ -88,7 +88,6 @@ variable "node_pools" {
     max_count         = optional(number, 100)
     total_min_count   = optional(number)
     total_max_count   = optional(number)
-    location_policy   = optional(string)
     node_count        = optional(number, 1)
     machine_type      = optional(string, "e2-medium")
     image_type        = optional(string, "COS_CONTAINERD")
@@ -171,7 +170,6 @@ resource "google_container_node_pool" "pools" {
       max_node_count       = each.value.total_max_count != null ? null : each.value.max_count
       total_min_node_count = each.value.total_min_count
       total_max_node_count = each.value.total_max_count
-      location_policy      = each.value.location_policy
     }
   }
 
