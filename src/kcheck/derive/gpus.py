@@ -65,8 +65,9 @@ def of_pods(template: PodTemplate, world: World) -> Value[int]:
 
 
 def mig_strategy(one: Container, world: World) -> Value[str]:
-    """The MIG strategy of the device plugin where it is written; null where it is not."""
-    return computed(one, strategy(one, world))
+    """The MIG strategy that a container with a MIG slice meets; null where none is written, or for others."""
+    asks = str(known(one.gpu)).startswith(_MIG)
+    return computed(one, strategy(one, world) if asks else None)
 
 
 def old_sharing(one: Scheduler, _world: World) -> Value[bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,8 @@ def only_type(pool: NodePool, _world: World) -> Value[str]:
 
 
 def fallback(pool: NodePool, world: World) -> Value[bool]:
-    """Whether another pool that grows takes the pods of a pool on demand: of its kind, without further taints."""
-    cluster = known(pool.cluster)
+    """Whether another pool that grows takes the pods of a spot pool on demand: of its kind, without further taints."""
+    cluster = known(pool.cluster) if known(pool.spot) else None
     others = world.pools(cluster) if cluster else []
     own = set(known(pool.taints) or ())
     found = any(
@@ -40,7 +41,9 @@ def fallback(pool: NodePool, world: World) -> Value[bool]:
 
 
 def zones_left(pool: NodePool, world: World) -> Value[int]:
-    """Zones, or subnets, that a pool could be in too; 0 where it is in several, or must be in one."""
+    """Zones, or subnets, that a spot pool could be in too; 0 where it is in several, or must be in one."""
+    if not known(pool.spot):
+        return computed(pool, 0)
     cluster = known(pool.cluster)
     if cluster is None:
         return Unknown("the pool's cluster is not known", pool.cluster.origin)
@@ -93,10 +96,12 @@ def _others_are_elsewhere(pool: NodePool, world: World) -> bool:
 def _siblings(pool: NodePool, world: World) -> int:
     """Subnets that are made together with the one of a pool: by `count` of the same resource."""
     match = next((_ONE_OF.fullmatch(subnet.address) for subnet in known(pool.subnets) or ()), None)
-    if match is None:
-        return 0
-    names = (_ONE_OF.fullmatch(subnet.address) for subnet in world.near("subnets", pool.root))
-    return sum(name is not None and name[1] == match[1] for name in names)
+
+    def counted() -> Counter[str]:
+        names = (_ONE_OF.fullmatch(subnet.address) for subnet in world.near("subnets", pool.root))
+        return Counter(name[1] for name in names if name is not None)
+
+    return world.remember("sibling subnets", pool.root, counted)[match[1]] if match else 0
 
 
 # --- prices

@@ -119,7 +119,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("gpu", "string", "the resource by which it asks for GPUs"),
         simple("gpu_request", "string", "how many it asks for, as written"),
         simple("gpu_limit", "string", "how many it is limited to, as written"),
-        made("mig_strategy", "string", "MIG strategy of the device plugin applied with it; null where none is written", gpus.mig_strategy, nullable=True),
+        made("mig_strategy", "string", "MIG strategy that a MIG slice meets; null where none is written, or it asks for none", gpus.mig_strategy, nullable=True),
         made("gpu_fraction", "bool", "whether it asks for a part of a whole card", jobs.fraction),
         _CLUSTER,
     ),
