@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck import engine
+from kcheck import engine, inventory
 from kcheck.config import Config
 from kcheck.files import Tree
+from kcheck.model import Requirement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from kcheck.engine import Result
+    from kcheck.model import Inventory, PodTemplate
 
+Read = "Callable[[Mapping[str, str]], Inventory]"
 Write = "Callable[[Mapping[str, str | bytes]], Path]"
 
 
@@ -47,6 +51,19 @@ def check(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., R
 
 
 @pytest.fixture
+def read(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[[Mapping[str, str]], Inventory]:
+    """Write files and read them into an inventory."""
+
+    def files(content: Mapping[str, str]) -> Inventory:
+        write(dict(content))
+        reading = inventory.read(Tree(["."]), Config())
+        assert not reading.problems
+        return reading.inventory
+
+    return files
+
+
+@pytest.fixture
 def terraform() -> str:
     """The terraform binary."""
     path = shutil.which("terraform")
@@ -58,3 +75,27 @@ def terraform() -> str:
 def names(result: Result) -> list[str]:
     """The rules that found something, in report order."""
     return [finding.rule for finding in result.findings]
+
+
+def indented(text: str, by: int) -> str:
+    """Lines moved to the right, the first one left where it stands."""
+    return textwrap.indent(textwrap.dedent(text).strip("\n"), " " * by).lstrip()
+
+
+def manifest(kind: str, spec: str, *, meta: str = "name: train") -> str:
+    """An object of a kind, by `group/Kind`."""
+    group, _, name = kind.rpartition("/")
+    version = f"{group}/v1" if group else "v1"
+    return f"apiVersion: {version}\nkind: {name}\nmetadata:\n  {indented(meta, 2)}\n{textwrap.dedent(spec).strip()}\n"
+
+
+def one_pod(spec: str, read: Callable[[Mapping[str, str]], Inventory]) -> PodTemplate:
+    """The pods of a Pod with such a spec."""
+    (workload,) = read({"pod.yaml": manifest("Pod", f"spec:\n  {indented(spec, 2)}")}).workloads
+    (template,) = workload.templates
+    return template
+
+
+def requirement(key: str, *values: str, operator: str = "In") -> Requirement:
+    """What a pod asks of a label."""
+    return Requirement(key, operator, values)

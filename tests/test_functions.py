@@ -231,6 +231,7 @@ FIXED: list[tuple[str, Any]] = [
     ('formatlist("%s.%s", ["a", "b"], "c")', ["a.c", "b.c"]),
     ('jsonencode({b = "<&>", a = 1.50})', '{"a":1.5,"b":"\\u003c\\u0026\\u003e"}'),
     ('yamldecode("a: 010\\nb: yes\\nc: 1_000")', {"a": 10, "b": True, "c": "1_000"}),
+    ("yamlencode({a = yamlencode({b = 1})})", '"a": |\n  "b": 1\n'),
     ('yamlencode({a = ["x\\ny"], b = 1})', '"a":\n- |-\n  x\n  y\n"b": 1\n'),
     ("ceil(log(1000, 10))", 3),
     ("range(0, 1, 0.5)", [0, Fraction(1, 2)]),

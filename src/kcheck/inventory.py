@@ -188,6 +188,7 @@ def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
     """Add what releases are to the inventory: add-ons, autoscalers, and the images that they run."""
     from kcheck import autoscalers
     from kcheck.kubernetes import images
+    from kcheck.workloads import sharings
 
     things: list[Thing] = []
     for release in releases:
@@ -198,7 +199,9 @@ def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
         inventory.addons += addons
         inventory.autoscalers += found
         inventory.workloads += own
-        things += [*addons, *found, *own]
+        divided = list(sharings.of_release(release))
+        inventory.sharings += divided
+        things += [*addons, *found, *own, *divided]
     return things
 
 

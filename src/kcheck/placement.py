@@ -30,8 +30,18 @@ _SPOT = {
 }
 """Cloud -> the label that tells spot nodes, its value on them, and on others."""
 
-SPOT_LABELS = frozenset((*(label for label, _, _ in _SPOT.values()), "karpenter.sh/capacity-type"))
+SPOT_LABELS = frozenset(
+    (*(label for label, _, _ in _SPOT.values()), "karpenter.sh/capacity-type", "cloud.google.com/gke-preemptible")
+)
 SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
+_SPOT_ONLY = frozenset(
+    {"cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible", "kubernetes.azure.com/scalesetpriority"}
+)
+"""Labels that other nodes do not have."""
+
+AZURE_SPOT = "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"
+"""The taint that AKS gives to all spot nodes."""
+
 _CLOUDS = (
     "kubernetes.io", "k8s.io", "cloud.google.com", "eks.amazonaws.com", "amazonaws.com", "kubernetes.azure.com",
     "aliyun.com", "aliyun.accelerator", "alibabacloud.com", "karpenter.sh", "karpenter.k8s.aws", "nvidia.com",
@@ -39,6 +49,9 @@ _CLOUDS = (
     "ack.node.gpu.schedule",
 )  # fmt: skip
 """Domains of labels that clouds, drivers and operators set: absent from the code, they may still be there."""
+
+_MODE = "ack.node.gpu.schedule"
+"""The label by which ACK's nodes offer whole cards, or parts of them in one of several ways."""
 
 
 class Fit(NamedTuple):
@@ -83,13 +96,34 @@ def smallest(pool: NodePool) -> int | None:
 
 
 def asks_for_spot(template: PodTemplate) -> bool:
-    """Whether pods select spot nodes."""
+    """Whether pods select spot nodes, whichever of their terms is met."""
     terms = known(template.selection) or ()
-    return any(
-        one.key in SPOT_LABELS and one.operator == "In" and SPOT_VALUES.issuperset(one.values) and one.values
-        for term in terms
-        for one in term
-    )
+    return bool(terms) and all(any(_is_spot(one) for one in term) for term in terms)
+
+
+def _is_spot(one: Requirement) -> bool:
+    if one.operator == "Exists":
+        return one.key in _SPOT_ONLY
+    return one.key in SPOT_LABELS and one.operator == "In" and bool(one.values) and SPOT_VALUES.issuperset(one.values)
+
+
+def untolerated(template: PodTemplate, taint: str) -> bool:
+    """Whether a taint, `key=value:Effect`, keeps pods away for sure."""
+    if not isinstance(template.tolerations, Known):
+        return False
+    rest, _, effect = taint.rpartition(":")
+    key, _, value = rest.partition("=")
+    effect = effect.replace("_", "").lower()
+    if effect == "prefernoschedule" or _STARTING.search(key):
+        return False
+    return not any(_tolerates(one, key, value, effect) for one in template.tolerations.value)
+
+
+def selects_azure_spot(template: PodTemplate) -> bool:
+    """Whether pods select AKS's spot nodes by the label that AKS gives them."""
+    terms = known(template.selection) or ()
+    label = _SPOT["aks"][0]
+    return bool(terms) and all(any(one.key == label and _is_spot(one) for one in term) for term in terms)
 
 
 def _labels(template: PodTemplate, pool: NodePool) -> Fit:
@@ -152,7 +186,10 @@ def _cards(template: PodTemplate, pool: NodePool) -> Fit:
         return Fit(None)
     if not wanted:
         return Fit(fits=True)
-    if isinstance(pool.gpus, Known):
+    mode = (known(pool.labels) or {}).get(_MODE, "default")
+    if mode != "default":  # parts of cards, and no whole ones
+        return Fit(None) if mode == "disabled" else Fit(fits=False, why=f"whole GPUs beside {_MODE}={mode}")
+    if isinstance(pool.gpus, Known) and (pool.gpus.value or not known(pool.gpu)):  # 0 stands for unknown cards
         return Fit(fits=pool.gpus.value >= wanted, why=f"{wanted} GPUs on one node")
     return Fit(fits=False, why="GPUs") if known(pool.gpu) is False else Fit(None)
 
@@ -168,28 +205,24 @@ def _taints(template: PodTemplate, pool: NodePool) -> Fit:
     taints = list(known(pool.taints) or ())
     cluster = known(pool.cluster)
     if cluster is not None and cluster.cloud == "aks" and known(pool.spot):
-        taints.append("kubernetes.azure.com/scalesetpriority=spot:NoSchedule")
+        taints.append(AZURE_SPOT)
     unknown = isinstance(pool.taints, Unknown) or isinstance(template.tolerations, Unknown)
     for taint in dict.fromkeys(taints):
-        rest, _, effect = taint.rpartition(":")
-        key, _, value = rest.partition("=")
-        effect = effect.replace("_", "").lower()
-        own = known(template.tolerations) or ()
-        if effect == "prefernoschedule" or _STARTING.search(key) or _admitted(template, pool, key):
-            continue
-        if isinstance(template.tolerations, Known) and not any(_tolerates(one, key, value, effect) for one in own):
-            return Fit(fits=False, why=f"the taint {rest.removesuffix('=')}")
+        if untolerated(template, taint) and not _admitted(template, pool, taint):
+            return Fit(fits=False, why=f"the taint {taint.rpartition(':')[0].removesuffix('=')}")
     return Fit(None) if unknown else Fit(fits=True)
 
 
-def _admitted(template: PodTemplate, pool: NodePool, key: str) -> bool:
-    """Whether the API server adds the toleration of a taint that is called as the GPUs that pods ask for.
+def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:
+    """Whether the API server adds the toleration: to pods that ask for a resource with the name of the taint.
 
-    The admission plugin ExtendedResourceToleration does; EKS, GKE and AKS run it.
+    ExtendedResourceToleration is on in GKE, in EKS since 1.19 (aws/containers-roadmap#739), in AKS (Azure/AKS#1449).
     """
     cluster = known(pool.cluster)
+    key = taint.partition("=")[0].partition(":")[0]
     asked = any(equals(one.gpu, key) for one in template.containers)
-    return cluster is not None and cluster.cloud in _ADMITTING and asked
+    evicts = "execute" in taint.rpartition(":")[2].lower()  # of such a taint it adds none
+    return cluster is not None and cluster.cloud in _ADMITTING and asked and not evicts
 
 
 def _tolerates(one: Toleration, key: str, value: str, effect: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcheck import demands
-from kcheck.derive import basics, dns, growth, limits, needs, plane, pools, ranges, scaling, wider
+from kcheck.derive import basics, dns, gpus, growth, limits, needs, plane, pools, ranges, scaling, spot, wider
 from kcheck.model import NOTHING, Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
 from kcheck.values import known
 from kcheck.walls.model import Wall
@@ -76,6 +76,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("batch", "bool", "whether it is for jobs: a GPU or spot pool, or a Job among its manifests", pools.batch),
         made("pools_count", "int", "number of its node pools", lambda c, w: basics.count(c, w.all_pools(c)), "pools"),
         made("zones", "int", "zones, or subnets, that its widest pool is spread over", pools.widest),
+        made("whole_gpu_pods", "int", "pods that run for ever with one whole GPU each", gpus.whole_cards, "pods"),
+        made("shares_gpus", "bool", "whether anything in the code shares cards", gpus.shared),
         Field("pools", "records", "pool", "", False, "its node pools", lambda c, w: w.all_pools(c)),
     ),
     "pool": (
@@ -132,6 +134,13 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("kept_for_system_pods", "bool", "whether the autoscaler keeps a node while a pod of kube-system is on it", growth.kept_for_system_pods),
         simple("deployment_set", "string", "deployment set of its machines (ACK)"),
         made("biggest_job", "string", "the biggest GPU job that fits its nodes; null if there is none", pools.job_pods, nullable=True),
+        made("only_type", "string", "its machine type, if it has one only; null if it has several", spot.only_type, nullable=True),
+        made("fallback", "bool", "whether another pool takes the pods of a spot pool on demand, with an autoscaler", spot.fallback),
+        made("zones_left", "int", "zones, or subnets, that a spot pool could be in too; 0 where something keeps its nodes together", spot.zones_left),
+        simple("bid", "string", "how a spot pool bids: SpotAsPriceGo, SpotWithPriceLimit (ACK)"),
+        made("price_caps", "int", "machine types for which a most is written that a spot pool pays", spot.caps, nullable=True),
+        made("uncapped", "string", "machine types without one, where another has one; null if all have", spot.uncapped, nullable=True),
+        made("low_cap", "string", "a cap below the list price on demand, with both; null where there is none", spot.low_cap, nullable=True),
         Field("subnets", "records", "subnet", "", False, "the subnets of its nodes", pools.subnets_of),
         Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
     ),

@@ -10,6 +10,7 @@ from kcheck.capacity import ack as arithmetic
 from kcheck.clouds import runtime
 from kcheck.clouds.reader import Reader, either, linked, read_all, reason, taints_of, together, unlinked
 from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Surge
+from kcheck.terraform import convert
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kcheck.model import Inventory, Subnet
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
+    from kcheck.values import Record
 
 CLOUD = "ack"
 CLUSTER = "alicloud_cs_managed_kubernetes"
@@ -205,7 +207,10 @@ class _Ack(Reader):
                 max_pods=self._max_pods(fields, types, cluster) if inside else NOTHING,
                 pod_range=Known(pod_range, place) if pod_range else Unset(place),
                 spot=mapped(fields["spot"], lambda strategy: strategy != "NoSpot") if inside else NOTHING,
+                labels=_labels(instance) if inside else NOTHING,
                 taints=taints_of(instance, "taints") if inside else NOTHING,
+                bid=fields["spot"] if inside else NOTHING,
+                price_caps=_caps(instance) if inside else NOTHING,
                 rolling=mapped(fields["max_unavailable"], Surge) if inside else NOTHING,
                 disk_type=fields["disk_type"],
                 disk_size=fields["disk_size"],
@@ -243,6 +248,33 @@ class _Ack(Reader):
                 **values,
             )
         )
+
+
+def _labels(record: Record) -> Value[dict[str, str]]:
+    """The labels that nested blocks give to the nodes of a pool."""
+    return _pairs(record, "labels", "key", "value")
+
+
+def _caps(record: Record) -> Value[dict[str, str]]:
+    """The most that a spot pool pays for each machine type; unset where nothing is written."""
+    found = _pairs(record, "spot_price_limit", "instance_type", "price_limit")
+    return found if not isinstance(found, Known) or found.value else Unset(record.absent(("spot_price_limit",)))
+
+
+def _pairs(record: Record, kind: str, key: str, value: str) -> Value[dict[str, str]]:
+    """Nested blocks of a key and a value as a map; unknown as a whole if a part of it is."""
+    nested = record.blocks(kind)
+    if isinstance(nested, Unknown):
+        return nested
+    found = {}
+    for one in nested:
+        name, text = one.entry(key), one.entry(value)
+        unknown = next((part for part in (name, text) if isinstance(part, Unknown)), None)
+        if unknown is not None:
+            return unknown
+        plain = text.value if isinstance(text, Known) else None
+        found[str(name.value) if isinstance(name, Known) else ""] = "" if plain is None else convert.to_string(plain)
+    return Known(found, Origin(((*nested, record)[0].span,)))
 
 
 def _pod_addresses() -> tuple[int, int]:

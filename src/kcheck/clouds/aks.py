@@ -265,6 +265,8 @@ class _Aks(Reader):
             neighbours=fields["neighbours"],
             disk_type=fields["disk_type"],
             disk_size=fields["disk_size"],
+            together=fields["together"],
+            price_caps=self._caps(fields),
         )
         self.found.pools.append(pool)
 
@@ -278,6 +280,13 @@ class _Aks(Reader):
         if fields.resource == DEFAULT_POOL and known(fields["critical_only"]):
             return mapped(fields["critical_only"], lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
         return fields["taints"]
+
+    def _caps(self, fields: Fields) -> Value[dict[str, str]]:
+        """The most that a spot pool pays; -1 is whatever it costs on demand."""
+        cap, name = fields["max_price"], known(fields["instance_type"])
+        if not isinstance(cap, Known) or name is None:
+            return cap
+        return Known({name: cap.value}, cap.origin) if not cap.value.startswith("-") else Unset(cap.origin)
 
     def _size(self, fields: Fields, autoscaled: Value[bool], bound: str) -> Value[int]:
         """The bound of an autoscaled pool, or the fixed size of another."""

@@ -197,7 +197,7 @@ class _Eks(Reader):
                 continue
             fields = self.fields(GROUP, instance)
             template = template_of.of(fields, templates)
-            spot = mapped(template["market"], lambda market: market == "spot") if template else NOTHING
+            spot = template_of.spot(fields, template)
             types = template_of.overrides(instance) or self._types(fields, template)
             self.found.pools.append(self._pool(instance, fields, owner, types, spot, template))
 
@@ -217,7 +217,7 @@ class _Eks(Reader):
             growable = Unknown("max_size is not written", growable.origin)
         subnets = self._subnets(fields)
         managed = fields.resource == POOL
-        efa = template_of.efa(template, instance, _cards(types))
+        efa = template_of.efa(template, instance, types)
         return NodePool(
             self.identity(instance.address),
             instance.span,
@@ -239,7 +239,7 @@ class _Eks(Reader):
             gpu=mapped(types, lambda names: any(map(self.has_gpu, names))),
             gpus=mapped(types, lambda names: min((machines.gpus("eks", name) or 0 for name in names), default=0)),
             spot=spot,
-            labels=fields["labels"] if managed else NOTHING,
+            labels=fields["labels"] if managed else Unknown("the kubelet's arguments set its labels"),
             taints=taints_of(instance, "taint") if managed else Unknown("the kubelet's arguments set its taints"),
             rolling=self._rolling(fields) if managed else NOTHING,
             disk_type=template["disk_type"] if template else NOTHING,
@@ -249,6 +249,7 @@ class _Eks(Reader):
             pod_subnets=cluster.pod_subnets if cluster else NOTHING,
             local_disks=template_of.local_disks(template, instance.span),
             hub_mirror=template_of.hub_mirror(template, instance.span),
+            together=template["together"] if template else NOTHING,
             efa=efa,
             efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
         )
@@ -407,12 +408,6 @@ def _module(address: str) -> str:
 def _text(cidr: Value[str]) -> Value[str]:
     """A range; empty text stands for none (an IPv6-only subnet)."""
     return Unset(cidr.origin) if isinstance(cidr, Known) and not cidr.value else cidr
-
-
-def _cards(types: Value[tuple[str, ...]]) -> int:
-    """How many EFA interfaces the smallest of some machine types can have; 0 where that is not known."""
-    found = [machines.machine(CLOUD, name) for name in known(types) or ()]
-    return min((one.efa for one in found if one), default=0)
 
 
 def _max_pods(types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:

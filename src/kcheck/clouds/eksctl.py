@@ -190,6 +190,7 @@ class _Config:
                 gpus=mapped(types, lambda names: min((machines.gpus(CLOUD, n) or 0 for n in names), default=0)),
                 efa_addresses=mapped(types, _efa_addresses) if efa else NOTHING,
                 spot=fields["spot"],
+                together=fields["together"],
                 labels=fields["labels"],
                 taints=_taints(fields),
                 rolling=self._rolling(fields) if managed else NOTHING,

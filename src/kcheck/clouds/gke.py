@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import profiles
-from kcheck.clouds import nat, runtime, scaler, zones
+from kcheck.clouds import gpus, nat, runtime, scaler, zones
 from kcheck.clouds.reader import Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
 from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, NodePool, PodRange, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
@@ -31,8 +30,6 @@ RANGE = "google_compute_subnetwork.secondary_ip_range"
 NETWORK = "google_compute_network"
 
 _RESOURCES = {"networks": NETWORK, "subnets": SUBNET, "clusters": CLUSTER}
-
-_GPUS_IN_NAME = re.compile(r"-(\d+)g(?:-|$)")
 
 
 def read(roots: Iterable[Module], inventory: Inventory) -> None:
@@ -257,12 +254,13 @@ class _Gke(Reader):
             pods_take_addresses=Known(value=False, origin=Origin((place,))),
             instance_types=mapped(instance_type, lambda name: (name,)),
             gpu=self._gpu(fields),
-            gpus=_gpus(fields),
+            gpus=gpus.of_node(fields),
             accelerator=fields["accelerator"],
             max_pods=self._max_pods(fields, of_cluster),
             pod_range=self._range_of(fields, address, place, of_cluster, cluster),
             spot=spot,
             location_policy=NOTHING if default else fields["location_policy"],
+            together=NOTHING if default else fields["together"],
             zones=fields["zones"],
             labels=fields["labels"],
             taints=_taints(record),
@@ -274,6 +272,7 @@ class _Gke(Reader):
             hub_mirror=runtime.registry_hosts(record),
         )
         self.found.pools.append(pool)
+        self.found.sharings += gpus.sharing(fields, pool)
 
     def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
         """How many zones a pool's nodes are in; counts are per zone."""
@@ -392,13 +391,3 @@ def _rolling(fields: Fields) -> Value[Surge]:
         return mapped(fields["strategy"], lambda _: Surge(percent=100))
     most = profiles.limits(CLOUD)["pool.parallel_upgrades"].number
     return mapped(added, lambda nodes: Surge(nodes + (known(missing) or 0), most=most))
-
-
-def _gpus(fields: Fields) -> Value[int]:
-    """GPUs of one node: those attached to it, else those in the name of its machine type."""
-    attached: Value[int] = fields["gpus"]
-    if not isinstance(attached, Unset):
-        return attached
-    name = fields["instance_type"]
-    match = _GPUS_IN_NAME.search(known(name) or "")
-    return Known(int(match[1]), name.origin) if match and isinstance(name, Known) else Unset(attached.origin)

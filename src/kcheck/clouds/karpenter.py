@@ -8,13 +8,16 @@ from kcheck import machines
 from kcheck.clouds import provisioners
 from kcheck.clouds.provisioners import GPU, INSTANCE_TYPE, KINDS, required, text
 from kcheck.clouds.reader import fits, text_of
-from kcheck.model import NodePool, Surge
+from kcheck.kubernetes import record
+from kcheck.model import NOTHING, NodePool, Surge
 from kcheck.syntax import yaml
-from kcheck.values import Known, Origin, Unknown, Value, known, mapped
+from kcheck.values import Known, Origin, Unknown, Value, known, mapped, plain
 
 if TYPE_CHECKING:
     from kcheck.model import Addon, Cluster, Inventory, Subnet
     from kcheck.text import Span
+
+_WELL_KNOWN = ("kubernetes.io", "karpenter.sh", "karpenter.k8s.aws")
 
 
 def read(inventory: Inventory) -> None:
@@ -63,8 +66,40 @@ def _pool(
         instance_types=instance_types,
         gpu=mapped(gpus, bool),
         gpus=gpus,
+        labels=_labels(tree, name, place),
+        taints=_taints(tree),
         spot=provisioners.spot(needs, place),
     )
+
+
+def _labels(tree: yaml.Mapping, name: str, place: Origin) -> Value[dict[str, str]]:
+    """The labels of the nodes: as written, and those of which a requirement leaves no choice."""
+    found = {}
+    for key, (operator, values) in required(tree).items():
+        if key.partition("/")[0].endswith(_WELL_KNOWN):
+            continue
+        if operator != "In" or len(values) != 1:
+            return Unknown(f"NodePool {name} leaves the label {key} open", place)
+        found[key] = values[0]
+    written = yaml.get(tree, "spec", "template", "metadata", "labels")
+    try:
+        own = plain(record.datum(written)) if isinstance(written, yaml.Mapping) else {}
+    except ValueError as error:
+        return Unknown(str(error), place)
+    return Known(found | {key: _word(value) for key, value in own.items()}, place)
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:
+    """The taints of the nodes."""
+    found = yaml.get(tree, "spec", "template", "spec", "taints")
+    if not isinstance(found, yaml.Sequence):
+        return NOTHING
+    parts = [[text(one, key) for key in ("key", "value", "effect")] for one in found.items]
+    return Known(tuple(f"{key}={value}:{effect}" for key, value, effect in parts), Origin((found.span,)))
 
 
 def _vcpus(names: tuple[str, ...]) -> int:

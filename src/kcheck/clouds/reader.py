@@ -209,6 +209,12 @@ class Reader:
         inventory.clusters += self.found.clusters
         inventory.autoscalers += self.found.autoscalers
         inventory.pools += self.found.pools
+        inventory.sharings += self.found.sharings
+        inventory.cluster_of |= {
+            one: one.pool.cluster.value
+            for one in self.found.sharings
+            if one.pool is not None and isinstance(one.pool.cluster, Known)
+        }
 
 
 def linked(datum: Datum | None, things: Mapping[str, Any]) -> Known[Any] | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
+from kcheck import machines
 from kcheck.clouds.reader import linked, same
-from kcheck.values import Known, Origin, Unknown, Unset, Value, mapped
+from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from kcheck.fields import Fields
@@ -32,14 +33,25 @@ def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
     for policy in _nested(instance, "mixed_instances_policy"):
         for template in _nested(policy, "launch_template"):
             for override in _nested(template, "override"):
+                if override.entry("instance_requirements") or override.blocks("instance_requirements"):
+                    return Unknown("AWS chooses the instance types by requirements", Origin((override.span,)))
                 name = override.entry("instance_type")
                 if isinstance(name, Known) and isinstance(name.value, str):
                     found.append(name.value)
     return Known(tuple(found), Origin((instance.span,))) if found else None
 
 
-def efa(template: Fields | None, instance: Instance, cards: int) -> Value[tuple[str, ...]]:
-    """The types of the EFA interfaces that a launch template makes; `cards` is how many a machine can have."""
+def spot(fields: Fields, template: Fields | None) -> Value[bool]:
+    """Whether all machines of a group are spot: by its launch template, or by its mixed-instances policy."""
+    share, base = fields["on_demand"], fields["on_demand_base"]
+    if isinstance(share, Unset):
+        market: Value[str] = template["market"] if template else share
+        return mapped(market, lambda name: name == "spot")
+    return mapped(share, lambda percent: percent == 0 and not known(base))
+
+
+def efa(template: Fields | None, instance: Instance, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
+    """The types of the EFA interfaces that a launch template makes for machines of some types."""
     nested = template.record.blocks("network_interfaces") if template else ()
     if isinstance(nested, Unknown):
         return nested
@@ -47,14 +59,21 @@ def efa(template: Fields | None, instance: Instance, cards: int) -> Value[tuple[
     unknown = next((kind for kind in kinds if isinstance(kind, Unknown)), None)
     if unknown is not None:
         return unknown
-    known = [kind for kind in kinds if isinstance(kind, Known) and kind.value in ("efa", "efa-only")]
-    found = tuple(str(kind.value) for kind in known)
-    if not known:
+    named = [kind for kind in kinds if isinstance(kind, Known) and kind.value in ("efa", "efa-only")]
+    found = tuple(str(kind.value) for kind in named)
+    if not named:
         return Known(found, Origin((instance.span,)))
-    origin = known[0].origin
+    origin = named[0].origin
+    cards = _cards(types)
     if origin.spans and origin.spans[0].source.bundled and cards:
         found = (*found[:1], *found[1:2] * (cards - 1))  # a module makes as many as the machine has network cards
     return Known(found, origin.outside(instance.span))
+
+
+def _cards(types: Value[tuple[str, ...]]) -> int:
+    """How many EFA interfaces the smallest of some machine types can have; 0 where that is not known."""
+    found = [machines.machine("eks", name) for name in known(types) or ()]
+    return min((one.efa for one in found if one), default=0)
 
 
 def local_disks(template: Fields | None, place: Span) -> Value[bool]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kcheck.derive.basics import anyone, computed, grouped
 from kcheck.derive.pools import autoscaled
 from kcheck.model import CARDS
-from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, number, reason_of
+from kcheck.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.model import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Thing, Workload
+    from kcheck.model import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Thing, Workload
     from kcheck.world import World
 
 GPU = "nvidia.com/gpu"
@@ -345,23 +345,3 @@ def scale_up_time(one: Admission, world: World) -> Value[int]:
     nodes = world.target(cluster) if cluster else computed(one, asked)
     rate = world.limits("any")["scale_up.seconds"].number
     return mapped(nodes, lambda count: count * rate // 1000) if isinstance(nodes, Known) else Unknown(reason_of(nodes))
-
-
-# --- sharing of GPUs
-
-
-def both(one: Sharing, _world: World) -> Value[bool]:
-    """Whether cards are divided by time slices and by MPS."""
-    return computed(one, bool(one.slices) and bool(one.mps))
-
-
-def mps_with_mig(one: Sharing, _world: World) -> Value[bool]:
-    """Whether MPS is to divide cards that MIG has divided."""
-    return computed(one, bool(one.mps) and not isinstance(one.mig, Unset) and known(one.mig) not in (None, "none", ""))
-
-
-def too_few(one: Sharing, world: World) -> Value[bool]:
-    """Whether a card is divided into fewer copies than there can be."""
-    counts = [known(copies) for copies in (*one.slices, *one.mps)]
-    least = world.limits("any")["gpu_sharing.replicas"].number
-    return computed(one, any(count is not None and count < least for count in counts))

@@ -204,7 +204,9 @@ class NodePool(Thing):
     start-up joins them. `charge` says how nodes are paid, `on_demand_fallback` that spot pools take nodes at full price
     where there are no others, `location_policy` in which zones they grow (GKE); taints are written `key=value:Effect`.
     `streaming` says that containers start before their image is there, `hub_mirror` that nodes ask a mirror before
-    Docker Hub. The kernel of a node is told to know at most `neighbours` others.
+    Docker Hub. The kernel of a node is told to know at most `neighbours` others. `together` is the
+    placement group or policy that keeps nodes close to each other. `bid` is how a spot pool bids, `price_caps` the most
+    that it pays for a machine type in dollars an hour.
     """
 
     address: str
@@ -244,6 +246,9 @@ class NodePool(Thing):
     local_disks: Value[bool] = NOTHING
     charge: Value[str] = NOTHING
     deployment_set: Value[str] = NOTHING
+    together: Value[str] = NOTHING
+    bid: Value[str] = NOTHING
+    price_caps: Value[dict[str, str]] = NOTHING
     streaming: Value[bool] = NOTHING
     hub_mirror: Value[bool] = NOTHING
     neighbours: Value[int] = NOTHING

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kcheck.model.thing import NOTHING, Thing
 
 if TYPE_CHECKING:
+    from kcheck.model.clusters import NodePool
     from kcheck.values import Value
 
 
@@ -77,11 +78,18 @@ class Admission(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sharing(Thing):
-    """A configuration of NVIDIA's device plugin: copies of each card by time slices, and by MPS; the MIG strategy."""
+    """How cards are divided: copies of each by time slices, and by MPS; the MIG strategy.
+
+    It is a configuration of NVIDIA's device plugin, what a `pool` says of its nodes, or only the strategy that the
+    operator or the chart of the plugin is given (`strategy_only`). `names` are the resources that it makes copies of.
+    """
 
     slices: tuple[Value[int], ...]
     mps: tuple[Value[int], ...]
     mig: Value[str]
+    names: tuple[str, ...] = ()
+    pool: NodePool | None = None
+    strategy_only: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcheck.derive import basics, evictions, gangs, jobs, pulls, queues, runs
+from kcheck.derive import basics, evictions, gangs, gpus, jobs, pulls, queues, runs, spot
 from kcheck.words.field import Field, made, plain, simple
 
 _CLUSTER = Field("cluster", "record", "cluster", "", False, "the cluster it runs on", basics.cluster_of)
@@ -126,6 +126,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("first_port", "string", "the first of these; null if there is none", jobs.first_port, nullable=True),
         made("watches", "string", "what their service account lists or watches everywhere; null if nothing is seen", jobs.watches, nullable=True),
         made("spot", "bool", "whether the workload is on spot nodes", lambda t, w: jobs.on_spot(w.owner(t), w)),
+        made("spot_taint", "string", "the taint of the spot nodes that they select and do not tolerate; null if there is none", spot.taint, nullable=True),
+        made("copies", "int", "copies that are made of each card that they can get; null where they get whole ones, or may", gpus.of_pods, nullable=True),
+        made("virtual_kubelet", "string", "the label by which they select Azure's virtual node; null if they do not", spot.virtual_kubelet, nullable=True),
         Field("pools", "records", "pool", "", False, "pools they can land on", jobs.pools),
         Field("containers", "records", "container", "", False, "their containers", lambda t, _w: list(t.containers)),
         _CLUSTER,
@@ -151,6 +154,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("gpu", "string", "the resource by which it asks for GPUs"),
         simple("gpu_request", "string", "how many it asks for, as written"),
         simple("gpu_limit", "string", "how many it is limited to, as written"),
+        made("mig_strategy", "string", "MIG strategy that a MIG slice meets; null where none is written, or it asks for none", gpus.mig_strategy, nullable=True),
         made("gpu_fraction", "bool", "whether it asks for a part of a whole card", jobs.fraction),
         _CLUSTER,
     ),

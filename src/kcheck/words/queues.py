@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcheck.derive import basics, queues
+from kcheck.derive import basics, gpus, queues
 from kcheck.words.field import Field, made, plain, simple
 
 _CLUSTER = Field("cluster", "record", "cluster", "", False, "the cluster it is in", basics.cluster_of)
@@ -70,6 +70,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("enqueues", "bool", "whether jobs wait until the cluster seems to have room for them", queues.acts("enqueue")),
         made("packs", "bool", "whether it has the binpack plugin", queues.plugin("binpack")),
         made("packs_gpus", "bool", "whether that packs GPUs", queues.packs_gpus),
+        made("old_gpu_sharing", "bool", "whether it shares GPUs by deviceshare.GPUSharingEnable", gpus.old_sharing),
         made("priorities", "int", "different numbers of the priority classes applied with it", queues.jobs_of_priorities),
         made("has_gpus", "bool", "whether it places GPU jobs: one is seen, or its cluster has GPU nodes", queues.has_gpus),
         made("gpu_job", "string", "a job with GPUs that it schedules; null if none is seen", queues.volcano_user, nullable=True),
@@ -82,9 +83,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         _CLUSTER,
     ),
     "sharing": (
-        made("both", "bool", "whether cards are divided by time slices and by MPS", queues.both),
-        made("mps_with_mig", "bool", "whether MPS is to divide cards that MIG has divided", queues.mps_with_mig),
-        made("too_few", "bool", "whether a card is divided into fewer copies than there can be", queues.too_few),
+        made("both", "bool", "whether cards are divided by time slices and by MPS", gpus.both),
+        made("mps_with_mig", "bool", "whether MPS is to divide cards that MIG has divided", gpus.mps_with_mig),
+        made("copies", "int", "the fewest copies that are made of a card; null where none are", gpus.copies, nullable=True),
         simple("mig", "string", "the MIG strategy: none, single, mixed"),
         _CLUSTER,
     ),

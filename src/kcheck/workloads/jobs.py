@@ -216,6 +216,11 @@ def _count(owner: yaml.Target, place: dict[str, Any], span: Span) -> Value[int]:
     product = 1
     for number in numbers:
         product *= known(number)
+    most = whole(owner, *_steps(place["most"])) if "most" in place else NOTHING
+    if isinstance(most, Unknown):
+        return most
+    if isinstance(most, Known) and most.value < product:
+        return most
     return Known(product, (numbers[0].origin if numbers else None) or Origin((span,)))
 
 

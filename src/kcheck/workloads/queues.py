@@ -10,6 +10,7 @@ from kcheck.model import NOTHING, Admission, Namespace, PriorityClass, Queue, Qu
 from kcheck.syntax import yaml
 from kcheck.units import seconds
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
+from kcheck.workloads import sharings
 from kcheck.workloads.jobs import identity
 from kcheck.workloads.scalars import absent, boolean, gap, items, mapping, scalar, text, whole
 
@@ -143,8 +144,8 @@ def _settings(item: Object) -> Iterable[Thing]:
             continue
         if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None:
             yield _scheduler(root, item, own)
-        if yaml.get(root, "sharing") is not None:
-            yield _sharing(root, item, own)
+        if sharings.divides(root):
+            yield sharings.of_configuration(root, node.span, own)
         if known(text(root, "kind")) == "Configuration" and "kueue" in str(known(text(root, "apiVersion"))):
             yield _admission(root, item, own)
 
@@ -161,15 +162,6 @@ def _scheduler(root: yaml.Target, item: Object, own: str) -> Scheduler:
                 return Scheduler(own, item.span, names, found)
             plugins[str(known(text(plugin, "name")))] = known(found) or {}
     return Scheduler(own, item.span, names, Known(plugins, Origin((root.span,))))
-
-
-def _sharing(root: yaml.Target, item: Object, own: str) -> Sharing:
-    """How a configuration of NVIDIA's device plugin divides cards."""
-
-    def copies(kind: str) -> tuple[Value[int], ...]:
-        return tuple(whole(one, "replicas") for one in items(root, "sharing", kind, "resources"))
-
-    return Sharing(own, item.span, copies("timeSlicing"), copies("mps"), text(root, "flags", "migStrategy"))
 
 
 def watchers(objects: list[Object]) -> Iterator[Watcher]:
@@ -199,7 +191,7 @@ def _read_everywhere(item: Object) -> Iterator[str]:
             yield from (name for name in resources if name in _EVERYWHERE)
 
 
-_WANTED = re.compile(r"tiers:|sharing:|waitForPodsReady|manageJobsWithoutQueueName")
+_WANTED = re.compile(r"tiers:|sharing:|flags:|waitForPodsReady|manageJobsWithoutQueueName")
 _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("scheduling.k8s.io", "PriorityClass"): _class,
     ("kueue.x-k8s.io", "WorkloadPriorityClass"): _class,
@@ -211,6 +203,7 @@ _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("", "LimitRange"): _quota,
     ("", "Namespace"): _namespace,
     ("", "ConfigMap"): _settings,
+    ("nvidia.com", "ClusterPolicy"): sharings.of_policy,
 }
 MARKS = {"ConfigMap": re.compile(_WANTED.pattern.encode()), "ClusterRole": re.compile(rb"list|watch|\*")}
 """What the text of some kinds must hold to be worth reading."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from kcheck.kubernetes.objects import value_of
@@ -64,7 +65,7 @@ def whole(node: yaml.Node, *path: str) -> Value[int]:
 
 def amount(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
     """The quantity at a path in units of which `times` are one: 1,000 for millicores, 1 for bytes; rounded up."""
-    return _typed(node, path, lambda found: -(-quantity(str(found)) * times // 1))
+    return _typed(node, path, lambda found: -(-quantity(plain(found)) * times // 1))
 
 
 def mapping(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
@@ -89,6 +90,8 @@ def mapping(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
 
 def plain(value: Any) -> str:
     """A scalar as the text that labels and flags have."""
+    if isinstance(value, Fraction):  # as Terraform has numbers
+        return str(float(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

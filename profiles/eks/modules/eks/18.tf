@@ -221,6 +221,11 @@ resource "aws_autoscaling_group" "self_managed" {
     for_each = try(each.value.use_mixed_instances_policy, var.self_managed_node_group_defaults.use_mixed_instances_policy, false) ? [try(each.value.mixed_instances_policy, var.self_managed_node_group_defaults.mixed_instances_policy, null)] : []
 
     content {
+      instances_distribution {
+        on_demand_base_capacity                  = try(mixed_instances_policy.value.instances_distribution.on_demand_base_capacity, null)
+        on_demand_percentage_above_base_capacity = try(mixed_instances_policy.value.instances_distribution.on_demand_percentage_above_base_capacity, null)
+      }
+
       launch_template {
         override = try(mixed_instances_policy.value.override, [])
       }

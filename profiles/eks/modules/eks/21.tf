@@ -265,6 +265,11 @@ resource "aws_autoscaling_group" "self_managed" {
     for_each = each.value.use_mixed_instances_policy ? [each.value.mixed_instances_policy] : []
 
     content {
+      instances_distribution {
+        on_demand_base_capacity                  = try(mixed_instances_policy.value.instances_distribution.on_demand_base_capacity, null)
+        on_demand_percentage_above_base_capacity = try(mixed_instances_policy.value.instances_distribution.on_demand_percentage_above_base_capacity, null)
+      }
+
       launch_template {
         override = try(mixed_instances_policy.value.launch_template.override, [])
       }
