@@ -61,8 +61,7 @@ def run(tree: Tree, config: Config) -> Result:
     found = reading.inventory
     world = World(found, config)
     result = Result(world)
-    seen = (found.clusters, found.workloads, found.karpenter, found.objects, found.resources, reading.problems)
-    result.relevant = any(seen)
+    result.relevant = bool(found.telling() or reading.problems)
     comments = Suppressions(reading.sources, config.accepted)
     by_subject: dict[str, list[Rule]] = {}
     for rule in chosen:

@@ -48,6 +48,13 @@ class Inventory:
     resources: list[Resource] = field(default_factory=list)
     scope_of: dict[Thing, str] = field(default_factory=dict)
 
+    def telling(self) -> bool:
+        """Whether anything was found that rules have something to say of."""
+        return any((
+            self.clusters, self.workloads, self.karpenter, self.classes, self.queues, self.limits, self.schedulers,
+            self.admissions, self.sharings, self.objects, self.resources,
+        ))  # fmt: skip
+
     def placed(self) -> Iterator[Thing]:
         """What is in a cluster because somebody applies it there."""
         yield from chain(
