@@ -12,7 +12,7 @@ from kcheck.config import Config
 from kcheck.files import Tree
 from kcheck.judge import limits_view
 from kcheck.subjects import SUBJECTS, cloud_of, things
-from kcheck.views import View
+from kcheck.views import View, Wanted, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -112,3 +112,29 @@ def test_views_are_plain_finite_data(
     for subject in SUBJECTS:
         for view in views(example, subject):
             check(view.data, 0)
+
+
+def holds(looked_at: Wanted, path: str) -> bool:
+    """Whether a path such as `pool.cluster.tier` is among the fields that are looked at."""
+    for step in path.replace("[]", "").split("."):
+        if step not in looked_at:
+            return False
+        looked_at = looked_at[step]
+    return True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"({rule.when or 'true'}) && ({rule.problem})" for rule in rules.load()),
+        "workload.templates.exists(t, t.gpus > 0 && t['spread'])",
+        "workload\n.templates . filter(t, t .host_network)[0].count > 0",
+        'size(workload["templates"]) > 0 && workload["labels"]["team"] == ""',
+        "(workload.batch ? workload.templates : workload.templates)[0].role == ''",
+    ],
+)
+def test_all_that_an_expression_looks_at_is_wanted(text: str) -> None:
+    """A field that is left out of a view is taken for unknown."""
+    expression = cel.compile(text, (*SUBJECTS, "limits"))
+    looked_at = wanted([expression])
+    assert [path for path in cel.usage(expression).paths if not holds(looked_at, path)] == []

@@ -198,6 +198,9 @@ def _inputs(reading: inventory.Reading, comments: Suppressions, names: set[str])
 def _decide(subject: str, matching: list[Rule], world: World, result: Result) -> list[Finding]:
     """Decide the rules of one subject; `unless` rules come first, so that one cause gives one finding."""
     findings: list[Finding] = []
+    found = things(subject, world)
+    if not found:
+        return findings
     ordered = sorted(matching, key=lambda rule: (len(rule.unless), rule.name))
     variables = (subject, "limits")
     conditions: dict[str, cel.Expression] = {}
@@ -207,8 +210,8 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
         except cel.SyntaxProblem as error:
             result.bugs.append(Bug(rule.name, subject, str(error)))
             ordered.remove(rule)
-    fields = wanted(path for condition in conditions.values() for path in cel.usage(condition).paths)
-    for thing in things(subject, world):
+    fields = wanted(conditions.values())
+    for thing in found:
         try:
             judge = Judge(raw.view(subject, thing, world, fields.get(subject, {})))
         except _BROKEN as error:

@@ -6,15 +6,17 @@ fields only, so a view is finite and has no cycles.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kcheck.cel import usage
 from kcheck.subjects import SUBJECTS, things, word
 from kcheck.values import Origin, Unknown, Unset, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.cel import Usage
+    from kcheck.cel import Expression, Usage
     from kcheck.model import Thing
     from kcheck.text import Span
     from kcheck.words.field import Field
@@ -28,13 +30,27 @@ Wanted: TypeAlias = "dict[str, Wanted]"
 """Fields that are looked at, each with those that are looked at of the records it holds."""
 
 
-def wanted(paths: Iterable[str]) -> Wanted:
-    """The fields that paths such as `pool.cluster.tier` lead to, the subject itself first."""
+_CHAIN = re.compile(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*")
+_MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)")
+_INDEX = re.compile(r"[\w\])]\s*\[\s*[\"']")
+
+
+def wanted(expressions: Iterable[Expression]) -> Wanted:
+    """The fields that expressions may look at, those of the subject below its name: all of them, and perhaps more.
+
+    Told by the text, which is a hundred times faster than by the tree; that is asked where fields are keys in brackets.
+    """
     result: Wanted = {}
-    for path in paths:
-        inner = result
-        for step in path.replace("[]", "").split("."):
-            inner = inner.setdefault(step, {})
+    for expression in expressions:
+        text = expression.text
+        chains: Iterable[str] = _CHAIN.findall(text) if not _INDEX.search(text) else usage(expression).paths
+        members = _MEMBER.findall(text) if "(" in text else ()
+        for chain in chains:
+            inner = result
+            for depth, step in enumerate(re.split(r"[\s.\[\]]+", chain)):
+                inner = inner.setdefault(step, {})
+                if depth == 1:  # of what it holds, a loop may ask for any of them
+                    inner |= {name: {} for name in members if name not in inner}
     return result
 
 
