@@ -195,6 +195,8 @@ def test_what_is_once_on_a_node_packs_nothing(check: Check) -> None:
     agent = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec:\n  template:\n    spec:\n"
     agent += "      containers: [{name: agent, image: registry.example.com/agent:1}]\n"
     assert found(check({"agent.yaml": agent}, Config(nodes={"": 1000})))["missing-requests"] == "info"
+    once = agent.replace("      containers", "      initContainers")
+    assert "missing-requests" not in found(check({"agent.yaml": once}, Config(nodes={"": 1000})))
 
 
 DNS = """
