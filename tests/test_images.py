@@ -275,3 +275,71 @@ def test_a_web_service_may_have_latest(check: Check) -> None:
 def test_what_has_no_successor_stays(image: str, check: Check) -> None:
     result = check({"job.yaml": job(image)})
     assert "retired-registry" not in {finding.rule for finding in result.findings}
+
+
+AGENT = """apiVersion: apps/v1
+kind: DaemonSet
+metadata: {{name: agent}}
+spec:
+  template:
+    spec:
+      {spec}
+      containers: [{{name: agent, image: ubuntu:24.04}}]
+"""
+ELSEWHERE = """affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms: [{matchExpressions: [{key: virtual, operator: DoesNotExist}]}]"""
+MIXED = (
+    AKS
+    + """
+resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
+  name                  = "gpu"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "Standard_ND96isr_H100_v5"
+  auto_scaling_enabled  = true
+  min_count             = 0
+  max_count             = 200
+  node_labels           = { team = "vision" }
+  node_taints           = ["sku=gpu:NoSchedule"]
+}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "severity", "words"),
+    [
+        ("nodeSelector: {kubernetes.io/os: linux}", "error", "on 1,000 nodes"),
+        (ELSEWHERE, "error", "on 1,000 nodes"),
+        ("nodeSelector: {kubernetes.io/os: linux, team: vision}", "info", "on an unknown number of nodes"),
+    ],
+)  # fmt: skip
+def test_a_daemon_set_is_only_where_its_labels_are(spec: str, severity: str, words: str, check: Check) -> None:
+    (finding,) = hub(check({"agent.yaml": AGENT.format(spec=spec)}, Config(nodes={"": 1000})))
+    assert finding.severity.word == severity
+    assert words in finding.message
+
+
+@pytest.mark.parametrize(
+    ("spec", "nodes"),
+    [
+        ("tolerations: [{operator: Exists}]", "600"),
+        ("hostPID: true", "400"),
+        ("nodeSelector: {kubernetes.io/os: linux, team: vision}\n      tolerations: [{operator: Exists}]", "200"),
+    ],
+)
+def test_a_daemon_set_is_on_the_pools_that_take_it(spec: str, nodes: str, check: Check) -> None:
+    (finding,) = hub(check({"main.tf": MIXED, "agent.yaml": AGENT.format(spec=spec)}))
+    assert f"on {nodes} nodes" in finding.message
+
+
+def test_an_image_that_is_never_pulled_is_left_alone(check: Check) -> None:
+    text = AGENT.format(spec="hostPID: true").replace("ubuntu:24.04", "installer, imagePullPolicy: Never")
+    found = {finding.rule for finding in check({"agent.yaml": text}, Config(nodes={"": 1000})).findings}
+    assert not found & {"docker-hub-image", "moving-image-tag"}
+
+
+def test_what_is_left_of_the_pulls_is_told(check: Check) -> None:
+    (finding,) = hub(check({"job.yaml": job("ubuntu:24.04", pods=65)}))
+    assert finding.message.endswith("65 pulls, which leaves 35 for retries and for all else that these nodes pull")

@@ -260,6 +260,14 @@ def test_queue_is_missing_where_others_are_above(
     assert found(check(files)).get("queue-missing") == severity
 
 
+def test_a_queue_that_a_file_brings_for_its_own_jobs_says_nothing_of_others(check: Callable[..., Result]) -> None:
+    queue = LOCAL_QUEUE.replace("NAME", "production")
+    own = QUEUED.replace("name: train", "name: other")
+    files = {"a.yaml": QUEUED, "b.yaml": f"{queue}---\n{own}"}
+    assert found(check(files))["queue-missing"] == "error"
+    assert "queue-missing" not in found(check(files | {"b.yaml": files["b.yaml"].replace("research", "production")}))
+
+
 def test_queue_without_gpus_is_told_of_its_own_jobs_only(check: Callable[..., Result]) -> None:
     queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
     own = check({"a/queues.yaml": queues, "a/jobs/job.yaml": QUEUED})

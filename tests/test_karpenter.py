@@ -141,6 +141,8 @@ def test_places(code: str, pools: Callable[..., list[dict[str, Any]]]) -> None:
         ("{key: karpenter.k8s.aws/instance-gpu-count, operator: Gt, values: ['0']}", True),
         ("{key: karpenter.azure.com/sku-family, operator: In, values: [NC]}", True),
         ("{key: karpenter.azure.com/sku-family, operator: In, values: [D]}", False),
+        ("{key: eks.amazonaws.com/instance-category, operator: In, values: [inf, trn]}", True),
+        ("{key: eks.amazonaws.com/instance-family, operator: In, values: [c5]}", False),
         (
             "{key: karpenter.k8s.aws/instance-category, operator: NotIn, values: [t]}",
             "the machine types of NodePool a are Karpenter's choice",
@@ -154,7 +156,7 @@ def test_gpus(requirement: str, gpu: Any, pools: Callable[..., list[dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("version", "severity"), [("0.32.1", "WARNING"), ("1.0.0", "WARNING"), ("1.1.0", "ERROR"), ("1.9.0", "ERROR")]
+    ("version", "severity"), [("0.32.1", "INFO"), ("1.0.0", "INFO"), ("1.1.0", "ERROR"), ("1.9.0", "ERROR")]
 )
 def test_a_retired_api_is_an_error_where_karpenter_is_too_new(
     version: str, severity: str, write: Callable[[Mapping[str, str]], Path]
@@ -166,7 +168,54 @@ def test_a_retired_api_is_an_error_where_karpenter_is_too_new(
     assert f"(here it is {version})" in found.message
 
 
+STATIC = V1.replace('    cpu: 9600\n    nvidia.com/gpu: "400"\n', "    nodes: 20\n")
+STATIC = STATIC.replace("spec:\n  limits", "spec:\n  replicas: 16\n  limits").replace(
+    "WhenEmpty", "WhenEmptyOrUnderutilized"
+)
+
+
+def rules_of(files: dict[str, str]) -> dict[str, str]:
+    found = engine.run(Tree(["."]), Config()).findings
+    return {one.rule: one.severity.name for one in found if one.span.source.path in files}
+
+
+def test_a_pool_of_fixed_size_is_left_as_it_is(write: Callable[[Mapping[str, str]], Path]) -> None:
+    files = {"main.tf": CLUSTER, "pool.yaml": STATIC.replace("  limits:\n    nodes: 20\n", "")}
+    write(files)
+    assert not rules_of(files).keys() & {"karpenter-disrupts-training", "karpenter-no-limits"}
+    (pool,) = model.collect(Tree(["."]), Config())["pools"]
+    assert [value(pool, name) for name in ("autoscaled", "min_nodes", "max_nodes")] == [False, 16, 16]
+
+
+SERVICE = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat}
+spec:
+  template:
+    spec:
+      containers: [{name: chat, image: registry.example.com/chat:1, resources: {limits: {nvidia.com/gpu: 1}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "severity"),
+    [
+        ("", "WARNING"),
+        (SERVICE, "INFO"),
+        (SERVICE.replace("apps/v1", "batch/v1").replace("Deployment", "Job"), "WARNING"),
+    ],
+)
+def test_services_may_be_moved(more: str, severity: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    pool = V1.replace("WhenEmpty", "WhenEmptyOrUnderutilized").replace(
+        '      - nodes: "0"\n        schedule: "0 9 * * *"\n', ""
+    )
+    files = {"pool.yaml": f"{pool}---\n{more}"}
+    write(files)
+    assert rules_of(files)["karpenter-disrupts-training"] == severity
+
+
 @pytest.mark.parametrize("text", [
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec: {replicas: many, limits: {nodes: 2}}\n",
     "apiVersion: karpenter.sh/v1\nkind: NodePool\n",
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec: 3\nmetadata: []\n",
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec: {limits: 3, disruption: {budgets: {a: 1}, consolidateAfter: soon}, template: [1]}\n",

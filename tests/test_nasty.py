@@ -59,7 +59,7 @@ def test_what_a_broken_file_leaves_out_is_unknown(check: Callable[..., Result]) 
         ({"a.yaml": "apiVersion: v1\nkind: Pod\n"}, []),
         ({"a.yaml": "apiVersion: v1\nkind: Pod\nspec: text\n"}, []),
         ({"a.yaml": "apiVersion: v1\nkind: Pod\nspec:\n  containers: {a: 1}\n"}, []),
-        ({"a.yaml": "apiVersion: batch/v1\nkind: Job\nspec:\n  parallelism: many\n  template: {spec: {containers: [{image: 3}]}}\n"}, ["job-never-cleaned", "missing-requests"]),
+        ({"a.yaml": "apiVersion: batch/v1\nkind: Job\nspec:\n  parallelism: many\n  template: {spec: {containers: [{image: 3}]}}\n"}, ["missing-requests"]),
         ({"a.yaml": "apiVersion: v1\nkind: Pod\nspec: &a\n  containers: [*a]\n"}, ["unreadable-file"]),
         ({"a.yaml": "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - image: " + "[" * 20000 + "\n"}, ["unreadable-file"]),
         ({"a.tf": 'locals {\n  a = local.b\n  b = local.a\n}\nresource "azurerm_kubernetes_cluster" "a" {\n  name = local.a\n}\n'},

@@ -195,6 +195,8 @@ def test_what_is_once_on_a_node_packs_nothing(check: Check) -> None:
     agent = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec:\n  template:\n    spec:\n"
     agent += "      containers: [{name: agent, image: registry.example.com/agent:1}]\n"
     assert found(check({"agent.yaml": agent}, Config(nodes={"": 1000})))["missing-requests"] == "info"
+    once = agent.replace("      containers", "      initContainers")
+    assert "missing-requests" not in found(check({"agent.yaml": once}, Config(nodes={"": 1000})))
 
 
 DNS = """
@@ -233,3 +235,39 @@ def test_dns_of_a_small_cluster_is_fine(check: Check) -> None:
 
 def test_manifests_alone_wait_for_no_pools(check: Check) -> None:
     assert not [one.rule for one in check({"job.yaml": job()}).undecided]
+
+
+GANG = """apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {{name: probe, namespace: {namespace}}}
+spec:
+  minAvailable: {pods}
+  tasks:
+    - replicas: {pods}
+      template:
+        spec:
+          hostNetwork: true
+          containers: [{{name: probe, image: registry.example.com/probe:1}}]
+---
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {namespace}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("pods", "namespace", "rules"),
+    [
+        (8, "vision", {"host-network-dns", "job-never-cleaned", "namespace-without-quota"}),
+        (1, "volcano-system", set()),  # it meets nobody, does not pile up, and is an operator's
+    ],
+)
+def test_a_job_of_one_pod(pods: int, namespace: str, rules: set[str], check: Check) -> None:
+    names = set(found(check({"job.yaml": GANG.format(pods=pods, namespace=namespace)})))
+    assert names & {"host-network-dns", "job-never-cleaned", "namespace-without-quota"} == rules
+
+
+@pytest.mark.parametrize(("pods", "told"), [(2, True), (1, False)])
+def test_the_tier_of_a_single_pod_is_nobodys_business(pods: int, told: bool, check: Check) -> None:
+    result = check({"job.yaml": job(pods)}, Config(nodes={"": 1000}))
+    assert ("tier-not-visible" in found(result)) == told

@@ -220,15 +220,17 @@ def test_a_job_is_rigid_where_its_pods_meet(read: Read) -> None:
     spec = """
     spec:
       completionMode: Indexed
+      parallelism: {pods}
       template:
         spec:
           {subdomain}
           containers:
             - {{name: a, image: a, command: [python]}}
     """
-    alone, together = (textwrap.dedent(spec.format(subdomain=text)) for text in ("hostname: a", "subdomain: train"))
-    files = {"a.yaml": manifest("batch/Job", alone), "b.yaml": manifest("batch/Job", together)}
-    assert [known(one.rigid) for one in read(files).workloads] == [False, True]
+    cases = (("hostname: a", 2), ("subdomain: train", 2), ("subdomain: train", 1))
+    texts = (textwrap.dedent(spec.format(subdomain=text, pods=pods)) for text, pods in cases)
+    files = {f"{i}.yaml": manifest("batch/Job", text) for i, text in enumerate(texts)}
+    assert [known(one.rigid) for one in read(files).workloads] == [False, True, False]
 
 
 # --- Terraform

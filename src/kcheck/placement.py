@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import machines
@@ -49,6 +50,10 @@ _CLOUDS = (
     "ack.node.gpu.schedule",
 )  # fmt: skip
 """Domains of labels that clouds, drivers and operators set: absent from the code, they may still be there."""
+
+_RULES_OUT = ("NotIn", "DoesNotExist")
+_COMMON = frozenset(f"{domain}/{name}" for domain in ("kubernetes.io", "beta.kubernetes.io") for name in ("os", "arch"))
+"""Labels that nearly all nodes of a cluster for training have the same of."""
 
 _MODE = "ack.node.gpu.schedule"
 """The label by which ACK's nodes offer whole cards, or parts of them in one of several ways."""
@@ -105,6 +110,18 @@ def _is_spot(one: Requirement) -> bool:
     if one.operator == "Exists":
         return one.key in _SPOT_ONLY
     return one.key in SPOT_LABELS and one.operator == "In" and bool(one.values) and SPOT_VALUES.issuperset(one.values)
+
+
+def landed(template: PodTemplate, pools: Iterable[NodePool]) -> list[NodePool] | Unknown | None:
+    """The pools whose nodes get a pod of a DaemonSet; None where nothing keeps it from any node."""
+    terms = [tuple(one for one in term if one.key not in _COMMON) for term in known(template.selection) or ()]
+    if isinstance(template.selection, Known):
+        template = replace(template, selection=replace(template.selection, value=tuple(terms)))
+    found = [(pool, fit(template, pool).fits) for pool in pools]
+    asked = [one.key for term in terms for one in term if one.operator not in _RULES_OUT][:1]
+    if asked and (not found or any(fits is None for _, fits in found)):
+        return Unknown(f"how many nodes have the label {asked[0]} is not known")
+    return None if all(fits is not False for _, fits in found) else [pool for pool, fits in found if fits is not False]
 
 
 def untolerated(template: PodTemplate, taint: str) -> bool:

@@ -375,7 +375,7 @@ class World:
     # --- images
 
     def workload_nodes(self, workload: Workload) -> Value[int]:
-        """Nodes that run a pod of the workload, one pod on each: the target for a DaemonSet."""
+        """Nodes that run a pod of the workload, one pod on each; of a DaemonSet all that it lands on."""
         cluster = self.inventory.cluster_of.get(workload)
         asked = self.config.nodes.get("")
         target: Value[int] = Unknown("the manifest's cluster is not known")
@@ -384,8 +384,23 @@ class World:
         elif asked is not None:
             target = Known(asked, Origin((workload.place,)))
         if workload.per_node:
-            return target
+            return self.remember("landed", workload, lambda: self._landed(workload, target))
         return mapped(workload.pods, lambda pods: min(pods, number(target, pods)))
+
+    def _landed(self, workload: Workload, target: Value[int]) -> Value[int]:
+        """Nodes that run a DaemonSet: the target, or those of the pools that its labels and tolerations leave."""
+        cluster = self.inventory.cluster_of.get(workload)
+        pools = self.pools(cluster) if cluster else []
+        for template in workload.templates:
+            found = placement.landed(template, pools)
+            if isinstance(found, Unknown):
+                return found
+            if found is not None and cluster is not None:
+                if cluster.gap or known(cluster.provisioned):
+                    return Unknown(f"{cluster.address} has nodes that are not in this code")
+                nodes = total(self.nodes(pool) for pool in found)
+                return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((workload.place,)))
+        return target
 
     def image_nodes(self, image: Image, workload: Workload | None = None) -> Value[int]:
         """Nodes that pull the image."""

@@ -8,10 +8,12 @@ from kcheck import machines
 from kcheck.clouds import provisioners
 from kcheck.clouds.provisioners import GPU, INSTANCE_TYPE, KINDS, required, text
 from kcheck.clouds.reader import fits, text_of
+from kcheck.fields import Fields
 from kcheck.kubernetes import record
+from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, NodePool, Surge
 from kcheck.syntax import yaml
-from kcheck.values import Known, Origin, Unknown, Value, known, mapped, plain
+from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped, plain
 
 if TYPE_CHECKING:
     from kcheck.model import Addon, Cluster, Inventory, Subnet
@@ -46,6 +48,8 @@ def _pool(
     needs = required(tree)
     operator, types = needs.get(INSTANCE_TYPE, ("", ()))
     why = f"Karpenter chooses the instance types of NodePool {name}"
+    size = Fields("any", "NodePool", MappingRecord(tree, addon.place))["replicas"]
+    fixed = not isinstance(size, Unset)
     instance_types: Value[tuple[str, ...]] = Known(types, place) if types and operator == "In" else Unknown(why, place)
     gpus = mapped(instance_types, lambda names: min(machines.gpus("eks", n) or 0 for n in names))
     return NodePool(
@@ -54,9 +58,9 @@ def _pool(
         f"NodePool/{name}",
         Known(cluster, place),
         Known(name, place) if name else Unknown("its name is not known", place),
-        Known(value=True, origin=place),
-        min_nodes=Known(0, place),
-        max_nodes=_most(tree, name, gpus, mapped(instance_types, _vcpus), addon),
+        Known(value=not fixed, origin=place),
+        min_nodes=size if fixed else Known(0, place),
+        max_nodes=size if fixed else _most(tree, name, gpus, mapped(instance_types, _vcpus), addon),
         surge=Known(Surge(), place),
         subnets=_subnets(node_class, name, cluster, inventory, place),
         pods_take_addresses=cluster.pods_take_addresses,

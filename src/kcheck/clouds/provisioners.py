@@ -9,7 +9,7 @@ from kcheck import machines, profiles
 from kcheck.clouds.reader import has_accelerator
 from kcheck.fields import Fields
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.model import KarpenterPool
+from kcheck.model import NOTHING, KarpenterPool
 from kcheck.syntax import yaml
 from kcheck.units import seconds
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known
@@ -23,8 +23,11 @@ INSTANCE_TYPE, CAPACITY = "node.kubernetes.io/instance-type", "karpenter.sh/capa
 _FAMILIES = (
     "karpenter.k8s.aws/instance-family",
     "karpenter.k8s.aws/instance-category",
+    "eks.amazonaws.com/instance-family",
+    "eks.amazonaws.com/instance-category",
     "karpenter.azure.com/sku-family",
 )
+_ACCELERATORS = ("/gpu", "/neuron", "/neuroncore", "/neurondevice")
 _NEVER = "Never"
 
 
@@ -47,11 +50,12 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Cluster | None) -> Karpenter
         Known(api, _origin(tree, "apiVersion", place)),
         limits=_limits(fields),
         policy=_policy(fields, place),
-        consolidate_after=_time(fields, "consolidate_after", place),
+        consolidate_after=_idle_time(fields, place),
         budgets=_budgets(tree, place),
         expire_after=_time(fields, "expire_after", place),
         gpu=_gpu(tree, kind, needs, place),
         spot=spot(needs, place),
+        replicas=_replicas(fields),
     )
 
 
@@ -119,6 +123,18 @@ def _time(fields: Fields, name: str, place: Origin) -> Value[int]:
         return Unknown(str(error), value.origin)
 
 
+def _idle_time(fields: Fields, place: Origin) -> Value[int]:
+    """How long a node is idle before it is taken away: a pool of fixed size takes none."""
+    fixed = _replicas(fields)
+    if isinstance(fixed, Unset):
+        return _time(fields, "consolidate_after", place)
+    return Unset(fixed.origin or place)
+
+
+def _replicas(fields: Fields) -> Value[int]:
+    return NOTHING if fields.resource != "NodePool" else fields["replicas"]
+
+
 def _budgets(tree: yaml.Mapping, place: Origin) -> Value[tuple[str, ...]]:
     """How many nodes may be disrupted at a time, by each budget."""
     found = yaml.get(tree, "spec", "disruption", "budgets")
@@ -133,7 +149,7 @@ def _gpu(tree: yaml.Mapping, kind: str, needs: dict[str, tuple[str, tuple[str, .
     """Whether its nodes have GPUs: a taint or a requirement says so; unknown where it may choose."""
     taints = yaml.get(tree, *_spec(kind), "taints")
     keys = [text(item, "key") for item in (taints.items if isinstance(taints, yaml.Sequence) else ())]
-    if any(key.endswith("/gpu") for key in keys) or _asks_for_gpus(needs):
+    if any(key.endswith(_ACCELERATORS) for key in keys) or _asks_for_gpus(needs):
         return Known(value=True, origin=place)
     types = _listed(needs, INSTANCE_TYPE)
     if types:

@@ -39,6 +39,8 @@ def _scale(workload: Workload, world: World) -> Value[int]:
         return Unknown(reason_of(workload.pods))
     own = number(workload.pods, 0)
     cluster = world.inventory.cluster_of.get(workload)
+    if workload.per_node and cluster is None:
+        return world.workload_nodes(workload)
     asked = world.config.nodes.get("")
     if cluster is None:
         most = max(own, asked or 0)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.derive.basics import computed
-from kcheck.values import Known, Unknown, Unset, Value, known, mapped
+from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number
 
 if TYPE_CHECKING:
     from kcheck.model import KarpenterPool
@@ -48,7 +48,9 @@ def _numbers(version: str | None) -> tuple[int, int] | None:
 
 
 def limited(pool: KarpenterPool, _world: World) -> Value[bool]:
-    """Whether it has any limits."""
+    """Whether it has any limits, or a fixed size."""
+    if not isinstance(pool.replicas, Unset):
+        return computed(pool, value=True)
     return computed(pool, value=False) if isinstance(pool.limits, Unset) else mapped(pool.limits, bool)
 
 
@@ -58,3 +60,11 @@ def protected(pool: KarpenterPool, _world: World) -> Value[bool]:
     if isinstance(budgets, Unknown):
         return budgets
     return computed(pool, any(nodes in ("0", "0%") for nodes in known(budgets) or ()))
+
+
+def serves(pool: KarpenterPool, world: World) -> Value[bool]:
+    """Whether GPU workloads are applied with it, and all of them run for ever: services."""
+    cluster = known(pool.cluster)
+    near = world.workloads(cluster) if cluster else world.neighbours("workloads", pool)
+    ends = [one.batch for one in near if number(one.gpus, 0) and not one.per_node]
+    return computed(pool, bool(ends) and not any(ends))

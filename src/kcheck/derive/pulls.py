@@ -40,12 +40,16 @@ _MANY = "an unknown number of"
 def demand(image: Image, world: World) -> Value[str]:
     """What pulls an image, on how many nodes, and when the anonymous pulls run out."""
     who, way, workload = known(user(image, world)), known(egress(image, world)), owner(image, world)
-    counts = (world.image_nodes(image), pulls(image, world), out_of_pulls_at(image, world))
+    sum_, budget = pulls(image, world), world.limits("any")["docker_hub.pulls"].number
+    counts = (world.image_nodes(image), sum_, out_of_pulls_at(image, world))
     nodes, total, last = (shown(found) if (found := known(count)) is not None else _MANY for count in counts)
     if workload.release:
         return computed(image, f"{who} runs it on {nodes} nodes, and node {last} through {way} gets none")
     own = len(world.hub_images(workload))
     told = f"{who} pulls {own:,} of its images on {nodes} nodes through {way}: {total} pulls"
+    left = budget - number(sum_, budget)
+    if left > 0:
+        return computed(image, f"{told}, which leaves {left:,} for retries and for all else that these nodes pull")
     return computed(image, f"{told}, the budget is gone at node {last}")
 
 

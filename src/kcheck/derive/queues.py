@@ -109,11 +109,21 @@ def _defined(thing: Thing, kind: str, name: Value[str], world: World) -> Value[b
     """Whether a queue of a kind is in the code, or none of them is in the folder of a thing or above it."""
     folders = world.remember("folders of queues", kind, lambda: grouped(_of_kind(kind, world), _folder))
     above = [f"{_folder(thing)}/"[:end] for end, char in enumerate(f"{_folder(thing)}/") if char == "/"]
-    near = [other.name for folder in ("", *above) for other in folders.get(folder, [])]
+    found = (other for folder in ("", *above) for other in folders.get(folder, []))
+    near = [other.name for other in found if not _is_example(other, thing, world)]
     if not near or any(isinstance(other, Unknown) for other in near) or not isinstance(name, Known):
         return computed(thing, value=True)
     names = world.remember("names of queues", kind, lambda: {known(one.name) for one in _of_kind(kind, world)})
     return computed(thing, name.value == "default" or name.value in names)
+
+
+def _is_example(queue: Queue, thing: Thing, world: World) -> bool:
+    """Whether a queue is in another file, with jobs that wait in it: such a file says nothing of jobs elsewhere."""
+    path = queue.place.source.path
+    used = world.remember(
+        "files with jobs", "", lambda: {(w.place.source.path, known(w.queue)) for w in world.inventory.workloads}
+    )
+    return path != thing.place.source.path and (path, known(queue.name)) in used
 
 
 def found(queue: Queue, world: World) -> Value[bool]:

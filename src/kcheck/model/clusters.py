@@ -262,7 +262,7 @@ class KarpenterPool(Thing):
 
     `limits` are written `cpu=1000`, `budgets` are the numbers of nodes that it may disrupt at a time. Nodes are
     replaced after `expire_after`; empty ones, by the `policy` also under-used ones, are taken away after
-    `consolidate_after`. Unset is never.
+    `consolidate_after`. Unset is never. With `replicas` it has that many nodes, whatever pods want.
     """
 
     kind: str
@@ -276,3 +276,4 @@ class KarpenterPool(Thing):
     expire_after: Value[int]
     gpu: Value[bool]
     spot: Value[bool]
+    replicas: Value[int] = NOTHING

@@ -83,14 +83,15 @@ KARPENTER_POOL = (
          karpenter.installed, nullable=True),
     made("may_be_served", "bool", "whether that Karpenter may know its apiVersion, as far as the code tells", karpenter.may_be_served),
     simple("limits", "string", "its limits, cpu=1000; null without any", kind="list"),
-    made("limited", "bool", "whether it has any", karpenter.limited),
+    made("limited", "bool", "whether it has any, or a fixed size", karpenter.limited),
     simple("policy", "string", "which nodes are taken away: WhenEmpty, WhenEmptyOrUnderutilized, WhenUnderutilized", nullable=False),
-    simple("consolidate_after", "int", "how long a node is idle before that; null is never", "seconds"),
+    simple("consolidate_after", "int", "how long a node is idle before that; null is never, as in a pool of fixed size", "seconds"),
     simple("budgets", "string", "nodes that may be disrupted at a time, by each budget", kind="list"),
     made("protected", "bool", "whether a budget forbids it, at least at some times", karpenter.protected),
     simple("expire_after", "int", "age at which nodes are replaced; null is never", "seconds"),
     simple("gpu", "bool", "whether its nodes have GPUs or other accelerators", nullable=False),
     simple("spot", "bool", "whether its nodes are spot and nothing else"),
+    made("serves", "bool", "whether GPU workloads are applied with it, and all of them run for ever", karpenter.serves),
     Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
 )  # fmt: skip
 

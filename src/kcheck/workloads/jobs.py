@@ -248,7 +248,7 @@ def _most(values: list[Value[int]], item: Object) -> Value[int]:
 def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: dict[str, Any]) -> Value[bool]:
     """Whether the pods of a job wait for each other, so that some of them alone do nothing."""
     place = Origin((item.span,))
-    if yaml.get(item.root, "spec", "elasticPolicy") is not None:
+    if yaml.get(item.root, "spec", "elasticPolicy") is not None or total(one.count for one in found) == 1:
         return Known(value=False, origin=place)
     unknown = gap(item.root, "spec")
     if unknown is not None:

@@ -9,7 +9,7 @@ from kcheck import images
 from kcheck.kubernetes.objects import value_of
 from kcheck.model import CARDS, STAY, UNDISTURBED, Container, Image, PodTemplate, Requirement, Toleration, Volume
 from kcheck.syntax import yaml
-from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped, reason_of, total
+from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of, total
 from kcheck.workloads.scalars import absent, amount, boolean, gap, items, mapping, plain, scalar, text, whole
 
 if TYPE_CHECKING:
@@ -98,8 +98,8 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
 
 
 def image(one: Container) -> Image | None:
-    """The image of a container; None if it names none that is known."""
-    if not isinstance(one.image, Known):
+    """The image of a container; None if it names none that is known, or is on the node already and never pulled."""
+    if not isinstance(one.image, Known) or equals(one.pull_policy, "Never"):
         return None
     reference = images.parse(one.image.value)
     registry: Value[str] = (
