@@ -275,3 +275,18 @@ def test_a_web_service_may_have_latest(check: Check) -> None:
 def test_what_has_no_successor_stays(image: str, check: Check) -> None:
     result = check({"job.yaml": job(image)})
     assert "retired-registry" not in {finding.rule for finding in result.findings}
+
+
+ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {name}}}\nimagePullSecrets: {secrets}\n"
+
+
+@pytest.mark.parametrize(
+    ("account", "secrets", "told"),
+    [("train", "[{name: hub}]", False), ("train", "[]", True), ("other", "[{name: hub}]", True)],
+)
+def test_accounts_bring_pull_secrets(account: str, secrets: str, told: bool, check: Check) -> None:
+    text = JOB.format(name="train", pods=400, image="example/train:1")
+    text = text.replace("    spec:\n", "    spec:\n      serviceAccountName: train\n")
+    files = {"job.yaml": text, "accounts/a.yaml": ACCOUNT.format(name=account, secrets=secrets)}
+    found = check(files, Config(nodes={"": 400})).findings
+    assert any(finding.rule == "docker-hub-image" for finding in found) is told

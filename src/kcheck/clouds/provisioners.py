@@ -47,7 +47,7 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Cluster | None) -> Karpenter
         Known(api, _origin(tree, "apiVersion", place)),
         limits=_limits(fields),
         policy=_policy(fields, place),
-        consolidate_after=_time(fields, "consolidate_after", place),
+        consolidate_after=_consolidate_after(fields, place),
         budgets=_budgets(tree, place),
         expire_after=_time(fields, "expire_after", place),
         gpu=_gpu(tree, kind, needs, place),
@@ -104,7 +104,18 @@ def _policy(fields: Fields, place: Origin) -> Value[str]:
     if isinstance(on, Unknown):
         return on
     key = "karpenter.policy" if known(on) else "karpenter.policy_of_empty"
-    return Known(str(profiles.settings("any")[key].value), place if isinstance(on, Unset) else on.origin)
+    return Known(
+        str(profiles.settings("any")[key].value), place if isinstance(on, Unset) else Origin((on.origin.written,))
+    )
+
+
+def _consolidate_after(fields: Fields, place: Origin) -> Value[int]:
+    """How long a node is idle before it is taken away: Provisioners that consolidate do not wait."""
+    own = _time(fields, "consolidate_after", place)
+    on = fields["consolidation"] if fields.resource == "Provisioner" else None
+    return (
+        Known(0, Origin((on.origin.written,))) if isinstance(own, Unset) and isinstance(on, Known) and on.value else own
+    )
 
 
 def _time(fields: Fields, name: str, place: Origin) -> Value[int]:

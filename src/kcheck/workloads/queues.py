@@ -98,6 +98,13 @@ def _covered(item: Object) -> Value[tuple[str, ...]]:
     return Known(tuple(names), Origin(((found or item.root).span,)))
 
 
+def _limit_range(item: Object) -> Iterable[Thing]:
+    """A LimitRange that says something of containers: those of claims and of whole pods give no defaults."""
+    found = items(item.root, "spec", "limits")
+    if not found or any(known(text(one, "type")) in ("Container", None) for one in found):
+        yield from _quota(item)
+
+
 def _quota(item: Object) -> Iterable[Thing]:
     hard = mapping(item.root, "spec", "hard")
     yield Quota(identity(item), item.span, item.kind, text(item.root, "metadata", "namespace"), hard)
@@ -200,12 +207,16 @@ _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("scheduling.volcano.sh", "Queue"): _queue,
     ("config.kueue.x-k8s.io", "Configuration"): _configuration,
     ("", "ResourceQuota"): _quota,
-    ("", "LimitRange"): _quota,
+    ("", "LimitRange"): _limit_range,
     ("", "Namespace"): _namespace,
     ("", "ConfigMap"): _settings,
     ("nvidia.com", "ClusterPolicy"): sharings.of_policy,
 }
-MARKS = {"ConfigMap": re.compile(_WANTED.pattern.encode()), "ClusterRole": re.compile(rb"list|watch|\*")}
+MARKS = {
+    "ConfigMap": re.compile(_WANTED.pattern.encode()),
+    "ClusterRole": re.compile(rb"list|watch|\*"),
+    "ServiceAccount": re.compile(rb"imagePullSecrets"),
+}
 """What the text of some kinds must hold to be worth reading."""
 
 KINDS = frozenset(kind for _, kind in _MAKERS) | {"ClusterRole", "ClusterRoleBinding"}
