@@ -90,3 +90,53 @@ def test_a_queue_of_kueue_is_the_quota_of_a_namespace(queued: bool, check: Check
     files = {"space.yaml": space, "quota.yaml": quota, "job.yaml": job(NAMED)}
     found = check(files | ({"queue.yaml": queue("research", "vision")} if queued else {}), Config())
     assert ("namespace-without-quota" in names(found)) is not queued
+
+
+CONFIGURATION = (
+    "apiVersion: config.kueue.x-k8s.io/v1beta1\nkind: Configuration\nwaitForPodsReady: {enable: true, timeout: 2m}\n"
+)
+POOL = """
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+
+resource "aws_eks_node_group" "gpu" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "gpu"
+  subnet_ids      = ["subnet-1"]
+  instance_types  = ["p5.48xlarge"]
+
+  scaling_config {
+    min_size     = 0
+    max_size     = 900
+    desired_size = 0
+  }
+}
+"""
+CHART = """
+resource "helm_release" "kueue" {
+  name   = "kueue"
+  chart  = "kueue"
+  values = [yamlencode({ managerConfig = { controllerManagerConfigYaml = file("kueue.conf") } })]
+}
+"""
+MAP = """
+resource "kubernetes_config_map_v1" "kueue" {
+  metadata {
+    name = "kueue-manager-config"
+  }
+  data = {
+    "controller_manager_config.yaml" = yamlencode({
+      apiVersion = "config.kueue.x-k8s.io/v1beta1", kind = "Configuration", waitForPodsReady = { enable = true, timeout = "TIME" }
+    })
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [(CHART, True), (MAP.replace("TIME", "2m"), True), (MAP.replace("TIME", "2h"), False)]
+)
+def test_kueue_is_configured_in_terraform(code: str, told: bool, check: Check) -> None:
+    found = names(check({"main.tf": POOL + code, "kueue.conf": CONFIGURATION}))
+    assert ("ready-timeout-short" in found) is told

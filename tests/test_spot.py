@@ -80,6 +80,13 @@ def test_groups_of_eks(code: str, wanted: set[str], check: Callable[..., Result]
     assert {name for name in found if name.startswith("spot-single")} == wanted
 
 
+@pytest.mark.parametrize(("most", "told"), [("4", True), ("40", False)])
+def test_a_small_pool_is_no_fallback(most: str, told: bool, check: Callable[..., Result]) -> None:
+    second = group("system", ALL, '["m6i.large"]', "ON_DEMAND").replace("max_size     = 40", f"max_size     = {most}")
+    found = names(check({"main.tf": EKS + group("spot", ALL, '["c5.large"]') + second}))
+    assert ("spot-single-type" in found) is told
+
+
 GKE = """
 resource "google_container_cluster" "main" {
   name     = "train"
