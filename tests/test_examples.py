@@ -57,6 +57,7 @@ def test_eks_training_has_its_mistakes_and_no_others() -> None:
     assert places(engine.run(Tree(["eks-training"]), Config())) == [
         ("eks-training/eks.tf", 12, "warning", "dns-not-scaled"),
         ("eks-training/eks.tf", 14, "warning", "prefix-delegation-off"),
+        ("eks-training/eks.tf", 27, "warning", "spot-single-type"),
         ("eks-training/eks.tf", 34, "warning", "pool-capped-by-default"),
         ("eks-training/eks.tf", 36, "warning", "gpu-without-device-plugin"),
         ("eks-training/manifests/cluster-autoscaler.yaml", 2, "warning", "unready-tolerance-low"),
@@ -132,7 +133,10 @@ def test_fixes_of_an_example_hold(example: str) -> None:
     gke = {"docker-hub-image", "pod-range-too-small", "pool-over-limit", "slow-upgrades", "zonal-control-plane"}
     assert (
         left
-        == {"eks-training": eks | jobs | {"dns-not-scaled", "gpu-without-device-plugin"}, "gke-training": gke}[example]
+        == {
+            "eks-training": eks | jobs | {"dns-not-scaled", "gpu-without-device-plugin", "spot-single-type"},
+            "gke-training": gke,
+        }[example]
     )
 
 

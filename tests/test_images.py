@@ -343,3 +343,18 @@ def test_an_image_that_is_never_pulled_is_left_alone(check: Check) -> None:
 def test_what_is_left_of_the_pulls_is_told(check: Check) -> None:
     (finding,) = hub(check({"job.yaml": job("ubuntu:24.04", pods=65)}))
     assert finding.message.endswith("65 pulls, which leaves 35 for retries and for all else that these nodes pull")
+
+
+ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {name}}}\nimagePullSecrets: {secrets}\n"
+
+
+@pytest.mark.parametrize(
+    ("account", "secrets", "told"),
+    [("train", "[{name: hub}]", False), ("train", "[]", True), ("other", "[{name: hub}]", True)],
+)
+def test_accounts_bring_pull_secrets(account: str, secrets: str, told: bool, check: Check) -> None:
+    text = JOB.format(name="train", pods=400, image="example/train:1")
+    text = text.replace("    spec:\n", "    spec:\n      serviceAccountName: train\n")
+    files = {"job.yaml": text, "accounts/a.yaml": ACCOUNT.format(name=account, secrets=secrets)}
+    found = check(files, Config(nodes={"": 400})).findings
+    assert any(finding.rule == "docker-hub-image" for finding in found) is told

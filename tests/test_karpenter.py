@@ -104,6 +104,11 @@ def test_provisioner(pools: Callable[..., list[dict[str, Any]]]) -> None:
     assert {name: value(pool, name) for name in wanted} == wanted
 
 
+def test_provisioner_that_consolidates_does_not_wait(pools: Callable[..., list[dict[str, Any]]]) -> None:
+    (pool,) = pools(ALPHA.replace("  ttlSecondsAfterEmpty: 30\n", "  consolidation: {enabled: true}\n"))
+    assert [value(pool, name) for name in ("policy", "consolidate_after")] == ["WhenEmptyOrUnderutilized", 0]
+
+
 def test_defaults(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: any}\nspec: {}\n")
     wanted = {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config import Config
+from tests.conftest import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -271,3 +272,88 @@ def test_a_job_of_one_pod(pods: int, namespace: str, rules: set[str], check: Che
 def test_the_tier_of_a_single_pod_is_nobodys_business(pods: int, told: bool, check: Check) -> None:
     result = check({"job.yaml": job(pods)}, Config(nodes={"": 1000}))
     assert ("tier-not-visible" in found(result)) == told
+
+
+EXPRESSION = """      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector:
+                matchExpressions:
+                  - {{key: app, operator: {operator}, values: [serve]}}
+"""
+LABELLED = "  template:\n    metadata:\n      labels:\n        app: train\n"
+
+
+@pytest.mark.parametrize(("operator", "spread"), [("In", False), ("NotIn", True)])
+def test_expressions_of_anti_affinity_are_to_others(operator: str, spread: bool, check: Check) -> None:
+    text = job(pods=600, spec=EXPRESSION.format(operator=operator)).replace("  template:\n", LABELLED)
+    assert ("hostname-anti-affinity-at-scale" in names(check({"job.yaml": text}))) is spread
+
+
+IN_TERRAFORM = """
+resource "kubernetes_priority_class_v1" "high" {
+  metadata {
+    name = "train-high"
+  }
+  value = 1000
+}
+
+resource "kubernetes_resource_quota_v1" "vision" {
+  metadata {
+    name      = "all"
+    namespace = "vision"
+  }
+  spec {
+    hard = { "requests.cpu" = "100", "nvidia.com/gpu" = "8" }
+  }
+}
+
+resource "kubernetes_limit_range" "vision" {
+  metadata {
+    name      = "all"
+    namespace = "vision"
+  }
+  spec {
+    limit {
+      type    = "Container"
+      default = { cpu = "1" }
+    }
+  }
+}
+"""
+
+
+def test_classes_and_quotas_may_stand_in_terraform(check: Check) -> None:
+    text = job(spec="      priorityClassName: train-high\n", labels="  namespace: vision\n")
+    found = names(check({"main.tf": POOL.format(taint="nvidia.com/gpu") + IN_TERRAFORM, "job.yaml": text}))
+    assert "unknown-priority-class" not in found
+    assert "limit-range-missing" not in found
+    assert "gpu-quota-never-counts" in found
+
+
+SERVICE = """apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web, namespace: vision}}
+spec:
+  replicas: 200
+  template:
+    spec:
+      {spec}
+      containers: [{{name: web, image: registry.example.com/web:1}}]
+"""
+RANGE = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: vision}\nspec: {limits: [%s]}\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "limits", "told"),
+    [
+        ("restartPolicy: Always", "", True),
+        ("resources: {requests: {cpu: 1, memory: 1Gi}}", "", False),
+        ("restartPolicy: Always", "{type: Container, defaultRequest: {cpu: 1}}", False),
+        ("restartPolicy: Always", "{type: PersistentVolumeClaim, max: {storage: 1Gi}}", True),
+    ],
+)
+def test_what_asks_for_a_container(spec: str, limits: str, told: bool, check: Check) -> None:
+    files = {"web.yaml": SERVICE.format(spec=spec)} | ({"range.yaml": RANGE % limits} if limits else {})
+    assert ("missing-requests" in names(check(files))) is told

@@ -80,6 +80,13 @@ def test_groups_of_eks(code: str, wanted: set[str], check: Callable[..., Result]
     assert {name for name in found if name.startswith("spot-single")} == wanted
 
 
+@pytest.mark.parametrize(("most", "told"), [("4", True), ("40", False)])
+def test_a_small_pool_is_no_fallback(most: str, told: bool, check: Callable[..., Result]) -> None:
+    second = group("system", ALL, '["m6i.large"]', "ON_DEMAND").replace("max_size     = 40", f"max_size     = {most}")
+    found = names(check({"main.tf": EKS + group("spot", ALL, '["c5.large"]') + second}))
+    assert ("spot-single-type" in found) is told
+
+
 GKE = """
 resource "google_container_cluster" "main" {
   name     = "train"
@@ -220,6 +227,8 @@ spec:
         (2, "cloud.google.com/gke-spot: 'true'", "", None, "info"),  # how large it may get is not known
         (2, "cloud.google.com/gke-spot: 'true'", "", 10, None),
         (200, "cloud.google.com/gke-spot: 'true'", "--out=gs://bucket/run", None, None),
+        (200, "cloud.google.com/gke-spot: 'true'", "--out=https://a.blob.core.windows.net/run", None, None),
+        (200, "cloud.google.com/gke-spot: 'true'", "--out=https://s3.eu-west-1.amazonaws.com/run", None, None),
         (200, "cloud.google.com/gke-spot: 'false'", "", None, None),
     ],
 )
@@ -230,6 +239,17 @@ def test_long_jobs(
     result = check({"job.yaml": text}, Config(nodes={"": nodes} if nodes else {}))
     found = {f.rule: f.severity.word for f in result.findings}
     assert found.get("spot-long-job") == severity
+
+
+@pytest.mark.parametrize(
+    ("path", "told"), [("/mnt/lustre", False), ("/dev/infiniband", True), ("/var/lib/cache", True)]
+)
+def test_a_path_of_the_node_may_be_shared(path: str, told: bool, check: Callable[..., Result]) -> None:
+    text = JOB.format(kind="Job", pods=200, selector="cloud.google.com/gke-spot: 'true'", argument="")
+    volumes = f"      volumes: [{{name: a, hostPath: {{path: {path}}}}}]\n"
+    result = check({"job.yaml": text.replace("      containers:\n", f"{volumes}      containers:\n")})
+    assert ("spot-long-job" in names(result)) is told
+    assert ("spot-long-job" in {one.rule for one in result.undecided}) is not told
 
 
 VIRTUAL = """

@@ -188,7 +188,7 @@ def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
     """Add what releases are to the inventory: add-ons, autoscalers, and the images that they run."""
     from kcheck import autoscalers
     from kcheck.kubernetes import images
-    from kcheck.workloads import sharings
+    from kcheck.workloads import queues, sharings
 
     things: list[Thing] = []
     for release in releases:
@@ -200,8 +200,10 @@ def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
         inventory.autoscalers += found
         inventory.workloads += own
         divided = list(sharings.of_release(release))
+        admitting = list(queues.of_release(release))
         inventory.sharings += divided
-        things += [*addons, *found, *own, *divided]
+        inventory.admissions += admitting
+        things += [*addons, *found, *own, *divided, *admitting]
     return things
 
 

@@ -135,7 +135,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("deployment_set", "string", "deployment set of its machines (ACK)"),
         made("biggest_job", "string", "the biggest GPU job that fits its nodes; null if there is none", pools.job_pods, nullable=True),
         made("only_type", "string", "its machine type, if it has one only; null if it has several", spot.only_type, nullable=True),
-        made("fallback", "bool", "whether another pool takes the pods of a spot pool on demand, with an autoscaler", spot.fallback),
+        made("fallback", "bool", "whether another pool that grows as far takes the pods of a spot pool on demand", spot.fallback),
         made("zones_left", "int", "zones, or subnets, that a spot pool could be in too; 0 where something keeps its nodes together", spot.zones_left),
         simple("bid", "string", "how a spot pool bids: SpotAsPriceGo, SpotWithPriceLimit (ACK)"),
         made("price_caps", "int", "machine types for which a most is written that a spot pool pays", spot.caps, nullable=True),

@@ -108,7 +108,9 @@ def _policy(fields: Fields, place: Origin) -> Value[str]:
     if isinstance(on, Unknown):
         return on
     key = "karpenter.policy" if known(on) else "karpenter.policy_of_empty"
-    return Known(str(profiles.settings("any")[key].value), place if isinstance(on, Unset) else on.origin)
+    return Known(
+        str(profiles.settings("any")[key].value), place if isinstance(on, Unset) else Origin((on.origin.written,))
+    )
 
 
 def _time(fields: Fields, name: str, place: Origin) -> Value[int]:
@@ -124,11 +126,15 @@ def _time(fields: Fields, name: str, place: Origin) -> Value[int]:
 
 
 def _idle_time(fields: Fields, place: Origin) -> Value[int]:
-    """How long a node is idle before it is taken away: a pool of fixed size takes none."""
+    """How long a node is idle before it is taken away: a pool of fixed size takes none, Provisioners do not wait."""
     fixed = _replicas(fields)
-    if isinstance(fixed, Unset):
-        return _time(fields, "consolidate_after", place)
-    return Unset(fixed.origin or place)
+    if not isinstance(fixed, Unset):
+        return Unset(fixed.origin or place)
+    own = _time(fields, "consolidate_after", place)
+    on = fields["consolidation"] if fields.resource == "Provisioner" else None
+    if isinstance(own, Unset) and isinstance(on, Known) and on.value:
+        return Known(0, Origin((on.origin.written,)))
+    return own
 
 
 def _replicas(fields: Fields) -> Value[int]:

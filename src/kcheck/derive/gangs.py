@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.derive.basics import computed
 from kcheck.derive.jobs import all_gpus
+from kcheck.derive.queues import queued_by_default
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, number, reason_of, total
 
 if TYPE_CHECKING:
@@ -22,8 +23,12 @@ _FLAG = re.compile(
 
 
 def gang(workload: Workload, world: World) -> Value[str]:
-    """What starts the pods of a job together: as it says itself, else by the flags of its operator."""
-    if not isinstance(workload.gang, Unset) or workload.kind not in _OPERATED:
+    """What starts the pods of a job together: as it says itself, else by a default queue, or its operator's flags."""
+    if not isinstance(workload.gang, Unset):
+        return workload.gang
+    if queued_by_default(workload, world):
+        return computed(workload, "Kueue")
+    if workload.kind not in _OPERATED:
         return workload.gang
     operator = world.remember("operator with gangs", "", lambda: _operator(world))
     return Known("its operator", Origin((operator.place,))) if operator else workload.gang

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from kcheck.world import World
 
 _STORES = re.compile(
-    r"\b(s3|gs|gcs|oss|abfss?|wasbs?|az|hdfs|tos|cos)://|AZURE_STORAGE|S3_BUCKET|GCS_BUCKET",
+    r"\b(s3|gs|gcs|oss|abfss?|wasbs?|az|hdfs|tos|cos)://|AZURE_STORAGE|[A-Z0-9]_BUCKET\b"
+    r"|\.(blob|dfs)\.core\.windows\.net|storage\.googleapis\.com|\bs3[.-][\w.-]*amazonaws\.com|\boss-[\w.-]+\.aliyuncs\.com",
     re.IGNORECASE,
 )
+_OF_NODE = re.compile(r"/(dev|proc|sys|tmp|run|etc|lib|lib64|usr|opt|var(?!/mnt)|boot|root|local)(/|$)")
+"""Paths of a node that are its own; below others, a file system may be mounted that all nodes share."""
+
 _SHARED = frozenset({"persistentVolumeClaim", "nfs", "csi", "cephfs", "azureFile", "flexVolume", "glusterfs"})
 _PART = re.compile(r"\d*\.\d+|\d+m")
 _MEMORY = "/dev/shm"  # noqa: S108 - a path that pods mount
@@ -134,6 +138,8 @@ def keeps_state(workload: Workload, _world: World) -> Value[bool]:
         for volume in known(template.volumes) or ():
             if volume.kind in _SHARED:
                 return computed(workload, value=True)
+            if volume.kind == "hostPath" and not _OF_NODE.match(volume.path):
+                unknown = Unknown(f"whether {volume.path or 'a hostPath'} is shared by the nodes")
         if any(_STORES.search(one.text) for one in template.containers):
             return computed(workload, value=True)
     return unknown or computed(workload, value=False)
@@ -398,8 +404,10 @@ def _limit_ranges(workload: Workload, world: World) -> set[str | None]:
 
 
 def defaulted(one: Container, world: World) -> Value[bool]:
-    """Whether a LimitRange of its namespace, or the runtime of a TrainJob, may fill in what it asks for."""
+    """Whether its pod, a LimitRange of its namespace, or the runtime of a TrainJob, says what it asks for."""
     workload = world.owner(one)
+    if any(template.asks_as_one and one in template.containers for template in workload.templates):
+        return computed(one, value=True)
     home = world.home(workload)
     ranges = world.remember("limit ranges", home, lambda: _limit_ranges(workload, world))
     return computed(one, workload.kind == "TrainJob" or bool(ranges & {known(workload.namespace), None}))

@@ -221,26 +221,40 @@ def _by_file(found: list[Queue]) -> dict[tuple[str, str], Queue]:
 def queue_defined(workload: Workload, world: World) -> Value[bool]:
     """Whether the queue of a job is in the code, or none of its system is in its folder or above it."""
     kind = {"kueue": "LocalQueue", "volcano": "Queue"}.get(known(workload.queue_system) or "", "")
-    return _defined(workload, kind, workload.queue, world)
+    found = _defined(workload, kind, workload.queue, world)
+    space = known(workload.namespace)
+    if kind != "LocalQueue" or space is None or not isinstance(workload.queue, Known):
+        return found
+    by_name = world.remember(
+        "local queues by name", "", lambda: grouped(_of_kind(kind, world), lambda one: str(known(one.name)))
+    )
+    spaces = {known(one.namespace) for one in by_name.get(workload.queue.value, [])}
+    return found if not spaces or spaces & {space, None} else computed(workload, value=False)
+
+
+def _local(workload: Workload, world: World) -> set[str | None]:
+    """The names of Kueue's LocalQueues in the namespace of a job that are applied with it."""
+    return {
+        known(one.name) for one in world.neighbours("queues", workload)
+        if one.kind == "LocalQueue" and known(one.namespace) in (known(workload.namespace), None)
+    }  # fmt: skip
+
+
+def queued_by_default(workload: Workload, world: World) -> bool:
+    """Whether a job without a queue waits in one all the same: Kueue puts it into the LocalQueue called default."""
+    return workload.batch and "default" in _local(workload, world)
 
 
 def queues(workload: Workload, world: World) -> Value[int]:
     """Kueue's LocalQueues in the namespace of a job, applied with it; with one that is called default, none counts."""
-    own = [
-        one for one in world.neighbours("queues", workload)
-        if one.kind == "LocalQueue" and known(one.namespace) in (known(workload.namespace), None)
-    ]  # fmt: skip
-    names = {known(one.name) for one in own}
+    names = _local(workload, world)
     held = any(known(one.manages_all) for one in world.neighbours("admissions", workload))
     return computed(workload, 0 if "default" in names or held else len(names))
 
 
 def only_queue(workload: Workload, world: World) -> Value[str]:
     """The LocalQueue that a job would wait in; null where there are several."""
-    names = {
-        known(one.name) for one in world.neighbours("queues", workload)
-        if one.kind == "LocalQueue" and known(one.namespace) in (known(workload.namespace), None)
-    }  # fmt: skip
+    names = _local(workload, world)
     return computed(workload, names.pop() if len(names) == 1 else None)
 
 
@@ -276,6 +290,10 @@ def has(kind: str, *, others: bool = False) -> Callable[[Any, World], Value[bool
         spaces = [
             known(quota.namespace) for quota in found if not others or _COUNTED.intersection(known(quota.hard) or ())
         ]
+        if kind == "ResourceQuota" and not others:  # Kueue's quota holds for those who wait in its queues
+            spaces += [
+                known(queue.namespace) for queue in world.neighbours("queues", one) if queue.kind == "LocalQueue"
+            ]
         return computed(one, any((space not in (own, None)) if others else space in (own, None) for space in spaces))
 
     return told

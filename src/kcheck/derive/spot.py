@@ -27,16 +27,18 @@ def only_type(pool: NodePool, _world: World) -> Value[str]:
 
 
 def fallback(pool: NodePool, world: World) -> Value[bool]:
-    """Whether another pool that grows takes the pods of a spot pool on demand: of its kind, without further taints."""
+    """Whether a pool that grows as far takes the pods of a spot pool on demand: of its kind, without further taints."""
     cluster = known(pool.cluster) if known(pool.spot) else None
     others = world.pools(cluster) if cluster else []
     own = set(known(pool.taints) or ())
-    found = any(
-        known(other.autoscaled) and not known(other.spot) and bool(known(other.gpu)) == bool(known(pool.gpu))
-        and own.issuperset(known(other.taints) or ())
-        for other in others
-        if other is not pool
-    )  # fmt: skip
+    most = number(pool.max_nodes, 0)
+
+    def takes(other: NodePool) -> bool:
+        alike = not known(other.spot) and bool(known(other.gpu)) == bool(known(pool.gpu))
+        grows = bool(known(other.autoscaled)) and number(other.max_nodes, most) >= most
+        return alike and grows and own.issuperset(known(other.taints) or ())
+
+    found = any(takes(other) for other in others if other is not pool)
     return computed(pool, found)
 
 

@@ -25,12 +25,14 @@ _TYPED = {
     "pod": ("v1", "Pod"), "deployment": ("apps/v1", "Deployment"), "daemonset": ("apps/v1", "DaemonSet"),
     "daemon_set": ("apps/v1", "DaemonSet"), "stateful_set": ("apps/v1", "StatefulSet"),
     "replication_controller": ("v1", "ReplicationController"), "job": ("batch/v1", "Job"),
-    "cron_job": ("batch/v1", "CronJob"),
+    "cron_job": ("batch/v1", "CronJob"), "priority_class": ("scheduling.k8s.io/v1", "PriorityClass"),
+    "resource_quota": ("v1", "ResourceQuota"), "limit_range": ("v1", "LimitRange"), "namespace": ("v1", "Namespace"),
+    "config_map": ("v1", "ConfigMap"), "service_account": ("v1", "ServiceAccount"),
 }  # fmt: skip
 _LISTS = {
     "container": "containers", "init_container": "initContainers", "volume": "volumes", "volume_mount": "volumeMounts",
     "toleration": "tolerations", "env": "env", "env_from": "envFrom", "port": "ports",
-    "image_pull_secrets": "imagePullSecrets",
+    "image_pull_secrets": "imagePullSecrets", "image_pull_secret": "imagePullSecrets", "limit": "limits",
 }  # fmt: skip
 """Nested blocks that stand for an item of a list, and the list's name."""
 

@@ -53,11 +53,12 @@ class Toleration(NamedTuple):
 
 
 class Volume(NamedTuple):
-    """A volume of a pod: its kind (emptyDir, persistentVolumeClaim ...), and whether it is in memory."""
+    """A volume of a pod: its kind (emptyDir, hostPath ...), whether it is in memory, and its path on the node."""
 
     name: str
     kind: str
     memory: bool
+    path: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,6 +95,7 @@ class PodTemplate(Thing):
     anti-affinity puts each on a node of its own. `ports` are those they take of the node. `grace` is in seconds. Of the
     GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for. `stay` is the
     annotation that keeps the cluster autoscaler from moving them, `undisturbed` the one that keeps Karpenter from it.
+    `asks_as_one` says that the pod asks for CPU or memory itself, for all its containers.
     """
 
     role: str
@@ -121,6 +123,7 @@ class PodTemplate(Thing):
     containers: tuple[Container, ...]
     stay: Value[str] = NOTHING
     undisturbed: Value[str] = NOTHING
+    asks_as_one: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

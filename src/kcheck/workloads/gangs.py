@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.syntax import yaml
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, number
-from kcheck.workloads.scalars import absent, items, mapping, whole
+from kcheck.workloads.scalars import absent, items, mapping, scalar, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from kcheck.model import PodTemplate, Workload
 
 KUEUE = "kueue.x-k8s.io/queue-name"
+_OWN_LABELS = ("metadata", "labels")
+_LABELS = {"batch/CronJob": ("spec", "jobTemplate", *_OWN_LABELS)}
+"""Kind -> where the labels of the jobs are that Kueue sees, if they are not its own."""
+
 _VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
 _NAMES = (
     "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "volcano.sh/group-name",
@@ -36,6 +40,8 @@ _GROUPS = (
 _POLICIES = (("spec", "scheduling", "schedulingPolicy", "gang"), ("spec", "runPolicy", "schedulingPolicy"))
 """Where jobs say it themselves: Kubernetes from 1.37 on, the training operator."""
 
+_SUSPENDED = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
+
 
 def queue(
     item: Object, kind: str, labels: Value[dict[str, str]], fields: Fields | None, found: tuple[PodTemplate, ...]
@@ -43,9 +49,10 @@ def queue(
     """The queue of a job, and the system that it is one of: kueue or volcano."""
     if isinstance(labels, Unknown):
         return labels, labels
-    own = known(labels) or {}
+    path = _LABELS.get(kind, _OWN_LABELS)
+    own = (known(labels) or {}) | (known(mapping(item.root, *path)) or {})
     if KUEUE in own:
-        node = yaml.get(item.root, "metadata", "labels")
+        node = yaml.get(item.root, *path)
         inner = yaml.get(node, KUEUE)
         place = Origin(((inner or node or item.root).span,), literal=isinstance(inner, yaml.Scalar))
         return Known(own[KUEUE], place), Known("kueue", place)
@@ -57,8 +64,7 @@ def queue(
         return Known(name, here), Known("volcano", here)
     written: Value[str] = fields["queue"] if fields is not None and _has_queue(kind) else Unset(here)
     if isinstance(written, Unset):
-        missing = absent(item.root, "metadata", "labels", KUEUE)
-        return missing, Unset(here)
+        return absent(item.root, *path, KUEUE), Unset(here)
     return written, Known("volcano", written.origin or here)
 
 
@@ -98,9 +104,11 @@ def gang(
         policy = yaml.get(item.root, *path)
         if policy is not None:
             return Known("its scheduling policy", Origin((policy.span,)))
+    if kind != "batch/CronJob" and any(known(scalar(item.root, *path)) is True for path in _SUSPENDED):
+        return Unknown("the job is suspended, and what starts it is not in the code", here)
     unknown = next((mark for mark in marks if isinstance(mark, Unknown)), None)
     schedulers = [template.scheduler for template in found if isinstance(template.scheduler, Unknown)]
-    return unknown or next(iter(schedulers), None) or absent(item.root, "metadata", "labels", KUEUE)
+    return unknown or next(iter(schedulers), None) or absent(item.root, *_LABELS.get(kind, _OWN_LABELS), KUEUE)
 
 
 def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:

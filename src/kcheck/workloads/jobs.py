@@ -11,7 +11,7 @@ from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.syntax import yaml
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, total
-from kcheck.workloads import gangs, pods, runtimes
+from kcheck.workloads import accounts, gangs, pods, runtimes
 from kcheck.workloads.scalars import gap, items, mapping, scalar, text, whole
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from kcheck.model import PodTemplate
     from kcheck.text import Span
 
-KINDS = frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | runtimes.KINDS | {"PodGroup"}
+KINDS = (
+    frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | runtimes.KINDS | {"PodGroup", accounts.KIND}
+)
 """The kinds that run pods, without their groups, and those that say how."""
 
 
@@ -37,10 +39,12 @@ def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
     found = list(objects)
     named = runtimes.by_name(found)
     groups = {str(known(scalar(one.root, "metadata", "name"))): one for one in found if one.kind == "PodGroup"}
+    signed = accounts.with_secrets(found)
     for item in found:
         kind = kind_of(item)
         if kind in known_kinds:
             workload = gangs.with_group(_workload(item, kind, known_kinds[kind]), groups)
+            workload = accounts.signed_in(workload, item, signed)
             yield item, runtimes.completed(workload, item, named) if kind == runtimes.USER else workload
 
 
@@ -95,6 +99,10 @@ def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
 _FIELDS = (
     "ttl", "deadline", "retries", "retries_each", "cleaning", "shutdown", "launching", "slots", "processes", "least",
 )  # fmt: skip
+
+
+_JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec")}
+"""Kind -> the spec of its Jobs."""
 
 
 def _name(item: Object) -> Value[str]:
@@ -255,15 +263,16 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: dict[
         return unknown
     if entry.get("rigid"):
         return Known(value=True, origin=place)
-    indexed = kind == "batch/Job" and equals(text(item.root, "spec", "completionMode"), "Indexed")
+    spec = _JOBS.get(kind, ())
+    indexed = bool(spec) and equals(text(item.root, *spec, "completionMode"), "Indexed")
     meets = any(isinstance(one.subdomain, Known) or any(c.starters for c in one.containers) for one in found)
     return Known(value=indexed and meets, origin=place)
 
 
 def _spares(item: Object, kind: str) -> Value[bool]:
     """Whether a Job does not count pods that were evicted or pre-empted as failed."""
-    path = ("spec", "jobTemplate", "spec") if kind == "batch/CronJob" else ("spec",)
-    if kind not in ("batch/Job", "batch/CronJob"):
+    path = _JOBS.get(kind)
+    if path is None:
         return NOTHING
     for rule in items(item.root, *path, "podFailurePolicy", "rules"):
         types = [known(text(condition, "type")) for condition in items(rule, "onPodConditions")]

@@ -34,13 +34,14 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
     identity = f"{owner}/{role}" if role else owner
     spec = yaml.get(item, "spec") or item
     found = tuple(container(node, group, identity, i) for i, (group, node) in enumerate(containers(spec)))
+    shared = [_request(spec, "cpu", 1000), _request(spec, "memory", 1)]
     return PodTemplate(
         identity,
         place,
         role,
         count,
-        _needed(found, "cpu", place),
-        _needed(found, "memory", place),
+        shared[0] if not isinstance(shared[0], Unset) else _needed(found, "cpu", place),
+        shared[1] if not isinstance(shared[1], Unset) else _needed(found, "memory", place),
         _gpus(found, place),
         any(isinstance(one.gpu, Known) and one.gpu.value not in CARDS for one in found),
         text(spec, "priorityClassName"),
@@ -62,6 +63,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         found,
         _mark(item, STAY),
         _mark(item, UNDISTURBED),
+        asks_as_one=not all(isinstance(value, Unset) for value in shared),
     )
 
 
@@ -235,10 +237,20 @@ def _spread(spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[bool]:
 
 def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
     """Whether a term of affinity can be to pods with these labels: others of theirs are not told here."""
-    wanted, own = known(mapping(term, "labelSelector", "matchLabels")), known(labels)
-    if not wanted or not own:
-        return True  # labels that an operator adds, or expressions
-    return all(own.get(key, value) == value for key, value in wanted.items())
+    wanted, own = known(mapping(term, "labelSelector", "matchLabels")) or {}, known(labels) or {}
+    if any(own.get(key, value) != value for key, value in wanted.items()):
+        return False  # a label that is not there, an operator may add
+    for one in items(term, "labelSelector", "matchExpressions"):
+        mine, values = own.get(str(known(text(one, "key")))), [_single(value) for value in items(one, "values")]
+        operator = str(known(text(one, "operator")))
+        sure = mine is not None and operator in _WITHIN and None not in values and not gap(one, "values")
+        if sure and (mine in values) is not _WITHIN[operator]:
+            return False
+    return True
+
+
+_WITHIN = {"In": True, "NotIn": False}
+"""Operator -> whether it wants the label to be one of the values."""
 
 
 def _ports(spec: yaml.Target) -> Iterator[int]:
@@ -259,6 +271,7 @@ def _volumes(spec: yaml.Target) -> Value[tuple[Volume, ...]]:
     for one in items(spec, "volumes"):
         keys = [key for key in (yaml.entries(one) if isinstance(one, yaml.Mapping) else {}) if key != "name"]
         memory = known(scalar(one, "emptyDir", "medium")) == "Memory"
-        result.append(Volume(str(known(text(one, "name"))), keys[0] if keys else "emptyDir", memory))
+        path = str(known(text(one, "hostPath", "path")) or "")
+        result.append(Volume(str(known(text(one, "name"))), keys[0] if keys else "emptyDir", memory, path))
     found = yaml.get(spec, "volumes")
     return Known(tuple(result), Origin((found.span,)) if found is not None else absent(spec, "volumes").origin)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.releases import Release
+    from kcheck.text import Span
 
 LISTS = {
     PriorityClass: "classes", Queue: "queues", Quota: "limits", Namespace: "namespaces", Scheduler: "schedulers",
@@ -98,6 +100,13 @@ def _covered(item: Object) -> Value[tuple[str, ...]]:
     return Known(tuple(names), Origin(((found or item.root).span,)))
 
 
+def _limit_range(item: Object) -> Iterable[Thing]:
+    """A LimitRange that says something of containers: those of claims and of whole pods give no defaults."""
+    found = items(item.root, "spec", "limits")
+    if not found or any(known(text(one, "type")) in ("Container", None) for one in found):
+        yield from _quota(item)
+
+
 def _quota(item: Object) -> Iterable[Thing]:
     hard = mapping(item.root, "spec", "hard")
     yield Quota(identity(item), item.span, item.kind, text(item.root, "metadata", "namespace"), hard)
@@ -110,15 +119,26 @@ def _namespace(item: Object) -> Iterable[Thing]:
 
 def _configuration(item: Object) -> Iterable[Thing]:
     """Kueue's own configuration as a document."""
-    yield _admission(item.root, item, identity(item))
+    yield _admission(item.root, item.span, identity(item))
 
 
-def _admission(root: yaml.Target, item: Object, own: str) -> Admission:
+def of_release(release: Release) -> Iterator[Admission]:
+    """Kueue's own configuration as its chart is given it."""
+    node = yaml.get(release.values, *_VALUES) if known(release.chart) == "kueue" else None
+    root = next(inner(node), None) if isinstance(node, yaml.Scalar) else node
+    if node is not None and root is not None:
+        yield _admission(root, node.span, f"{release.place.source.path}:{release.address}")
+
+
+_VALUES = ("managerConfig", "controllerManagerConfigYaml")
+
+
+def _admission(root: yaml.Target, place: Span, own: str) -> Admission:
     wait = yaml.get(root, "waitForPodsReady")
     timeout: Value[int] = NOTHING
     if wait is not None and known(scalar(wait, "enable")) is not False:
         timeout = _seconds(wait, "timeout")
-    return Admission(own, item.span, timeout, boolean(root, "manageJobsWithoutQueueName"))
+    return Admission(own, place, timeout, boolean(root, "manageJobsWithoutQueueName"))
 
 
 def _seconds(node: yaml.Target, name: str) -> Value[int]:
@@ -136,10 +156,10 @@ def _settings(item: Object) -> Iterable[Thing]:
     data = yaml.get(item.root, "data")
     for name, entry in (yaml.entries(data) if isinstance(data, yaml.Mapping) else {}).items():
         node = yaml.resolve(entry.value)
-        if not isinstance(node, yaml.Scalar) or not _WANTED.search(node.text):
+        if isinstance(node, yaml.Scalar) and not _WANTED.search(node.text):
             continue
         own = f"{identity(item)}/{name}"
-        root = next(inner(node), None)
+        root = next(inner(node), None) if isinstance(node, yaml.Scalar) else node  # Terraform's yamlencode
         if root is None:
             continue
         if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None:
@@ -147,7 +167,7 @@ def _settings(item: Object) -> Iterable[Thing]:
         if sharings.divides(root):
             yield sharings.of_configuration(root, node.span, own)
         if known(text(root, "kind")) == "Configuration" and "kueue" in str(known(text(root, "apiVersion"))):
-            yield _admission(root, item, own)
+            yield _admission(root, item.span, own)
 
 
 def _scheduler(root: yaml.Target, item: Object, own: str) -> Scheduler:
@@ -191,7 +211,7 @@ def _read_everywhere(item: Object) -> Iterator[str]:
             yield from (name for name in resources if name in _EVERYWHERE)
 
 
-_WANTED = re.compile(r"tiers:|sharing:|flags:|waitForPodsReady|manageJobsWithoutQueueName")
+_WANTED = re.compile(r"""(tiers|sharing|flags)["']?:|waitForPodsReady|manageJobsWithoutQueueName""")
 _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("scheduling.k8s.io", "PriorityClass"): _class,
     ("kueue.x-k8s.io", "WorkloadPriorityClass"): _class,
@@ -200,12 +220,16 @@ _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("scheduling.volcano.sh", "Queue"): _queue,
     ("config.kueue.x-k8s.io", "Configuration"): _configuration,
     ("", "ResourceQuota"): _quota,
-    ("", "LimitRange"): _quota,
+    ("", "LimitRange"): _limit_range,
     ("", "Namespace"): _namespace,
     ("", "ConfigMap"): _settings,
     ("nvidia.com", "ClusterPolicy"): sharings.of_policy,
 }
-MARKS = {"ConfigMap": re.compile(_WANTED.pattern.encode()), "ClusterRole": re.compile(rb"list|watch|\*")}
+MARKS = {
+    "ConfigMap": re.compile(_WANTED.pattern.encode()),
+    "ClusterRole": re.compile(rb"list|watch|\*"),
+    "ServiceAccount": re.compile(rb"imagePullSecrets"),
+}
 """What the text of some kinds must hold to be worth reading."""
 
 KINDS = frozenset(kind for _, kind in _MAKERS) | {"ClusterRole", "ClusterRoleBinding"}
