@@ -202,14 +202,29 @@ class World:
             return mapped(cluster.provisioned, lambda _: "auto-mode")
         if any(known(autoscaler.cluster) is cluster for autoscaler in self.inventory.autoscalers):
             return Known("cluster-autoscaler", place)
-        names = [addon.name for addon in self.addons(cluster)]
-        names += [image.text for workload in self.workloads(cluster) for image in workload.images]
+        names = [*self._installed[cluster.id], cluster.grower]
         for name in names:
             match = _GROWS.search(known(name) or "")
             if match is not None:
                 return Known(match[1], place)
-        unknown = next((name for name in names if isinstance(name, Unknown)), None)
+        unknown = next((name for name in (*names, self._loose) if isinstance(name, Unknown)), None)
         return unknown if unknown is not None else Unset(place)
+
+    @cached_property
+    def _installed(self) -> dict[str, list[Value[str]]]:
+        """By cluster, the names of add-ons and images; by "" those whose cluster is not known."""
+        own, result = self.inventory, defaultdict[str, list[Value[str]]](list)
+        names: list[tuple[Thing, Value[str]]] = [(addon, addon.name) for addon in own.addons]
+        for thing, name in (*names, *((one, image.text) for one in own.workloads for image in one.images)):
+            cluster = own.cluster_of.get(thing)
+            result[cluster.id if cluster else ""].append(name)
+        return result
+
+    @cached_property
+    def _loose(self) -> Unknown | None:
+        """An autoscaler that may be meant for any cluster."""
+        name = next((text for name in self._installed[""] if _GROWS.search(text := known(name) or "")), None)
+        return Unknown(f"the cluster that {name} is deployed to is not known") if name else None
 
     def pools(self, cluster: Cluster) -> list[NodePool]:
         """The pools of a cluster, as far as they are known."""
@@ -228,7 +243,10 @@ class World:
         stray = self._strays.get(cluster.root)
         if stray is not None:
             return Unknown(f"the cluster of {stray.address} is not known: {reason_of(stray.cluster)}")
-        return self.pools(cluster)
+        found = self.pools(cluster)
+        if known(self.grown_by(cluster)) == "karpenter" and not any(equals(pool.mode, "Karpenter") for pool in found):
+            return Unknown(f"the NodePools of Karpenter on {cluster.address} are not in this code, or in templates")
+        return found
 
     def subnet_pools(self, subnet: Subnet) -> list[NodePool] | Unknown:
         """The pools whose nodes are in a subnet, then those whose pods are; Unknown where one may be missing."""

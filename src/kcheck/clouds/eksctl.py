@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 CLOUD = "eks"
 KIND = "ClusterConfig"
 _SIDES = ("public", "private")
+_GROUPS = ("managedNodeGroups", "nodeGroups")
 
 
 def read(objects: Iterable[Object], inventory: Inventory) -> None:
@@ -76,12 +77,12 @@ class _Config:
             cni=settings,
             pods_take_addresses=inside,
             dns_replicas=cni.dns_replicas(self._addons("coredns"), self.place),
+            grower=self._grower(),
         )
         self.inventory.clusters.append(cluster)
         subnets = self._subnets()
-        for kind in ("managedNodeGroups", "nodeGroups"):
-            nested = self.record.blocks(kind)
-            for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
+        for kind in _GROUPS:
+            for i, record in enumerate(_blocks(self.record, kind)):
                 self._group(self._fields(f"{KIND}.group", record), cluster, subnets, kind, i)
 
     def _addons(self, name: str) -> list[Fields]:
@@ -91,9 +92,18 @@ class _Config:
 
     def _private(self) -> bool:
         """Whether some group has no public addresses of its own."""
-        kinds = [self.record.blocks(kind) for kind in ("managedNodeGroups", "nodeGroups")]
-        groups = [record for nested in kinds if not isinstance(nested, Unknown) for record in nested]
-        return any(known(self._fields(f"{KIND}.group", record)["private"]) is not False for record in groups)
+        return any(known(group["private"]) is not False for group in self._groups())
+
+    def _groups(self) -> list[Fields]:
+        return [self._fields(f"{KIND}.group", record) for kind in _GROUPS for record in _blocks(self.record, kind)]
+
+    def _grower(self) -> Value[str]:
+        """What grows the groups: eksctl installs Karpenter if asked, and gives rights to what others install."""
+        if _blocks(self.record, "karpenter"):
+            return Known("karpenter", self.origin)
+        if any(known(group["may_scale"]) for group in self._groups()):
+            return Unknown("a group has the rights of the Cluster Autoscaler, which is not in this code", self.origin)
+        return NOTHING
 
     def _gateways(self) -> Value[int]:
         """Public addresses of the NAT gateways: one, or one a zone; in a VPC that exists they are not known."""

@@ -180,13 +180,13 @@ def zones(pool: NodePool, _world: World) -> Value[int]:
 
 
 def widest(cluster: Cluster, world: World) -> Value[int]:
-    """Zones, or subnets, that the widest pool of a cluster is spread over."""
-    found = world.all_pools(cluster)
-    if isinstance(found, Unknown):
-        return found
-    counts = [zones(pool, world) for pool in found]
-    unknown = next((count for count in counts if isinstance(count, Unknown)), None)
-    return unknown or computed(cluster, max((known(count) or 0 for count in counts), default=0))
+    """Zones, or subnets, that the widest pool of a cluster is spread over; where pools may be missing, of the others."""
+    counts = [zones(pool, world) for pool in world.pools(cluster)]
+    most = max((known(count) or 0 for count in counts), default=0)
+    every = world.all_pools(cluster)
+    missing = [every] if isinstance(every, Unknown) and most <= 1 else []
+    unknown = next((count for count in (*counts, *missing) if isinstance(count, Unknown)), None)
+    return unknown or computed(cluster, most)
 
 
 def job_pods(pool: NodePool, world: World) -> Value[str]:
