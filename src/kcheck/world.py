@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcheck import machines, placement, profiles
 from kcheck.capacity.pools import Growth, Interval
-from kcheck.images import DOCKER_HUB
 from kcheck.model import (
-    NODE_ADDRESSES,
     Addon,
     Cluster,
     Container,
@@ -402,39 +400,24 @@ class World:
         elif asked is not None:
             target = Known(asked, Origin((workload.place,)))
         if workload.per_node:
-            return target
+            return self._daemons(workload, cluster, target)
         return mapped(workload.pods, lambda pods: min(pods, number(target, pods)))
+
+    def _daemons(self, workload: Workload, cluster: Cluster | None, target: Value[int]) -> Value[int]:
+        """The target, or the nodes of those pools of which the labels and taints let the pods of a DaemonSet in."""
+        template = next(iter(workload.templates), None)
+        own = placement.chosen_by(template) if template else ""
+        pools = self.all_pools(cluster) if cluster is not None else []
+        if own and (not pools or isinstance(pools, Unknown)):
+            return Unknown(f"which nodes have the label {own} is not known", Origin((workload.place,)))
+        fits = self.fits(template) if template else []
+        if isinstance(fits, Unknown) or isinstance(pools, Unknown) or len(fits) == len(pools):
+            return target
+        nodes = total(self.nodes(pool) for pool, _ in fits)
+        if isinstance(nodes, Unknown):
+            return nodes
+        return Known(min(nodes, number(target, nodes)), Origin((workload.place,)))
 
     def image_nodes(self, image: Image, workload: Workload | None = None) -> Value[int]:
         """Nodes that pull the image."""
         return self.workload_nodes(workload or self.uses(image)[0][0])
-
-    def hub_images(self, workload: Workload) -> dict[str, Image]:
-        """The images that one pod of the workload pulls from Docker Hub, by their text."""
-        if workload.release:
-            return {}
-        images = [image for image in workload.images if equals(image.registry, DOCKER_HUB)]
-        return {image.text.value: image for image in images if isinstance(image.text, Known)}
-
-    def mirrored(self, workload: Workload) -> Value[bool]:
-        """Whether all nodes that a workload may be on ask a mirror before Docker Hub."""
-        cluster = self.inventory.cluster_of.get(workload)
-        pools = self.pools(cluster) if cluster else []
-        if pools and not workload.per_node:
-            found = [self.fits(template) for template in workload.templates]
-            pools = [pool for one in found if not isinstance(one, Unknown) for pool, _ in one] or pools
-        values = [pool.hub_mirror for pool in pools]
-        unknown = next((value for value in values if isinstance(value, Unknown)), None)
-        every = bool(values) and all(known(value) for value in values)
-        return unknown or Known(every, Origin((workload.place,)))
-
-    def egress_addresses(self, workload: Workload) -> Value[int]:
-        """Public addresses that all nodes share for pulls, as far as the cluster says; one if it is not known."""
-        cluster = self.inventory.cluster_of.get(workload)
-        if cluster is None:
-            return Known(1, Origin((workload.place,)))
-        if equals(cluster.outbound_type, NODE_ADDRESSES):
-            return self.workload_nodes(workload)
-        if isinstance(cluster.outbound_ips, Known):
-            return cluster.outbound_ips
-        return Known(1, cluster.outbound_type.origin or Origin((cluster.place,)))

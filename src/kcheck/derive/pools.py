@@ -180,7 +180,7 @@ def zones(pool: NodePool, _world: World) -> Value[int]:
 
 
 def widest(cluster: Cluster, world: World) -> Value[int]:
-    """Zones, or subnets, that the widest pool of a cluster is spread over; where pools may be missing, of the others."""
+    """Zones, or subnets, that the widest pool of a cluster is spread over, of those in the code."""
     counts = [zones(pool, world) for pool in world.pools(cluster)]
     most = max((known(count) or 0 for count in counts), default=0)
     every = world.all_pools(cluster)
