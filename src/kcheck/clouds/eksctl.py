@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 CLOUD = "eks"
 KIND = "ClusterConfig"
+_CHOSEN = ("auto", "auto-ssm", "static")
+"""What a group writes for the image that eksctl chooses."""
 _SIDES = ("public", "private")
 _GROUPS = ("managedNodeGroups", "nodeGroups")
 
@@ -206,7 +208,7 @@ class _Config:
                 rolling=self._rolling(fields) if managed else NOTHING,
                 disk_type=fields["disk_type"],
                 disk_size=fields["disk_size"],
-                image=fields["image"],
+                image=self._image(fields),
                 local_disks=mapped(fields["bootstrap"], lambda text: "localStorage" in text or "mdadm" in text),
                 # a reservation of capacity is in one zone
                 zone_count=Known(1, Origin((place,))) if _blocks(fields.record, "capacityReservation") else NOTHING,
@@ -222,7 +224,7 @@ class _Config:
         low, high, wanted = fields["min"], fields["max"], fields["count"]
         base = either(wanted, lambda origin: Known(self.defaults["eksctl.nodes"].number, origin))
         minimum = either(low, lambda _: base)
-        maximum = either(high, lambda _: minimum if isinstance(wanted, Unset) else wanted)
+        maximum = either(high, lambda origin: _written_at(minimum, origin) if isinstance(wanted, Unset) else wanted)
         if managed and isinstance(high, Unset):
             maximum = mapped(maximum, lambda most: max(1, most))
         return minimum, maximum
@@ -258,6 +260,11 @@ class _Config:
         why = "the subnets are given by their ids" if not isinstance(self.fields["vpc"], Unset) else "its network"
         return Known(tuple(side), self.origin) if side else Unknown(f"{why}: they are not in this file", self.origin)
 
+    def _image(self, fields: Fields) -> Value[str]:
+        """The family of the images; of an image of one's own it says only how it starts."""
+        own = known(fields["ami"]) or "auto"
+        return fields["image"] if own in _CHOSEN else Unknown(f"the nodes boot an image of one's own, {own}")
+
     def _rolling(self, fields: Fields) -> Value[Surge]:
         """How many nodes an update of a managed group replaces at a time."""
         percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
@@ -280,6 +287,11 @@ class _Config:
             return Known(Surge(percent=percent.value, least=least, most=most), percent.origin)
         nodes = known(count) or self.defaults["pool.max_unavailable"].number
         return Known(Surge(nodes, least=least, most=most), Origin((fields.record.span,)))
+
+
+def _written_at(value: Value[int], origin: Origin) -> Value[int]:
+    """A number that follows from another setting, with the place where its own would be written."""
+    return Known(value.value, origin) if isinstance(value, Known) else value
 
 
 def _blocks(record: Any, kind: str) -> tuple[MappingRecord, ...]:

@@ -172,6 +172,20 @@ def nvme(pool: NodePool, _world: World) -> Value[int]:
     return computed(pool, min((one.nvme for one in found if one), default=0))
 
 
+def better_disk(pool: NodePool, world: World) -> Value[bool]:
+    """Whether its machines can boot from a faster disk: on AKS from one of their own, which not all have."""
+    cluster = known(pool.cluster)
+    if cluster is None or cluster.cloud != "aks":
+        return computed(pool, value=True)
+    if not isinstance(pool.instance_types, Known):
+        return Unknown(reason_of(pool.instance_types), pool.instance_types.origin)
+    least = world.limits("aks")["disk.vcpus"].number
+    found = [machines.ephemeral(name, least) for name in pool.instance_types.value]
+    if None in found:
+        return Unknown("which disks its machines have is not known", pool.instance_types.origin)
+    return computed(pool, all(found))
+
+
 def zones(pool: NodePool, _world: World) -> Value[int]:
     """Over how many zones, or subnets, a pool is spread."""
     if isinstance(pool.zone_count, Known):
