@@ -177,13 +177,13 @@ def better_disk(pool: NodePool, world: World) -> Value[bool]:
     cluster = known(pool.cluster)
     if cluster is None or cluster.cloud != "aks":
         return computed(pool, value=True)
-    if not isinstance(pool.instance_types, Known):
-        return Unknown(reason_of(pool.instance_types), pool.instance_types.origin)
+    if isinstance(pool.instance_types, Unknown):
+        return Unknown(pool.instance_types.reason, pool.instance_types.origin)
     least = world.limits("aks")["disk.vcpus"].number
-    found = [machines.ephemeral(name, least) for name in pool.instance_types.value]
+    found = [machines.ephemeral(name, least) for name in known(pool.instance_types) or ()]
     if None in found:
         return Unknown("which disks its machines have is not known", pool.instance_types.origin)
-    return computed(pool, all(found))
+    return computed(pool, bool(found) and all(found))
 
 
 def zones(pool: NodePool, _world: World) -> Value[int]:
