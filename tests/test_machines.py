@@ -67,3 +67,9 @@ def test_a_pool_without_a_known_name_is_called_by_its_address(check: Callable[..
     text = AKS.format(size="Standard_D8s_v3").replace('"system"', "var.pool")
     (message,) = [f.message for f in check({"main.tf": text}).findings if f.rule == "slow-boot-disk"]
     assert message.startswith("azurerm_kubernetes_cluster.main")
+
+
+def test_a_fixed_size_is_no_maximum(check: Callable[..., Result]) -> None:
+    pool = 'module "aks" {\n  source              = "Azure/aks/azurerm"\n  version             = "10.2.0"\n  cluster_name        = "train"\n'
+    pool += '  resource_group_name = "train"\n  location            = "westus2"\n}\n'
+    assert "pool-capped-by-default" not in names(check({"main.tf": pool}, Config(nodes={"": 1000})))
