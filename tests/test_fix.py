@@ -130,6 +130,27 @@ def test_absent_block_is_added_once_for_all_its_attributes(write: Callable[[Mapp
     assert not left & {"idle-nodes-kept-long", "slow-node-deletion", "unready-tolerance-low"}
 
 
+def test_a_block_that_a_dynamic_one_makes_is_not_added(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    """Off here, it may be on in the next call: two blocks are refused then."""
+    dynamic = """
+  dynamic "auto_scaler_profile" {
+    for_each = []
+    content {
+      max_unready_percentage = 45
+    }
+  }
+"""
+    text = cluster('"Standard"').replace(
+        "node_count = 300", "min_count = 3\n    max_count = 300\n    auto_scaling_enabled = true"
+    )
+    folder = write(
+        {"a/main.tf": text, "b/main.tf": text.replace("  default_node_pool", f"{dynamic}  default_node_pool")}
+    )
+    fixed(folder)
+    assert "auto_scaler_profile {" in (folder / "a" / "main.tf").read_text()
+    assert "auto_scaler_profile {" not in (folder / "b" / "main.tf").read_text()
+
+
 def test_computed_value_is_not_changed_but_named(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
     folder = write({"main.tf": cluster('"${local.a}ee"') + 'locals {\n  a = "Fr"\n}\n'})
     before = (folder / "main.tf").read_bytes()

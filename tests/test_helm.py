@@ -364,7 +364,7 @@ def test_a_chart_that_is_known_to_be_on_docker_hub(read: Read, check: Check) -> 
     assert (first.rule, first.severity, first.span.begin.line) == ("docker-hub-image", Severity.INFO, 2)
     assert first.message == (
         "docker.io/volcanosh/vc-webhook-manager is on Docker Hub, which serves 100 anonymous pulls in 6 hours to an address; "
-        "Application volcano runs it on an unknown number of nodes, and node 101 through one public address gets none"
+        "Application volcano runs it on an unknown number of nodes: through one public address the budget is gone at node 101"
     )
 
 

@@ -81,14 +81,14 @@ def test_jobs_of_a_cron_job_wait_in_a_queue_by_their_own_label(meta: str, told: 
 
 
 @pytest.mark.parametrize("queued", [True, False])
-def test_a_queue_of_kueue_is_the_quota_of_a_namespace(queued: bool, check: Check) -> None:
+def test_a_queue_of_kueue_is_the_quota_of_its_jobs(queued: bool, check: Check) -> None:
     space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: vision}\n"
     quota = (
         "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: a, namespace: speech}\n"
         "spec: {hard: {requests.nvidia.com/gpu: 8}}\n"
     )
-    files = {"space.yaml": space, "quota.yaml": quota, "job.yaml": job(NAMED)}
-    found = check(files | ({"queue.yaml": queue("research", "vision")} if queued else {}), Config())
+    files = {"space.yaml": space, "quota.yaml": quota, "job.yaml": job(NAMED) if queued else job()}
+    found = check(files, Config())
     assert ("namespace-without-quota" in names(found)) is not queued
 
 

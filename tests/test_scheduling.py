@@ -200,6 +200,64 @@ def test_what_is_once_on_a_node_packs_nothing(check: Check) -> None:
     assert "missing-requests" not in found(check({"agent.yaml": once}, Config(nodes={"": 1000})))
 
 
+AGENT = """apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  template:
+    spec:
+{spec}      containers:
+        - name: agent
+          image: docker.io/example/agent:1.4
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "severity"),
+    [
+        ("", "error"),
+        ("      nodeSelector:\n        cloud.google.com/gke-accelerator: nvidia-h100-80gb\n", "info"),
+        ("      tolerations:\n        - {key: google.com/tpu, operator: Exists}\n", "warning"),
+        ("      nodeSelector:\n        example.com/cache: worker\n", "info"),
+        ("      nodeSelector:\n        node-role.kubernetes.io/control-plane: ''\n", "info"),
+    ],
+)
+def test_agents_of_some_nodes_are_not_on_all(spec: str, severity: str, check: Check) -> None:
+    result = found(check({"agent.yaml": AGENT.format(spec=spec)}, Config(nodes={"": 1000})))
+    assert result["docker-hub-image"] == severity
+
+
+@pytest.mark.parametrize(("taint", "told"), [("nvidia.com/gpu", None), ("example.com/none", None), ("", "error")])
+def test_agents_are_on_the_nodes_that_let_them_in(taint: str, told: str | None, check: Check) -> None:
+    pool = (
+        POOL.format(taint=taint)
+        if taint
+        else POOL.format(taint="x")
+        .replace("  taint {", "  labels = {}\n  /*")
+        .replace('"NO_SCHEDULE"\n  }', '"NO_SCHEDULE"\n  } */')
+    )
+    result = found(check({"main.tf": pool, "agent.yaml": AGENT.format(spec="")}, Config(nodes={"": 1000})))
+    assert result.get("docker-hub-image") == told
+
+
+QUEUED = "  labels: {kueue.x-k8s.io/queue-name: team}\n"
+
+
+@pytest.mark.parametrize(
+    ("pods", "gpus", "labels", "told"), [(1, 0, "", False), (8, 0, "", True), (1, 8, "", True), (8, 8, QUEUED, False)]
+)
+def test_a_small_or_queued_job_takes_no_cluster(pods: int, gpus: int, labels: str, told: bool, check: Check) -> None:
+    space = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: vision\n---\n"
+    text = job(pods, gpus, labels=labels).replace("  name: train\n", "  name: train\n  namespace: vision\n")
+    assert ("namespace-without-quota" in found(check({"job.yaml": space + text}))) == told
+
+
+def test_one_priority_class_needs_no_default(check: Check) -> None:
+    one = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: critical}\nvalue: 1000\n"
+    assert "default-priority-missing" not in found(check({"class.yaml": one}))
+
+
 DNS = """
 resource "aws_eks_addon" "dns" {{
   cluster_name         = aws_eks_cluster.main.name

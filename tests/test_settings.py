@@ -310,8 +310,6 @@ def test_suppressions(write: Callable[[Mapping[str, str]], Path]) -> None:
         "kubenet-retiring",
         "pod-range-too-small",
         "pod-range-too-small",
-        "slow-boot-disk",
-        "slow-boot-disk",
     ]
     write({"kcheck.yaml": base.replace("path: a", "path: c")})
     assert "unused-suppression" in rules()

@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "kcheck"
 ORDER = [
     "bundled", "text", "values", "units", "findings", "syntax", "model", "capacity", "config", "schemas", "settings", "profiles", "machines", "files", "images",
-    "terraform", "kubernetes", "fields", "embedded", "clouds", "workloads", "autoscalers", "inventory", "placement", "world", "demands", "walls", "derive", "words", "subjects",
+    "terraform", "kubernetes", "fields", "embedded", "clouds", "workloads", "autoscalers", "inventory", "placement", "world", "downloads", "demands", "walls", "derive", "words", "subjects",
     "suppressions", "cel", "views", "parts", "raw", "policies", "rules", "judge", "engine", "edit", "fix", "proof", "report", "commands", "cli",
 ]  # fmt: skip
 SIBLINGS = {("terraform", "kubernetes"), ("clouds", "workloads")}

@@ -177,6 +177,8 @@ class Judge:
             value = self.value(part.text)
             unit = self.unit(part.text)
             unknown = "an unknown number of" if unit and "seconds" not in unit else "something unknown"
+            if value is None and part.text.strip() == f"{self.view.subject}.name":
+                value = getattr(self.view.thing, "address", None)  # what the code calls it
             parts.append(unknown if value is None else shown(value, unit))
         return " ".join("".join(parts).split())
 

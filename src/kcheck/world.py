@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcheck import machines, placement, profiles
 from kcheck.capacity.pools import Growth, Interval
-from kcheck.images import DOCKER_HUB
 from kcheck.model import (
-    NODE_ADDRESSES,
     Addon,
     Cluster,
     Container,
@@ -202,14 +200,29 @@ class World:
             return mapped(cluster.provisioned, lambda _: "auto-mode")
         if any(known(autoscaler.cluster) is cluster for autoscaler in self.inventory.autoscalers):
             return Known("cluster-autoscaler", place)
-        names = [addon.name for addon in self.addons(cluster)]
-        names += [image.text for workload in self.workloads(cluster) for image in workload.images]
+        names = [*self._installed[cluster.id], cluster.grower]
         for name in names:
             match = _GROWS.search(known(name) or "")
             if match is not None:
                 return Known(match[1], place)
-        unknown = next((name for name in names if isinstance(name, Unknown)), None)
+        unknown = next((name for name in (*names, self._loose) if isinstance(name, Unknown)), None)
         return unknown if unknown is not None else Unset(place)
+
+    @cached_property
+    def _installed(self) -> dict[str, list[Value[str]]]:
+        """By cluster, the names of add-ons and images; by "" those whose cluster is not known."""
+        own, result = self.inventory, defaultdict[str, list[Value[str]]](list)
+        names: list[tuple[Thing, Value[str]]] = [(addon, addon.name) for addon in own.addons]
+        for thing, name in (*names, *((one, image.text) for one in own.workloads for image in one.images)):
+            cluster = own.cluster_of.get(thing)
+            result[cluster.id if cluster else ""].append(name)
+        return result
+
+    @cached_property
+    def _loose(self) -> Unknown | None:
+        """An autoscaler that may be meant for any cluster."""
+        name = next((text for name in self._installed[""] if _GROWS.search(text := known(name) or "")), None)
+        return Unknown(f"the cluster that {name} is deployed to is not known") if name else None
 
     def pools(self, cluster: Cluster) -> list[NodePool]:
         """The pools of a cluster, as far as they are known."""
@@ -228,7 +241,10 @@ class World:
         stray = self._strays.get(cluster.root)
         if stray is not None:
             return Unknown(f"the cluster of {stray.address} is not known: {reason_of(stray.cluster)}")
-        return self.pools(cluster)
+        found = self.pools(cluster)
+        if known(self.grown_by(cluster)) == "karpenter" and not any(equals(pool.mode, "Karpenter") for pool in found):
+            return Unknown(f"the NodePools of Karpenter on {cluster.address} are not in this code, or in templates")
+        return found
 
     def subnet_pools(self, subnet: Subnet) -> list[NodePool] | Unknown:
         """The pools whose nodes are in a subnet, then those whose pods are; Unknown where one may be missing."""
@@ -405,33 +421,3 @@ class World:
     def image_nodes(self, image: Image, workload: Workload | None = None) -> Value[int]:
         """Nodes that pull the image."""
         return self.workload_nodes(workload or self.uses(image)[0][0])
-
-    def hub_images(self, workload: Workload) -> dict[str, Image]:
-        """The images that one pod of the workload pulls from Docker Hub, by their text."""
-        if workload.release:
-            return {}
-        images = [image for image in workload.images if equals(image.registry, DOCKER_HUB)]
-        return {image.text.value: image for image in images if isinstance(image.text, Known)}
-
-    def mirrored(self, workload: Workload) -> Value[bool]:
-        """Whether all nodes that a workload may be on ask a mirror before Docker Hub."""
-        cluster = self.inventory.cluster_of.get(workload)
-        pools = self.pools(cluster) if cluster else []
-        if pools and not workload.per_node:
-            found = [self.fits(template) for template in workload.templates]
-            pools = [pool for one in found if not isinstance(one, Unknown) for pool, _ in one] or pools
-        values = [pool.hub_mirror for pool in pools]
-        unknown = next((value for value in values if isinstance(value, Unknown)), None)
-        every = bool(values) and all(known(value) for value in values)
-        return unknown or Known(every, Origin((workload.place,)))
-
-    def egress_addresses(self, workload: Workload) -> Value[int]:
-        """Public addresses that all nodes share for pulls, as far as the cluster says; one if it is not known."""
-        cluster = self.inventory.cluster_of.get(workload)
-        if cluster is None:
-            return Known(1, Origin((workload.place,)))
-        if equals(cluster.outbound_type, NODE_ADDRESSES):
-            return self.workload_nodes(workload)
-        if isinstance(cluster.outbound_ips, Known):
-            return cluster.outbound_ips
-        return Known(1, cluster.outbound_type.origin or Origin((cluster.place,)))

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 CLOUD = "eks"
 KIND = "ClusterConfig"
+_CHOSEN = ("auto", "auto-ssm", "static")
+"""What a group writes for the image that eksctl chooses."""
 _SIDES = ("public", "private")
+_GROUPS = ("managedNodeGroups", "nodeGroups")
 
 
 def read(objects: Iterable[Object], inventory: Inventory) -> None:
@@ -76,12 +79,12 @@ class _Config:
             cni=settings,
             pods_take_addresses=inside,
             dns_replicas=cni.dns_replicas(self._addons("coredns"), self.place),
+            grower=self._grower(),
         )
         self.inventory.clusters.append(cluster)
         subnets = self._subnets()
-        for kind in ("managedNodeGroups", "nodeGroups"):
-            nested = self.record.blocks(kind)
-            for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
+        for kind in _GROUPS:
+            for i, record in enumerate(_blocks(self.record, kind)):
                 self._group(self._fields(f"{KIND}.group", record), cluster, subnets, kind, i)
 
     def _addons(self, name: str) -> list[Fields]:
@@ -91,9 +94,18 @@ class _Config:
 
     def _private(self) -> bool:
         """Whether some group has no public addresses of its own."""
-        kinds = [self.record.blocks(kind) for kind in ("managedNodeGroups", "nodeGroups")]
-        groups = [record for nested in kinds if not isinstance(nested, Unknown) for record in nested]
-        return any(known(self._fields(f"{KIND}.group", record)["private"]) is not False for record in groups)
+        return any(known(group["private"]) is not False for group in self._groups())
+
+    def _groups(self) -> list[Fields]:
+        return [self._fields(f"{KIND}.group", record) for kind in _GROUPS for record in _blocks(self.record, kind)]
+
+    def _grower(self) -> Value[str]:
+        """What grows the groups: eksctl installs Karpenter if asked, and gives rights to what others install."""
+        if _blocks(self.record, "karpenter"):
+            return Known("karpenter", self.origin)
+        if any(known(group["may_scale"]) for group in self._groups()):
+            return Unknown("a group has the rights of the Cluster Autoscaler, which is not in this code", self.origin)
+        return NOTHING
 
     def _gateways(self) -> Value[int]:
         """Public addresses of the NAT gateways: one, or one a zone; in a VPC that exists they are not known."""
@@ -196,7 +208,7 @@ class _Config:
                 rolling=self._rolling(fields) if managed else NOTHING,
                 disk_type=fields["disk_type"],
                 disk_size=fields["disk_size"],
-                image=fields["image"],
+                image=self._image(fields),
                 local_disks=mapped(fields["bootstrap"], lambda text: "localStorage" in text or "mdadm" in text),
                 # a reservation of capacity is in one zone
                 zone_count=Known(1, Origin((place,))) if _blocks(fields.record, "capacityReservation") else NOTHING,
@@ -212,7 +224,7 @@ class _Config:
         low, high, wanted = fields["min"], fields["max"], fields["count"]
         base = either(wanted, lambda origin: Known(self.defaults["eksctl.nodes"].number, origin))
         minimum = either(low, lambda _: base)
-        maximum = either(high, lambda _: minimum if isinstance(wanted, Unset) else wanted)
+        maximum = either(high, lambda origin: _written_at(minimum, origin) if isinstance(wanted, Unset) else wanted)
         if managed and isinstance(high, Unset):
             maximum = mapped(maximum, lambda most: max(1, most))
         return minimum, maximum
@@ -248,6 +260,11 @@ class _Config:
         why = "the subnets are given by their ids" if not isinstance(self.fields["vpc"], Unset) else "its network"
         return Known(tuple(side), self.origin) if side else Unknown(f"{why}: they are not in this file", self.origin)
 
+    def _image(self, fields: Fields) -> Value[str]:
+        """The family of the images; of an image of one's own it says only how it starts."""
+        own = known(fields["ami"]) or "auto"
+        return fields["image"] if own in _CHOSEN else Unknown(f"the nodes boot an image of one's own, {own}")
+
     def _rolling(self, fields: Fields) -> Value[Surge]:
         """How many nodes an update of a managed group replaces at a time."""
         percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
@@ -270,6 +287,11 @@ class _Config:
             return Known(Surge(percent=percent.value, least=least, most=most), percent.origin)
         nodes = known(count) or self.defaults["pool.max_unavailable"].number
         return Known(Surge(nodes, least=least, most=most), Origin((fields.record.span,)))
+
+
+def _written_at(value: Value[int], origin: Origin) -> Value[int]:
+    """A number that follows from another setting, with the place where its own would be written."""
+    return Known(value.value, origin) if isinstance(value, Known) else value
 
 
 def _blocks(record: Any, kind: str) -> tuple[MappingRecord, ...]:

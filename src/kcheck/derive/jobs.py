@@ -41,6 +41,8 @@ def scale(thing: Any, world: World) -> Value[int]:
 def _scale(workload: Workload, world: World) -> Value[int]:
     if workload.release:
         return Unknown(reason_of(workload.pods))
+    if workload.per_node:
+        return world.workload_nodes(workload)
     own = number(workload.pods, 0)
     cluster = world.inventory.cluster_of.get(workload)
     if workload.per_node and cluster is None:

@@ -20,13 +20,13 @@ _PLUGIN = re.compile(r"nvidia-device-plugin|k8s-device-plugin|gpu-operator|neuro
 
 def asked(cluster: Cluster, world: World) -> Value[str]:
     """The quotas that the target needs, each with its code; null if none is known."""
-    if isinstance(world.target(cluster), Unknown):
-        return world.target(cluster)  # type: ignore[return-value]
-    found = quotas.at_target(cluster, world)
+    for found in (world.target(cluster), world.all_pools(cluster)):
+        if isinstance(found, Unknown):
+            return found
     parts = [
         f"{one.amount:,} {quotas.unit(one.need)}{'' if one.sure else ' or more'} of {one.need.quota.code} "
         f"({one.need.quota.name})"
-        for one in found
+        for one in quotas.at_target(cluster, world)
     ]
     return computed(cluster, "; ".join(parts) or None)
 

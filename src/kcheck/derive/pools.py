@@ -172,6 +172,20 @@ def nvme(pool: NodePool, _world: World) -> Value[int]:
     return computed(pool, min((one.nvme for one in found if one), default=0))
 
 
+def better_disk(pool: NodePool, world: World) -> Value[bool]:
+    """Whether its machines can boot from a faster disk: on AKS from one of their own, which not all have."""
+    cluster = known(pool.cluster)
+    if cluster is None or cluster.cloud != "aks":
+        return computed(pool, value=True)
+    if isinstance(pool.instance_types, Unknown):
+        return Unknown(pool.instance_types.reason, pool.instance_types.origin)
+    least = world.limits("aks")["disk.vcpus"].number
+    found = [machines.ephemeral(name, least) for name in known(pool.instance_types) or ()]
+    if None in found:
+        return Unknown("which disks its machines have is not known", pool.instance_types.origin)
+    return computed(pool, bool(found) and all(found))
+
+
 def zones(pool: NodePool, _world: World) -> Value[int]:
     """Over how many zones, or subnets, a pool is spread."""
     if isinstance(pool.zone_count, Known):
@@ -180,13 +194,13 @@ def zones(pool: NodePool, _world: World) -> Value[int]:
 
 
 def widest(cluster: Cluster, world: World) -> Value[int]:
-    """Zones, or subnets, that the widest pool of a cluster is spread over."""
-    found = world.all_pools(cluster)
-    if isinstance(found, Unknown):
-        return found
-    counts = [zones(pool, world) for pool in found]
-    unknown = next((count for count in counts if isinstance(count, Unknown)), None)
-    return unknown or computed(cluster, max((known(count) or 0 for count in counts), default=0))
+    """Zones, or subnets, that the widest pool of a cluster is spread over, of those in the code."""
+    counts = [zones(pool, world) for pool in world.pools(cluster)]
+    most = max((known(count) or 0 for count in counts), default=0)
+    every = world.all_pools(cluster)
+    missing = [every] if isinstance(every, Unknown) and most <= 1 else []
+    unknown = next((count for count in (*counts, *missing) if isinstance(count, Unknown)), None)
+    return unknown or computed(cluster, most)
 
 
 def job_pods(pool: NodePool, world: World) -> Value[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcheck import images
+from kcheck import downloads, images, placement
 from kcheck.derive.basics import computed
 from kcheck.units import shown
 from kcheck.values import Known, Unknown, Value, known, mapped, number, reason_of
@@ -22,16 +22,16 @@ def owner(image: Image, world: World) -> Workload:
 def pulls(image: Image, world: World) -> Value[int]:
     """Pulls by fresh nodes through one public address."""
     workload = owner(image, world)
-    addresses = max(1, number(world.egress_addresses(workload), 1))
-    return mapped(world.image_nodes(image), lambda nodes: nodes * len(world.hub_images(workload)) // addresses)
+    addresses = max(1, number(downloads.egress_addresses(workload, world), 1))
+    return mapped(world.image_nodes(image), lambda nodes: nodes * len(downloads.hub_images(workload)) // addresses)
 
 
 def out_of_pulls_at(image: Image, world: World) -> Value[int]:
     """The node at which anonymous pulls run out."""
     workload = owner(image, world)
-    addresses = world.egress_addresses(workload)
+    addresses = downloads.egress_addresses(workload, world)
     pulls = world.limits("any")["docker_hub.pulls"].number
-    return mapped(addresses, lambda count: pulls * count // max(1, len(world.hub_images(workload))) + 1)
+    return mapped(addresses, lambda count: pulls * count // max(1, len(downloads.hub_images(workload))) + 1)
 
 
 _MANY = "an unknown number of"
@@ -43,19 +43,22 @@ def demand(image: Image, world: World) -> Value[str]:
     sum_, budget = pulls(image, world), world.limits("any")["docker_hub.pulls"].number
     counts = (world.image_nodes(image), sum_, out_of_pulls_at(image, world))
     nodes, total, last = (shown(found) if (found := known(count)) is not None else _MANY for count in counts)
+    gone = "" if last == _MANY else f"the budget is gone at node {last}"
     if workload.release:
-        return computed(image, f"{who} runs it on {nodes} nodes, and node {last} through {way} gets none")
-    own = len(world.hub_images(workload))
-    told = f"{who} pulls {own:,} of its images on {nodes} nodes through {way}: {total} pulls"
+        return computed(image, f"{who} runs it on {nodes} nodes{f': through {way} {gone}' if gone else ''}")
+    told = f"{who} pulls {len(downloads.hub_images(workload)):,} of its images on {nodes} nodes through {way}"
     left = budget - number(sum_, budget)
     if left > 0:
-        return computed(image, f"{told}, which leaves {left:,} for retries and for all else that these nodes pull")
-    return computed(image, f"{told}, the budget is gone at node {last}")
+        return computed(
+            image, f"{told}: {total} pulls, which leaves {left:,} for retries and for all else that these nodes pull"
+        )
+    sums = ", ".join(part for part in ("" if total == _MANY else f"{total} pulls", gone) if part)
+    return computed(image, f"{told}: {sums}" if sums else told)
 
 
 def egress(image: Image, world: World) -> Value[str]:
     """The public addresses of a workload's nodes, in words."""
-    count = number(world.egress_addresses(owner(image, world)), 1)
+    count = number(downloads.egress_addresses(owner(image, world), world), 1)
     return computed(image, "one public address" if count == 1 else f"{count} public addresses")
 
 
@@ -106,13 +109,19 @@ def _cached(image: Image, world: World) -> tuple[Mirror, str] | None:
 
 def covered(image: Image, world: World) -> Value[bool]:
     """Whether all nodes that pull an image ask a mirror of Docker Hub first, as their pools say."""
-    return world.mirrored(owner(image, world))
+    return downloads.mirrored(owner(image, world), world)
 
 
 def softened(image: Image, world: World) -> Value[bool]:
     """Whether the nodes ask a public cache before Docker Hub, which has the popular images: those of GKE do."""
-    cluster = world.inventory.cluster_of.get(owner(image, world))
-    return computed(image, cluster is not None and cluster.cloud == "gke")
+    workload = owner(image, world)
+    cluster = world.inventory.cluster_of.get(workload)
+    if cluster is not None:
+        return computed(image, cluster.cloud == "gke")
+    return computed(image, any(placement.names(template, _GKE) for template in workload.templates))
+
+
+_GKE = "google.com"
 
 
 def moving(image: Image, _world: World) -> Value[bool]:

@@ -37,6 +37,11 @@ def defaults(one: PriorityClass, world: World) -> Value[int]:
     return computed(one, len(names))
 
 
+def classes(one: PriorityClass, world: World) -> Value[int]:
+    """How many classes of pods are applied together."""
+    return computed(one, len({known(c.name) for c in world.neighbours("classes", one) if not c.kueue}))
+
+
 def first_default(one: PriorityClass, world: World) -> Value[bool]:
     """Whether it is the first of these in the code."""
     found = [other for other in world.neighbours("classes", one) if known(other.default) and not other.kueue]
@@ -271,8 +276,11 @@ def workloads(one: Namespace, world: World) -> Value[int]:
 
 
 def jobs(one: Namespace, world: World) -> Value[int]:
-    """Jobs in a namespace, and other workloads with GPUs: what can take a cluster."""
-    return computed(one, sum(w.batch or bool(number(w.gpus, 0)) for w in _inside(one, world)))
+    """Jobs of several pods in a namespace, and workloads with GPUs, without a queue: what can take a cluster."""
+    free = [w for w in _inside(one, world) if known(w.queue) is None or equals(w.queue_system, "volcano")]
+    return computed(
+        one, sum(bool(number(w.gpus, 0)) or (w.batch and not w.hooked and known(w.pods) != 1) for w in free)
+    )
 
 
 def gpu_workload(one: Namespace, world: World) -> Value[str]:

@@ -10,7 +10,7 @@ from kcheck.capacity import deletion
 from kcheck.derive import money
 from kcheck.derive.basics import anyone, computed, is_default
 from kcheck.derive.pools import autoscaled
-from kcheck.units import minor_version
+from kcheck.units import minor_version, readable
 from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, unknown_of
 
 if TYPE_CHECKING:
@@ -120,10 +120,10 @@ def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
 def waste(autoscaler: Autoscaler, world: World, seconds: Value[int], share: int) -> Value[str]:
     """What the nodes that the autoscaler adds cost when they idle for `seconds` / `share`, within a sentence."""
     shares = _growing(autoscaler, world)
-    if isinstance(shares, Unknown):
-        return shares
     if not isinstance(seconds, Known):
         return Unknown(reason_of(seconds), seconds.origin)
+    if isinstance(shares, Unknown):
+        return computed(autoscaler, f"{readable(seconds.value // share)} of each of them,")
     text = money.cost(shares, world, Fraction(seconds.value, share))
     return computed(autoscaler, f"{text}," if "$" in text else text)
 

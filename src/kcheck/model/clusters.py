@@ -115,7 +115,8 @@ class Cluster(Thing):
     Mode, node auto-provisioning), `pods_take_addresses` that pods take addresses of their nodes' subnets (EKS).
     `environment` is the name of its variables in the settings. A node has `outbound_ports` on the `outbound_ips`
     addresses; `load_balancer` and `backend_type` are those of Azure's load balancer. CoreDNS keeps `dns_replicas`
-    whatever the size; unset where it scales.
+    whatever the size; unset where it scales. `grower` is what the cluster's own code installs to grow its pools,
+    unknown where it only gives the rights to do so.
     """
 
     cloud: str
@@ -145,6 +146,7 @@ class Cluster(Thing):
     plane: Plane | None = None
     pods_take_addresses: Value[bool] = NOTHING
     dns_replicas: Value[int] = NOTHING
+    grower: Value[str] = NOTHING
     environment: str = ""
 
 

@@ -90,7 +90,9 @@ class BlockRecord:
         """The origin of something that is not written in this block; a skeleton has no place for it."""
         if self.block.span.source.bundled:
             return Origin((self.span,))
-        return Origin((self.block.header,), missing=Missing(self.block.span, path))
+        dynamic = {block.labels for block in self.block.body.all("dynamic")} if len(path) > 1 else set()
+        nowhere = path[:1] in dynamic  # a second block would be one too many where the first is on
+        return Origin((self.block.header,), missing=Missing(self.block.span, () if nowhere else path))
 
     def attribute(self, name: str) -> Datum:
         """What a reference to an attribute or nested block of this block gives."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck import downloads
 from kcheck.capacity import egress
 from kcheck.capacity.pools import CEILING, Interval, reach, surge_nodes
 from kcheck.model import NODE_ADDRESSES, Surge
@@ -81,15 +82,15 @@ def _pulls(ground: Ground) -> Iterator[Wall]:
     found: list[tuple[int, int | None]] = []
     images: list[Image] = []
     for workload in world.workloads(cluster):
-        spared = known(workload.pull_secrets) or known(world.mirrored(workload))
-        own = {} if spared else world.hub_images(workload)
+        spared = known(workload.pull_secrets) or known(downloads.mirrored(workload, world))
+        own = {} if spared else downloads.hub_images(workload)
         pods = known(workload.pods)
         if own and (workload.per_node or pods is not None):
             found.append((len(own), None if workload.per_node else pods))
             images += own.values()
     if not found:
         return
-    addresses = known(world.egress_addresses(world.workloads(cluster)[0]))
+    addresses = known(downloads.egress_addresses(world.workloads(cluster)[0], world))
     if addresses is None or not isinstance(addresses, int) or equals(cluster.outbound_type, NODE_ADDRESSES):
         return
     entry = world.limits("any")["docker_hub.pulls"]

@@ -110,6 +110,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("drain_timeout", "int", "how long an upgrade waits for the pods of a node", "seconds", nullable=False),
         simple("disk_type", "string", "type of the boot disks"),
         simple("disk_size", "int", "size of the boot disks in GB"),
+        made("better_disk", "bool", "whether its machines can boot from a faster disk; on AKS one of their own", pools.better_disk),
         simple("image", "string", "what the nodes run: AMI type (EKS), image type (GKE)"),
         made("efa", "int", "EFA interfaces of a node that take an address", pools.efa_of("efa"), nullable=True),
         made("efa_only", "int", "EFA interfaces of a node that take none", pools.efa_of("efa-only"), nullable=True),

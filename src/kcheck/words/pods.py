@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kcheck import downloads, placement
 from kcheck.derive import basics, evictions, gangs, gpus, jobs, pulls, queues, runs, spot
 from kcheck.words.field import Field, made, plain, simple
 
@@ -81,6 +82,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("namespace", "string", "the workload's namespace", jobs.of_owner("namespace"), nullable=True),
         made("batch", "bool", "whether the workload ends", jobs.shown("batch")),
         made("per_node", "bool", "whether every node runs one", jobs.shown("per_node")),
+        made("chosen_by", "string", "a label without which no node gets them, other than those of clouds and drivers; null without one",
+             lambda t, _w: basics.computed(t, placement.chosen_by(t) or None), nullable=True),
         made("rigid", "bool", "whether the pods wait for each other", jobs.of_owner("rigid")),
         made("queue", "string", "the queue of the workload", jobs.of_owner("queue"), nullable=True),
         made("queue_system", "string", "kueue or volcano", jobs.of_owner("queue_system"), nullable=True),
@@ -177,7 +180,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("signed_in", "bool", "whether the workload names pull secrets",
              lambda i, w: pulls.owner(i, w).pull_secrets),
         made("hub_images", "int", "Docker Hub images of one pod of the workload",
-             lambda i, w: basics.computed(i, len(w.hub_images(pulls.owner(i, w)))), "images"),
+             lambda i, w: basics.computed(i, len(downloads.hub_images(pulls.owner(i, w)))), "images"),
         made("pulls", "int", "pulls by fresh nodes through one public address", pulls.pulls, "pulls"),
         made("out_of_pulls_at", "int", "the node at which anonymous pulls run out", pulls.out_of_pulls_at, "nodes"),
         made("egress", "string", "the public addresses that all nodes share", pulls.egress),

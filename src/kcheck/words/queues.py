@@ -15,6 +15,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("default", "bool", "whether pods without a class have it", nullable=False),
         simple("preemption", "string", "PreemptLowerPriority or Never, as written"),
         made("defaults", "int", "classes that are the default, of those that are applied together", queues.defaults, "classes"),
+        made("classes", "int", "classes of pods that are applied together", queues.classes, "classes"),
         made("first", "bool", "whether it is the first in the code of those that are applied together", queues.first),
         made("first_default", "bool", "whether it is the first default of them", queues.first_default),
         made("apart", "bool", "whether no other default is in its folder", queues.apart),
@@ -45,7 +46,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "kube_namespace": (
         simple("name", "string", "its name"),
         made("workloads", "int", "workloads in it", queues.workloads, "workloads"),
-        made("jobs", "int", "jobs in it, and other workloads with GPUs", queues.jobs, "workloads"),
+        made("jobs", "int", "jobs of several pods in it, and workloads with GPUs, that wait in no queue", queues.jobs, "workloads"),
         made("gpu_workload", "string", "a workload with GPUs in it; null if there is none", queues.gpu_workload, nullable=True),
         made("has_quota", "bool", "whether it has a ResourceQuota, or a LocalQueue of Kueue", queues.has("ResourceQuota")),
         made("others_have_quota", "bool", "whether another one that is applied with it has", queues.has("ResourceQuota", others=True)),
