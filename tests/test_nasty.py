@@ -227,3 +227,18 @@ def test_numbers_that_nothing_has(number: str, write: Callable[[Mapping[str, str
         }
     )
     assert not engine.run(Tree(["."]), Config()).bugs
+
+
+@pytest.mark.parametrize("count", ["500m", "-1", "{a: b}", "null", "'8'", "99999999999999999999"])
+def test_a_number_of_pods_that_is_none(count: str, check: Callable[..., Result]) -> None:
+    """On a cluster, where the pods' places are worked out."""
+    cluster = HEALTHY + (
+        'resource "azurerm_kubernetes_cluster_node_pool" "gpu" {\n  name                  = "gpu"\n'
+        "  kubernetes_cluster_id = azurerm_kubernetes_cluster.a.id\n"
+        '  vm_size               = "Standard_ND96isr_H100_v5"\n  node_count            = 300\n}\n'
+    )
+    job = (
+        f"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {{name: train}}\nspec: {{pytorchReplicaSpecs: {{Worker: {{replicas: {count}, "
+        "template: {spec: {containers: [{name: a, image: a.io/b:1, resources: {limits: {nvidia.com/gpu: 3}}}]}}}}}\n"
+    )
+    assert not check({"main.tf": cluster, "job.yaml": job}, Config(nodes={"": 500})).bugs

@@ -157,6 +157,13 @@ def test_pools_of_aks(more: str, wanted: set[str], check: Callable[..., Result])
     assert {name for name in found if name.startswith("spot-")} == wanted
 
 
+def test_a_cap_on_machines_of_unknown_size(check: Callable[..., Result]) -> None:
+    code = AKS.replace('vm_size               = "Standard_NC24ads_A100_v4"', "vm_size               = var.size")
+    result = check({"main.tf": code % "spot_max_price = 0.5"})
+    assert not result.bugs
+    assert "spot-price-cap-low" not in names(result)
+
+
 ACK = """
 resource "alicloud_cs_managed_kubernetes" "main" {
   name = "train"

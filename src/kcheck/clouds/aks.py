@@ -284,8 +284,10 @@ class _Aks(Reader):
     def _caps(self, fields: Fields) -> Value[dict[str, str]]:
         """The most that a spot pool pays; -1 is whatever it costs on demand."""
         cap, name = fields["max_price"], known(fields["instance_type"])
-        if not isinstance(cap, Known) or name is None:
+        if not isinstance(cap, Known):
             return cap
+        if name is None:
+            return Unknown("the size of its machines is not known", cap.origin)
         return Known({name: cap.value}, cap.origin) if not cap.value.startswith("-") else Unset(cap.origin)
 
     def _size(self, fields: Fields, autoscaled: Value[bool], bound: str) -> Value[int]:

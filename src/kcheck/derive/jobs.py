@@ -275,7 +275,9 @@ def idle_cost(template: PodTemplate, world: World) -> Value[str]:
     pool, idle = only(template, world), known(idle_gpus(template, world))
     if pool is None or isinstance(pool, Unknown) or not idle:
         return computed(template, "")
-    nodes = known(template.count) // max(1, placement.per_node(template, pool) or 1)
+    if not isinstance(template.count, Known):
+        return Unknown(reason_of(template.count), template.count.origin)
+    nodes = template.count.value // max(1, placement.per_node(template, pool) or 1)
     return computed(template, money.part(pool, world, nodes, Fraction(idle, known(pool.gpus))))
 
 
