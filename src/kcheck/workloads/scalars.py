@@ -16,25 +16,31 @@ if TYPE_CHECKING:
 
 def scalar(node: yaml.Node, *path: str) -> Value[Any]:
     """The scalar at a path below a node, with its place; Unset with the place where it would be written."""
-    found = yaml.get(node, *path)
+    found = _reached(node, path)
     if isinstance(found, yaml.Scalar):
         return value_of(found)
-    if found is None:
-        return gap(node, *path) or absent(node, *path)
-    return _wrong(found, path, "a single value")
+    return found if isinstance(found, Unset | Unknown) else _wrong(found, path, "a single value")
+
+
+def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Unknown:
+    """What is at a path; else where it would be written, or why a part above it is not known."""
+    here, above = yaml.resolve(node), None
+    for at, step in enumerate(path):
+        inner = yaml.get(here, step)
+        if inner is None:
+            if isinstance(here, yaml.Given) and isinstance(here.datum, Unknown):
+                return here.datum
+            own = above.own(path[at - 1]) if isinstance(above, yaml.Mapping) else None
+            place = own.key.span if own is not None else node.span
+            return Unset(Origin((place,), missing=Missing(here.span, path[at:])))
+        here, above = inner, here
+    return here
 
 
 def absent(node: yaml.Node, *path: str) -> Unset:
     """What is not there, with the place where it would be written."""
-    container, place, rest = node, node.span, path
-    while rest:
-        inner = yaml.get(container, rest[0])
-        if inner is None:
-            break
-        if isinstance(container, yaml.Mapping):
-            place = yaml.entries(container)[rest[0]].key.span
-        container, rest = inner, rest[1:]
-    return Unset(Origin((place,), missing=Missing(container.span, rest)))
+    found = _reached(node, path)
+    return found if isinstance(found, Unset) else Unset(Origin((node.span,)))
 
 
 def text(node: yaml.Node, *path: str) -> Value[str]:
@@ -70,12 +76,13 @@ def amount(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
 
 def mapping(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
     """The map of texts at a path, empty where nothing is written; unknown as a whole if a part of it is."""
-    found = yaml.get(node, *path)
-    unknown = gap(node, *path)
-    if unknown is not None:
-        return unknown
-    if found is None or (isinstance(found, yaml.Scalar) and isinstance(value_of(found), Unset)):
-        return Known({}, absent(node, *path).origin)
+    found = _reached(node, path)
+    if isinstance(found, Unknown):
+        return found
+    if isinstance(found, Unset):
+        return Known({}, found.origin)
+    if isinstance(found, yaml.Scalar) and isinstance(value_of(found), Unset):
+        return Known({}, Origin((found.span,)))
     if not isinstance(found, yaml.Mapping):
         return _wrong(found, path, "a map")
     result = {}
@@ -103,11 +110,9 @@ def items(node: yaml.Node | None, *path: str) -> list[yaml.Target]:
 
 def gap(node: yaml.Node, *path: str) -> Unknown | None:
     """Why what is at a path, or a part above it, is not known; None if it is, or is not there."""
-    for steps in range(len(path) + 1):
-        found = yaml.get(node, *path[:steps])
-        if isinstance(found, yaml.Given) and isinstance(found.datum, Unknown):
-            return found.datum
-    return None
+    found = _reached(node, path)
+    value = value_of(found) if isinstance(found, yaml.Given) else found
+    return value if isinstance(value, Unknown) else None
 
 
 def _typed(node: yaml.Node, path: tuple[str, ...], change: Callable[[Any], Any]) -> Value[Any]:
