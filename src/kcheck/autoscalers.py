@@ -9,7 +9,7 @@ from kcheck import profiles
 from kcheck.kubernetes import flags
 from kcheck.model import NOTHING, Autoscaler, Flag
 from kcheck.syntax import yaml
-from kcheck.units import minor_version, quantity, seconds
+from kcheck.units import as_text, minor_version, quantity, seconds
 from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped
 from kcheck.workloads.jobs import containers, pod_spec
 from kcheck.workloads.scalars import scalar
@@ -69,7 +69,7 @@ def of_release(release: Release) -> Iterator[Autoscaler]:
     version = _chart_version(release)
     found = []
     for key, place in sorted(release.names("extraArgs").items()):
-        value = mapped(release.scalar("extraArgs", key), _text)
+        value = mapped(release.scalar("extraArgs", key), as_text)
         if isinstance(value, Unset):  # null takes a flag away
             continue
         name = key.partition("_")[0]  # the rest of a key tells flags of the same name apart
@@ -94,10 +94,6 @@ def _chart_version(release: Release) -> Value[str]:
         why = f"which autoscaler version {release.version.value} of the chart runs is not known"
         return Unknown(why, release.version.origin)
     return Known(f"1.{minor}", Origin(release.version.origin.spans))
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _repository(image: str) -> str:
@@ -172,7 +168,7 @@ def _field(
     last = arguments.items[-1] if usable and isinstance(arguments, yaml.Sequence) and arguments.items else None
     if last is not None and arguments is not None and not isinstance(last, yaml.Given):
         origin = Origin((place,), missing=Missing(arguments.span, (f"--{usable[0]}",)))
-    return Known(convert(_text(default)), origin)
+    return Known(convert(as_text(default)), origin)
 
 
 def _knows(minor: int | None, name: str) -> bool:

@@ -16,6 +16,7 @@ from kcheck.policies import RuleError
 from kcheck.raw import KINDS, OPEN
 from kcheck.raw import SUBJECTS as RAW
 from kcheck.subjects import SUBJECTS
+from kcheck.units import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -336,7 +337,7 @@ def _rule(group: str, path: str, data: dict[str, Any]) -> Rule:
             path=path,
             summary=data["summary"],
             subject=data["subject"],
-            problem=_cel(data["problem"]),
+            problem=as_text(data["problem"]),
             when=data.get("when", ""),
             at=data["at"],
             related=tuple(data.get("related", ())),
@@ -348,16 +349,11 @@ def _rule(group: str, path: str, data: dict[str, Any]) -> Rule:
             weak=data.get("weak", ""),
             mild=data.get("mild", ""),
             safety=fix.get("safety", ""),
-            settings=tuple(Setting(change["set"], _cel(change["to"])) for change in changes),
+            settings=tuple(Setting(change["set"], as_text(change["to"])) for change in changes),
             sources=tuple(data.get("sources", ())),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise RuleError(f"{path}: {error!r} is missing or of the wrong kind") from error
-
-
-def _cel(value: Any) -> str:
-    """An expression that YAML may take for a number or a truth value."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _example(data: dict[str, Any]) -> Example:

@@ -280,9 +280,13 @@ class World:
         asked = self.asked(cluster)
         if asked is not None:
             return Known(asked, Origin((cluster.place,)))
-        if known(cluster.provisioned) or known(self.grown_by(cluster)) == "karpenter":
+        if self.open_ended(cluster):
             return Unknown(f"{cluster.address} gets nodes beside its pools; give their number with --nodes")
         return self.maximum(cluster)
+
+    def open_ended(self, cluster: Cluster) -> bool:
+        """Whether something adds nodes beside the pools: the cloud, or Karpenter."""
+        return bool(known(cluster.provisioned)) or known(self.grown_by(cluster)) == "karpenter"
 
     def asked(self, cluster: Cluster) -> int | None:
         """The number of nodes that was asked for, by a flag or in the settings."""

@@ -13,6 +13,7 @@ from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, NodePool, Surge
 from kcheck.syntax import yaml
+from kcheck.units import as_text
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped, plain
 
 if TYPE_CHECKING:
@@ -85,16 +86,12 @@ def _labels(tree: yaml.Mapping, name: str, place: Origin) -> Value[dict[str, str
         if operator != "In" or len(values) != 1:
             return Unknown(f"NodePool {name} leaves the label {key} open", place)
         found[key] = values[0]
-    written = yaml.get(tree, "spec", "template", "metadata", "labels")
+    labels = yaml.get(tree, "spec", "template", "metadata", "labels")
     try:
-        own = plain(record.datum(written)) if isinstance(written, yaml.Mapping) else {}
+        own = plain(record.datum(labels)) if isinstance(labels, yaml.Mapping) else {}
     except ValueError as error:
         return Unknown(str(error), place)
-    return Known(found | {key: _word(value) for key, value in own.items()}, place)
-
-
-def _word(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return Known(found | {key: as_text(value) for key, value in own.items()}, place)
 
 
 def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:

@@ -43,29 +43,22 @@ def _scale(workload: Workload, world: World) -> Value[int]:
         return Unknown(reason_of(workload.pods))
     if workload.per_node:
         return world.workload_nodes(workload)
-    own = number(workload.pods, 0)
-    cluster = world.inventory.cluster_of.get(workload)
-    if workload.per_node and cluster is None:
-        return world.workload_nodes(workload)
-    asked = world.config.nodes.get("")
+    own, large = number(workload.pods, 0), world.limits("any")["job.large"].number
+    cluster, asked = world.inventory.cluster_of.get(workload), world.config.nodes.get("")
     if cluster is None:
         most = max(own, asked or 0)
-        large = world.limits("any")["job.large"].number
         return computed(workload, most) if asked or own > large else Unknown("the manifest's cluster is not known")
     sizes: list[Value[int]] = []
     for template in workload.templates:
         found = world.fits(template)
         if isinstance(found, Unknown):
-            return computed(workload, own) if own > world.limits("any")["job.large"].number else found
+            return computed(workload, own) if own > large else found
         sizes += [world.nodes(pool) for pool, _ in found]
-    known_sizes = [known(size) for size in sizes if isinstance(size, Known)]
-    most = max([own, *known_sizes])
+    most = max([own, *(size.value for size in sizes if isinstance(size, Known))])
     unknown = next((size for size in sizes if isinstance(size, Unknown)), None)
-    if known(cluster.provisioned) or known(world.grown_by(cluster)) == "karpenter":
+    if world.open_ended(cluster):
         most = max(most, number(world.target(cluster), 0))
-    if unknown is not None and most <= world.limits("any")["job.large"].number:
-        return unknown
-    return computed(workload, most)
+    return unknown if unknown is not None and most <= large else computed(workload, most)
 
 
 def all_gpus(workload: Workload, _world: World) -> Value[int]:
@@ -228,7 +221,7 @@ def kept_out(template: PodTemplate, world: World) -> Value[str]:
     found = world.all_pools(cluster)
     if isinstance(found, Unknown):
         return found
-    if known(cluster.provisioned) or known(world.grown_by(cluster)) == "karpenter":
+    if world.open_ended(cluster):
         return computed(template, None)  # nodes of other kinds may come
     return computed(template, placement.tainted_only(template, found) or None)
 
@@ -332,15 +325,6 @@ def starters(template: PodTemplate, _world: World) -> Value[str]:
     """What starts several processes in its containers, such as torchrun; null if nothing is seen."""
     found = [word for one in template.containers for word in one.starters]
     return computed(template, found[0] if found else None)
-
-
-def evictable(template: PodTemplate, _world: World) -> Value[bool]:
-    """Whether no annotation keeps the autoscaler from moving its pods."""
-    marks = (
-        "cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-evict",
-        "goatscaler.io/safe-to-evict",
-    )  # fmt: skip
-    return mapped(template.annotations, lambda own: not any(mark in own for mark in marks))
 
 
 def disk_volumes(template: PodTemplate, _world: World) -> Value[int]:

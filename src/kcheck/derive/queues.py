@@ -270,22 +270,12 @@ def _inside(one: Namespace, world: World) -> list[Workload]:
     return [w for w in world.neighbours("workloads", one) if equals(w.namespace, known(one.name) or "")]
 
 
-def workloads(one: Namespace, world: World) -> Value[int]:
-    """Workloads in a namespace."""
-    return computed(one, len(_inside(one, world)))
-
-
 def jobs(one: Namespace, world: World) -> Value[int]:
     """Jobs of several pods in a namespace, and workloads with GPUs, without a queue: what can take a cluster."""
     free = [w for w in _inside(one, world) if known(w.queue) is None or equals(w.queue_system, "volcano")]
     return computed(
         one, sum(bool(number(w.gpus, 0)) or (w.batch and not w.hooked and known(w.pods) != 1) for w in free)
     )
-
-
-def gpu_workload(one: Namespace, world: World) -> Value[str]:
-    """A workload with GPUs in a namespace; null if there is none."""
-    return computed(one, _job([w for w in _inside(one, world) if number(w.gpus, 0)]))
 
 
 def has(kind: str, *, others: bool = False) -> Callable[[Any, World], Value[bool]]:

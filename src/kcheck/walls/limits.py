@@ -32,8 +32,7 @@ def _maximum(ground: Ground) -> Iterator[Wall]:
     """The sum of the pools' maxima, beyond which nothing grows."""
     cluster, world = ground.cluster, ground.world
     maximum = world.maximum(cluster)
-    beside = known(cluster.provisioned) or known(world.grown_by(cluster)) == "karpenter"
-    if not ground.pools or cluster.plane is not None or beside:
+    if not ground.pools or cluster.plane is not None or world.open_ended(cluster):
         return
     biggest = max(ground.pools, key=lambda pool: (bool(known(pool.autoscaled)), number(pool.max_nodes, 0)))
     entry = ("hard", _FAQ)

@@ -108,7 +108,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("machine", "string", "a node of their only pool in words; null where it is not known", jobs.node, nullable=True),
         made("shared_memory", "bool", "whether /dev/shm is mounted", jobs.shared_memory),
         made("starter", "string", "what starts several processes in them, such as torchrun; null if nothing is seen", jobs.starters, nullable=True),
-        made("evictable", "bool", "whether no annotation keeps the autoscaler from moving them", jobs.evictable),
         made("disk_volumes", "int", "volumes on the disk of the node", jobs.disk_volumes, "volumes"),
         made("starts", "int", "processes that each starts; null where no number says it", runs.starts, "processes", nullable=True),
         made("vendor", "string", "the resource by which they ask for GPUs; null without", jobs.vendor, nullable=True),

@@ -45,9 +45,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     ),
     "kube_namespace": (
         simple("name", "string", "its name"),
-        made("workloads", "int", "workloads in it", queues.workloads, "workloads"),
         made("jobs", "int", "jobs of several pods in it, and workloads with GPUs, that wait in no queue", queues.jobs, "workloads"),
-        made("gpu_workload", "string", "a workload with GPUs in it; null if there is none", queues.gpu_workload, nullable=True),
         made("has_quota", "bool", "whether it has a ResourceQuota, or a LocalQueue of Kueue", queues.has("ResourceQuota")),
         made("others_have_quota", "bool", "whether another one that is applied with it has", queues.has("ResourceQuota", others=True)),
         _CLUSTER,

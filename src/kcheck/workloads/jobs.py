@@ -57,8 +57,9 @@ def identity(item: Object) -> str:
 
 def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
     own = identity(item)
-    found = tuple(_templates(item, own, entry["pods"]))
-    specs = [spec for place in entry["pods"] for node, *_ in _places(item, place) if (spec := _spec(node))]
+    places = [(place, found) for place in entry["pods"] for found in _places(item, place)]
+    found = tuple(_template(item, own, place, *pods_at) for place, pods_at in places)
+    specs = [spec for _, (node, *_) in places if (spec := _spec(node))]
     labels = mapping(item.root, "metadata", "labels")
     batch, per_node = entry.get("batch", False), entry.get("per_node", False)
     secrets = next((node for spec in specs if (node := yaml.get(spec, "imagePullSecrets")) is not None), None)
@@ -85,7 +86,7 @@ def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
         queue,
         system,
         _priority(fields, found, item),
-        **{name: _field(fields, name) for name in _FIELDS if name not in ("deadline", "launching")},
+        **{name: _field(fields, name) for name in _FIELDS},
         deadline=_deadline(fields, kind, item, specs),
         launching=_field(fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
         spares_disruptions=_spares(item, kind),
@@ -96,10 +97,8 @@ def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
     )
 
 
-_FIELDS = (
-    "ttl", "deadline", "retries", "retries_each", "cleaning", "shutdown", "launching", "slots", "processes", "least",
-)  # fmt: skip
-
+_FIELDS = ("ttl", "retries", "retries_each", "cleaning", "shutdown", "slots", "processes", "least")
+"""What is read of a job as its table says, and nothing else."""
 
 _JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec")}
 """Kind -> the spec of its Jobs."""
@@ -150,15 +149,15 @@ def _place(values: list[Any], item: Object) -> Origin:
     return values[0].origin if values and values[0].origin else Origin((item.span,))
 
 
-def _templates(item: Object, own: str, places: list[dict[str, Any]]) -> Iterator[PodTemplate]:
-    for place in places:
-        for node, role, count, span in _places(item, place):
-            if place.get("container"):
-                yield _trainer(node, own, count, span)
-                continue
-            found = pods.template(node, own, role, count, span)
-            # the operator of such a job sets the policy of the role, whatever the pod says
-            yield replace(found, restart=_restart(item, place["each"], role, found)) if "each" in place else found
+def _template(
+    item: Object, own: str, place: dict[str, Any], node: yaml.Target, role: str, count: Value[int], span: Span
+) -> PodTemplate:
+    """The pods at one place that a line of the table leads to."""
+    if place.get("container"):
+        return _trainer(node, own, count, span)
+    found = pods.template(node, own, role, count, span)
+    # the operator of such a job sets the policy of the role, whatever the pod says
+    return replace(found, restart=_restart(item, place["each"], role, found)) if "each" in place else found
 
 
 def _restart(item: Object, each: str, role: str, found: PodTemplate) -> Value[str]:

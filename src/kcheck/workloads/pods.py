@@ -9,8 +9,9 @@ from kcheck import images
 from kcheck.kubernetes.objects import value_of
 from kcheck.model import CARDS, STAY, UNDISTURBED, Container, Image, PodTemplate, Requirement, Toleration, Volume
 from kcheck.syntax import yaml
+from kcheck.units import as_text
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of, total
-from kcheck.workloads.scalars import absent, amount, boolean, gap, items, mapping, plain, scalar, text, whole
+from kcheck.workloads.scalars import absent, amount, boolean, gap, items, mapping, scalar, text, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +115,7 @@ def image(one: Container) -> Image | None:
 
 def _mark(item: yaml.Target, key: str) -> Value[str]:
     """An annotation of the pods, with the place where it would be written."""
-    return mapped(scalar(item, "metadata", "annotations", key), plain)
+    return mapped(scalar(item, "metadata", "annotations", key), as_text)
 
 
 def _words(node: yaml.Target) -> str:
@@ -203,7 +204,7 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
 def _single(node: yaml.Target) -> str | None:
     """A scalar as text; None if it is none, or not known."""
     value = value_of(node) if isinstance(node, yaml.Scalar) else None
-    return plain(value.value) if isinstance(value, Known) else None
+    return as_text(value.value) if isinstance(value, Known) else None
 
 
 def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.syntax import yaml
-from kcheck.units import quantity
+from kcheck.units import as_text, quantity
 from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def whole(node: yaml.Node, *path: str) -> Value[int]:
 
 def amount(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
     """The quantity at a path in units of which `times` are one: 1,000 for millicores, 1 for bytes; rounded up."""
-    return _typed(node, path, lambda found: -(-quantity(plain(found)) * times // 1))
+    return _typed(node, path, lambda found: -(-quantity(as_text(found)) * times // 1))
 
 
 def mapping(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
@@ -91,15 +90,8 @@ def mapping(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
         value = value_of(inner) if isinstance(inner, yaml.Scalar) else _wrong(inner, (*path, key), "a single value")
         if isinstance(value, Unknown):
             return value
-        result[key] = plain(value.value) if isinstance(value, Known) else ""
+        result[key] = as_text(value.value) if isinstance(value, Known) else ""
     return Known(result, Origin((found.span,)))
-
-
-def plain(value: Any) -> str:
-    """A scalar as the text that labels and flags have."""
-    if isinstance(value, Fraction):  # as Terraform has numbers
-        return str(float(value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def items(node: yaml.Node | None, *path: str) -> list[yaml.Target]:
