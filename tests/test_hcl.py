@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.syntax.hcl import nodes
+from kcheck.syntax.hcl.align import applied
 from kcheck.syntax.hcl.parse import parse
 from kcheck.syntax.hcl.write import insert, literal
 from kcheck.syntax.insertion import Insertion
 from kcheck.terraform.evaluator import Scope, evaluate
-from kcheck.text import Source, apply
+from kcheck.text import Source
 from kcheck.values import Known
 
 
@@ -182,7 +183,7 @@ def test_insert(before: str, wanted: dict[tuple[str, ...], str | int | bool], af
     insertion = Insertion()
     for path, new in wanted.items():
         insertion.add(path, new)
-    assert apply(before.encode(), insert(file.body.blocks[0], insertion)).decode() == after
+    assert applied(before.encode(), insert(file.body.blocks[0], insertion)).decode() == after
 
 
 @pytest.mark.parametrize(("before", "wanted", "after"), INSERTIONS)

@@ -32,13 +32,13 @@ def inserted(text: str, at: tuple[str, ...], path: tuple[str, ...], value: str |
         pytest.param("a:\n  b: 1 # why\n\nd: 2\n", ("a",), ("c",), "a:\n  b: 1 # why\n  c: 5\n\nd: 2\n", id="comment"),
         pytest.param("a:\n  b:\n", ("a",), ("c",), "a:\n  b:\n  c: 5\n", id="null last"),
         pytest.param("a: {b: 1}\n", ("a",), ("c", "d"), "a: {b: 1, c: {d: 5}}\n", id="flow"),
-        pytest.param("a: {}\n", ("a",), ("c",), "a: {c: 5}\n", id="empty flow"),
+        pytest.param("a: {}\n", ("a",), ("c",), "a:\n  c: 5\n", id="empty flow"),
         pytest.param(
-            "a:\n  b: |\n    x\n    y\nd: 1\n", ("a",), ("c",), "a:\n  b: |\n    x\n    y\n  c: 5\nd: 1\n", id="text"
+            "a:\n  b: |\n    x\n    y\nd: 1\n", ("a",), ("c",), "a:\n  c: 5\n  b: |\n    x\n    y\nd: 1\n", id="text"
         ),
         pytest.param("a:\r\n  b: 1\r\nd: 2\r\n", ("a",), ("c",), "a:\r\n  b: 1\r\n  c: 5\r\nd: 2\r\n", id="windows"),
-        pytest.param("a:\n  b: 1\n", (), ("c", "d"), "a:\n  b: 1\nc:\n  d: 5\n", id="nested"),
-        pytest.param("- n: x\n  m:\n    k: 1\n", (0,), ("c",), "- n: x\n  m:\n    k: 1\n  c: 5\n", id="item of a list"),
+        pytest.param("a:\n  b: 1\n", (), ("c", "d"), "c:\n  d: 5\na:\n  b: 1\n", id="nested"),
+        pytest.param("- n: x\n  m:\n    k: 1\n", (0,), ("c",), "- n: x\n  c: 5\n  m:\n    k: 1\n", id="item of a list"),
     ],
 )
 def test_entry(text: str, at: tuple[str, ...], path: tuple[str, ...], expected: str) -> None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kcheck.files import KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES
-from kcheck.text import Edit
+from kcheck.syntax.insertion import Insertion
+from kcheck.text import Edit, apply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.findings import Change
-    from kcheck.syntax import yaml
     from kcheck.syntax.hcl import nodes
-    from kcheck.syntax.insertion import Insertion
     from kcheck.text import Source, Span
 
 
@@ -38,33 +38,42 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
     for change in changes:
         missing = change.origin.missing
         if missing is not None:
-            if _is_yaml(missing.container.source) or _is_hcl(missing.container.source):
-                _gather(insertions, missing.container, missing.path, change.value)
-            else:
-                raise EditError(
-                    f"{change.name} is absent in {missing.container.source.path}, which kcheck does not edit"
-                )
+            value = [change.value] if change.append else change.value
+            insertions.setdefault(missing.container, Insertion()).add(missing.path, value)
+        elif change.append:
+            insertions.setdefault(change.origin.written, Insertion()).append(change.value)
         elif change.origin.literal:
-            result.append(_replace(change))
+            result.append(_replaced(change))
         else:
             raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
-    collections: dict[Source, dict[tuple[int, int], yaml.Sequence | yaml.Mapping]] = {}
     for container, insertion in insertions.items():
-        if _is_yaml(container.source):
-            if container.source not in collections:
-                collections[container.source] = _collections(container.source)
-            result.append(_added(container, insertion, collections[container.source]))
-        else:
-            from kcheck.syntax.hcl.write import insert
-
-            result += insert(_block(container), insertion)
+        result += _added(container, insertion)
     return result
+
+
+def applied(source: Source, changes: list[Edit]) -> bytes:
+    """The bytes of a source after some edits; in HCL, lines that were aligned still are.
+
+    Raises:
+        OverlapError: two different edits touch the same bytes.
+    """
+    if _is_hcl(source):
+        from kcheck.syntax.hcl import align
+
+        return align.applied(source.data, changes)
+    return apply(source.data, changes)
 
 
 def source_of(change: Change) -> Source:
     """The file that a change is written to."""
     missing = change.origin.missing
     return missing.container.source if missing is not None else change.origin.written.source
+
+
+def is_anchored(span: Span) -> bool:
+    """Whether a place may be below an anchor of YAML that others refer to."""
+    data = span.source.data
+    return _is_yaml(span.source) and b"&" in data and b"*" in data
 
 
 def _is_hcl(source: Source) -> bool:
@@ -75,71 +84,79 @@ def _is_yaml(source: Source) -> bool:
     """Whether a file is read as YAML; a manifest in JSON is. Plans are nobody's to edit."""
     if source.path.endswith(".json"):
         return not source.private and not source.derived and not source.path.endswith((*TERRAFORM, *VARIABLES))
-    return source.path.endswith(_YAML)
+    return source.path.endswith(_YAML) and not source.derived
 
 
-def _gather(insertions: dict[Span, Insertion], span: Span, path: tuple[str, ...], value: str | int | bool) -> None:
-    from kcheck.syntax.insertion import Insertion
-
-    insertions.setdefault(span, Insertion()).add(path, value)
-
-
-def _replace(change: Change) -> Edit:
-    span = change.origin.written
-    if _is_hcl(span.source) and (not isinstance(change.value, str) or _LITERAL.match(span.text)):
+def _replaced(change: Change) -> Edit:
+    """The edit that writes another single value over a literal."""
+    span, value = change.origin.written, change.value
+    if _is_hcl(span.source) and (not isinstance(value, str) or _LITERAL.match(span.text)):
         from kcheck.syntax.hcl.write import literal
 
-        return Edit(span, literal(change.value, span.text))
+        return Edit(span, literal(value, span.text))
+    if isinstance(value, list | dict):
+        raise EditError(f"{change.name} is a single value: `{span.text}`")
     if _is_yaml(span.source) or _is_hcl(span.source):  # in HCL, a part of YAML in a template
         from kcheck.syntax import yaml
 
         style: yaml.Style = "double" if span.text[:1] == '"' else "single" if span.text[:1] == "'" else "plain"
-        text = yaml.literal(change.value, style)
+        text = yaml.literal(value, "double" if span.source.path.endswith(".json") else style)
         return Edit(span, text if span.text else f" {text}")  # `key:` without a value
     if span.source.path.endswith((".tf.json", ".tfvars.json")) and not span.source.derived:
         import json
 
-        quoted = span.text.startswith('"') and not isinstance(change.value, str)
-        return Edit(span, f'"{json.dumps(change.value)}"' if quoted else json.dumps(change.value, ensure_ascii=False))
+        quoted = span.text.startswith('"') and not isinstance(value, str)
+        return Edit(span, f'"{json.dumps(value)}"' if quoted else json.dumps(value, ensure_ascii=False))
     raise EditError(f"{change.name} is written in {span.source.path}, which kcheck does not edit")
 
 
-def _collections(source: Source) -> dict[tuple[int, int], yaml.Sequence | yaml.Mapping]:
-    """The maps and lists of a YAML file, read again, by where they are."""
-    from kcheck.syntax import yaml
+def _added(container: Span, insertion: Insertion) -> list[Edit]:
+    """The edits that write what is new into a block, map or list."""
+    source = container.source
+    if _is_hcl(source):
+        from kcheck.syntax.hcl import nodes, write
 
-    nodes = (node for document in yaml.documents(source) for node in yaml.walk(document.root))
-    return {(node.start, node.end): node for node in nodes if isinstance(node, yaml.Sequence | yaml.Mapping)}
+        found = _at(container)
+        if isinstance(found, nodes.Tuple):
+            return [write.append(found, insertion)]
+        if found is not None:
+            return write.insert(found, insertion)
+    if _is_hcl(source) or _is_yaml(source):  # in HCL, YAML in a template
+        from kcheck.syntax.members import added
+
+        edits = added(container, insertion)
+        if edits is not None:
+            return edits
+    what = ", ".join(insertion.members) or "an item"
+    raise EditError(f"{what} is absent at {source.path}:{container.begin.line}, where kcheck cannot add to what stands")
 
 
-def _added(
-    container: Span, insertion: Insertion, collections: dict[tuple[int, int], yaml.Sequence | yaml.Mapping]
-) -> Edit:
-    from kcheck.syntax.members import added
-
-    node = collections.get((container.start, container.end))
-    if node is None:
-        raise EditError(f"what is at {container.source.path}:{container.begin.line} cannot be found again")
-    return added(node, insertion)
-
-
-def _block(container: Span) -> nodes.Block:
-    """The block or object at a span, read again from its source."""
+def _at(container: Span) -> nodes.Block | nodes.Tuple | None:
+    """The block, object or list of HCL at a span, read again from its source; None if there is none."""
     from kcheck.syntax.hcl import nodes
-    from kcheck.syntax.hcl.parse import parse
 
-    for block in _all(parse(container.source).body):
-        if (block.span.start, block.span.end) == (container.start, container.end):
+    for block in _blocks(container.source):
+        if block.type and (block.span.start, block.span.end) == container[1:]:
             return block
         for entry in block.body.entries.values():
             if entry.value_span.start <= container.start and container.end <= entry.value_span.end:
                 for node in nodes.walk(entry.expression):
-                    if isinstance(node, nodes.Object) and (node.span.start, node.span.end) == container[1:]:
-                        return nodes.as_block(node)
-    raise EditError(f"`{container.text.splitlines()[0]}` is no block or object that kcheck could add to")
+                    if isinstance(node, nodes.Object | nodes.Tuple) and node.span[1:] == container[1:]:
+                        return nodes.as_block(node) if isinstance(node, nodes.Object) else node
+    return None
 
 
-def _all(body: nodes.Body) -> Iterator[nodes.Block]:
+@lru_cache(maxsize=4)  # several changes of one file come together
+def _blocks(source: Source) -> list[nodes.Block]:
+    """All blocks of a file, and the file as one."""
+    from kcheck.syntax.hcl import nodes
+    from kcheck.syntax.hcl.parse import parse
+
+    body = parse(source).body
+    return [nodes.Block("", (), body, body.span, body.span), *_nested(body)]
+
+
+def _nested(body: nodes.Body) -> Iterator[nodes.Block]:
     for block in body.blocks:
         yield block
-        yield from _all(block.body)
+        yield from _nested(block.body)

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck import cel, inventory, raw, rules
-from kcheck.findings import Change, Finding, Related, Severity, Undecided
+from kcheck import cel, consent, inventory, raw, rules
+from kcheck.findings import Finding, Related, Severity, Undecided
 from kcheck.judge import Judge, joined
 from kcheck.subjects import things
 from kcheck.suppressions import Suppressions
@@ -68,7 +68,7 @@ def run(tree: Tree, config: Config) -> Result:
         by_subject.setdefault(rule.subject, []).append(rule)
     for subject, matching in by_subject.items():
         if subject != "input":
-            result.findings += _agreed(_decide(subject, matching, world, result), world)
+            result.findings += consent.given(_decide(subject, matching, world, result), world, tree)
     result.findings = _pruned(result.findings, by_subject)
     _suppress(result, comments)
     names = {rule.name for rule in rules.every(config.rules)} if comments.all else set()
@@ -101,32 +101,6 @@ def _graded(finding: Finding, config: Config) -> Finding:
     """The finding with the severity that the settings give its rule."""
     wanted = config.severity.get(finding.rule)
     return finding._replace(severity=Severity[wanted.upper()]) if wanted else finding
-
-
-def _agreed(findings: list[Finding], world: World) -> list[Finding]:
-    """A value that others use too is only changed if the rule has found all of them."""
-    uses: dict[tuple[str, str], dict[Span, list[str]]] = {}
-    wanting = {(f.rule, change.owner) for f in findings for change in (f.fix.changes if f.fix else ())}
-
-    def others(finding: Finding, change: Change) -> list[str]:
-        key = (change.subject, change.name)
-        if key not in uses:
-            uses[key] = {}
-            for place, user in raw.users(*key, world):
-                uses[key].setdefault(place, []).append(user)
-        names = uses[key].get(change.origin.written, [])
-        return [name for name in names if (finding.rule, name) not in wanting]
-
-    result = []
-    for finding in findings:
-        changes = finding.fix.changes if finding.fix else ()
-        content = [name for change in changes if change.origin.literal for name in others(finding, change)]
-        if content:
-            own = next(change.subject for change in changes if change.origin.literal)
-            text = f"the value is shared with {content[0]}, which is fine with it; give this {own} its own"
-            finding = finding._replace(fix=None, help=text)  # noqa: PLW2901
-        result.append(finding)
-    return result
 
 
 def _pruned(findings: list[Finding], by_subject: dict[str, list[Rule]]) -> list[Finding]:

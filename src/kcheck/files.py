@@ -171,6 +171,22 @@ class Tree:
         """The path on disk, links resolved, that a fix must write to."""
         return self._real[id(source)]
 
+    def kept(self, source: Source) -> str:
+        """Why a file is not to be changed, with its path; empty if it may be."""
+        real = self._real.get(id(source))
+        if real is None:
+            return f"{source.path}, which is made from another file"
+        if self._excluded(source.path):
+            return f"{source.path}, which is excluded"
+        for path in self.given:
+            top = os.path.realpath(path)
+            if not os.path.isdir(top) and top.endswith((*TERRAFORM, *VARIABLES)):
+                top = os.path.dirname(top)  # the whole root module is read
+            if holds(top, real):
+                folders = os.path.relpath(real, top).split(os.sep)[:-1]
+                return f"{source.path}, which others maintain" if _is_foreign(top, folders) else ""
+        return f"{source.path}, outside of the given paths"
+
     def source(self, path: str) -> Source | None:
         """The file at `path`, read once; None if it is not a regular file of sensible size."""
         real = os.path.realpath(path)
@@ -291,6 +307,17 @@ class Tree:
         source = self.source(path)
         if source is not None and source not in self.manifests and holds_objects(source.data):
             self.manifests.append(source)
+
+
+def _is_foreign(top: str, folders: list[str]) -> bool:
+    """Whether one of the folders below `top` holds what others maintain: vendored, hidden, or charts of a chart."""
+    for folder in folders:
+        if folder in SKIPPED_FOLDERS or (folder[0] == "." and folder not in ("..", ".")):
+            return True
+        if folder == "charts" and os.path.isfile(os.path.join(top, CHART)):
+            return True
+        top = os.path.join(top, folder)
+    return False
 
 
 def _chart_of(path: str) -> str | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.units import data_text
+
 if TYPE_CHECKING:
     from kcheck.text import Span
-    from kcheck.values import Origin
+    from kcheck.values import Data, Missing, Origin
 
 
 class Severity(IntEnum):
@@ -28,16 +30,28 @@ SAFETIES = ("safe", "costs", "unsafe")
 
 
 class Change(NamedTuple):
-    """Give the value with this origin another one.
+    """Give the value with this origin another one, or, to `append`, the list with this origin an item.
 
     It is the field `name` of the thing with the id `owner`, which is of a kind of `subject`.
     """
 
     origin: Origin
     name: str
-    value: str | int | bool
+    value: Data
     subject: str = ""
     owner: str = ""
+    append: bool = False
+
+    @property
+    def place(self) -> Span | Missing:
+        """Where it is written, or would be: what is shared by others has the same."""
+        return self.origin.missing or self.origin.written
+
+
+def said(change: Change) -> str:
+    """What a person has to write where kcheck does not."""
+    value = data_text(change.value)
+    return f"{change.name} should also have {value}" if change.append else f"{change.name} should be {value}"
 
 
 class Fix(NamedTuple):

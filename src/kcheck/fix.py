@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import edit, engine
 from kcheck.files import Tree
-from kcheck.text import Edit, OverlapError, apply
+from kcheck.text import Edit, OverlapError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,7 +115,7 @@ class _Fixer:
             try:
                 candidate = {source: list(dict.fromkeys(edit.edits(own))) for source, own in touched.items()}
                 for source, own_edits in candidate.items():
-                    apply(source.data, own_edits)
+                    edit.applied(source, own_edits)
             except edit.EditError as error:
                 self.outcome.refused.append(Refused(finding, str(error), bug=False))
                 continue
@@ -134,7 +134,7 @@ class _Fixer:
         for source, own in _by_source(edits):
             real = tree.real_path(source)
             self.originals.setdefault(real, (source.path, source.data))
-            overlay[real] = apply(source.data, own)
+            overlay[real] = edit.applied(source, own)
         after_tree, after = self.run(overlay)
         before, found = set(map(_key, result.findings)), {_key(finding): finding for finding in after.findings}
         if after.bugs or found.keys() & set(map(_key, chosen)):

@@ -6,9 +6,9 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from kcheck import cel
-from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided
+from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided, said
 from kcheck.subjects import cloud_of
-from kcheck.units import duration, shown
+from kcheck.units import data_text, duration, shown
 from kcheck.values import Origin
 from kcheck.views import ID
 
@@ -198,23 +198,28 @@ class Judge:
                 return None, ""
             for record, path in self.targets(setting.place):
                 origin, name = self.view.origin(record, path), path[-1]
-                insertable = origin.missing is not None and bool(origin.missing.path)
-                if (
-                    not isinstance(value, str | int)
-                    or not (origin.literal or insertable)
-                    or origin.written.source.derived
-                ):
-                    silent = origin.written == self.view.place() or origin.written.source.private
-                    given = "" if silent else f"`{_short(origin.written)}` gives the value; "
-                    return None, f"{given}{name} should be {value}"
-                if origin.literal and value == self.view.value(record, path):
-                    continue  # it is written as it should be
                 seconds = isinstance(value, int) and self.view.unit(record, path) == "seconds"
                 written = duration(int(value)) if seconds else value
-                changes.append(Change(origin, name, written, *self.view.owner(record)))
+                change = Change(origin, name, written, *self.view.owner(record), append=setting.append)
+                if not self.writable(change, path, record):
+                    silent = origin.written == self.view.place() or origin.written.source.private
+                    given = "" if silent else f"`{_short(origin.written)}` gives the value; "
+                    return None, f"{given}{said(change)}"
+                if origin.literal and value == self.view.value(record, path):
+                    continue  # it is written as it should be
+                changes.append(change)
         if not changes:
             return None, ""
         return Fix(rule.safety, tuple(changes), ", ".join(dict.fromkeys(map(_title, changes)))), ""
+
+    def writable(self, change: Change, path: tuple[str, ...], record: int) -> bool:
+        """Whether a change can be made where the value is written, or would be."""
+        origin = change.origin
+        if isinstance(change.value, float | bytes) or origin.written.source.derived:
+            return False
+        if origin.missing is not None:
+            return bool(origin.missing.path)
+        return origin.literal or (change.append and self.view.kind(record, path) == "list")
 
 
 def _short(span: Span) -> str:
@@ -225,6 +230,8 @@ def _short(span: Span) -> str:
 
 def _title(change: Change) -> str:
     written = change.origin.written.text if change.origin.missing is None else '"'
+    if isinstance(change.value, list | dict) or change.append:
+        return f"add {data_text(change.value)} to {change.name}" if change.append else f"add {change.name}"
     plain = change.value if isinstance(change.value, str) else str(change.value).lower()
     value = f'"{plain}"' if isinstance(change.value, str) and written.startswith('"') else plain
     if change.origin.missing is not None:

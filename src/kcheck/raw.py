@@ -172,6 +172,11 @@ class RawView(View):
         """There are none."""
         return ""
 
+    def kind(self, record: int, path: tuple[str, ...]) -> str:
+        """The kind of a part: list, map or scalar."""
+        part, _ = self._found(record, path)
+        return "list" if isinstance(part.value, list) else "map" if isinstance(part.value, dict) else "scalar"
+
     def unit_of(self, steps: list[str]) -> str:  # noqa: ARG002 - as it is written
         """There are none."""
         return ""
@@ -192,7 +197,7 @@ def view(subject: str, thing: Thing, world: World, fields: Wanted | None = None)
     return (RawView if subject in SUBJECTS else View)(subject, thing, world, fields)
 
 
-def users(subject: str, name: str, world: World) -> Iterator[tuple[Span, str]]:
+def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
     """The literals that give a field of all things of a subject its value, and the ids of these things."""
     if subject not in SUBJECTS:
         yield from views.users(subject, name, world)

@@ -37,10 +37,11 @@ class Grade(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """One change of a fix: the place, and a CEL expression for the value."""
+    """One change of a fix: the place, and a CEL expression for the value, or for an item that its list gets."""
 
     place: str
     to: str
+    append: bool = False
 
 
 class Example(NamedTuple):
@@ -265,13 +266,13 @@ def _texts(rule: Rule) -> Iterator[tuple[Steps, str]]:
             yield ("grade", name), text
     yield from ((("related", i), text) for i, text in enumerate(rule.related))
     for i, setting in enumerate(rule.settings):
-        yield ("fix", "changes", i, "set"), setting.place
+        yield ("fix", "changes", i, "append" if setting.append else "set"), setting.place
         yield ("fix", "changes", i, "to"), setting.to
     yield from ((("message",), hole.text) for hole in cel.holes(rule.message) if not isinstance(hole, str))
 
 
 def _is_place(steps: Steps) -> bool:
-    return steps[0] in ("at", "related") or steps[-1] == "set"
+    return steps[0] in ("at", "related") or steps[-1] in ("set", "append")
 
 
 class Mistake(NamedTuple):
@@ -349,11 +350,16 @@ def _rule(group: str, path: str, data: dict[str, Any]) -> Rule:
             weak=data.get("weak", ""),
             mild=data.get("mild", ""),
             safety=fix.get("safety", ""),
-            settings=tuple(Setting(change["set"], as_text(change["to"])) for change in changes),
+            settings=tuple(map(_setting, changes)),
             sources=tuple(data.get("sources", ())),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise RuleError(f"{path}: {error!r} is missing or of the wrong kind") from error
+
+
+def _setting(change: dict[str, Any]) -> Setting:
+    append = "append" in change
+    return Setting(change["append" if append else "set"], as_text(change["to"]), append)
 
 
 def _example(data: dict[str, Any]) -> Example:

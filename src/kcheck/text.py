@@ -64,6 +64,17 @@ class Source:
             raw = raw.removeprefix(BOM)
         return raw.decode("utf-8", "replace").rstrip("\r\n")
 
+    def line_end(self, offset: int) -> int:
+        """The end of the line that holds byte `offset`, before its line end: what is added there is on the next line."""
+        end = self.data.find(b"\n", offset)
+        end = len(self.data) if end == -1 else end
+        return end - (self.data[end - 1 : end] == b"\r")
+
+    def before(self, offset: int) -> str:
+        """The text of the line that holds byte `offset` up to there, without a byte-order mark."""
+        start = self.line_starts[self.line_number(offset) - 1]
+        return self.data[start:offset].removeprefix(BOM).decode("utf-8", "replace")
+
     def span(self, start: int, end: int) -> Span:
         """The bytes from `start` up to, not including, `end`."""
         return Span(self, start, end)

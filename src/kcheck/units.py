@@ -17,6 +17,13 @@ def as_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def data_text(value: Any) -> str:
+    """A value as YAML has it in braces, without quotes: for people."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name}: {data_text(inner)}' for name, inner in value.items())}}}"
+    return f"[{', '.join(map(data_text, value))}]" if isinstance(value, list) else as_text(value)
+
+
 _MINOR = re.compile(r"v?1\.(\d+)(?:\D|$)")
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 T_co = TypeVar("T_co", covariant=True)
 
+Data: TypeAlias = "str | int | bool | list[Data] | dict[str, Data]"
+"""A value as a fix writes it: a single one, a list, or a map."""
+
 
 class Missing(NamedTuple):
     """Where an absent value would be written.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kcheck.cel import Expression, Usage
     from kcheck.model import Thing
     from kcheck.text import Span
+    from kcheck.values import Missing
     from kcheck.words.field import Field
     from kcheck.world import World
 
@@ -145,6 +146,10 @@ class View:
         """The unit of a field of a record of this view."""
         return word(self._things[record][0], path[-1]).unit
 
+    def kind(self, record: int, path: tuple[str, ...]) -> str:
+        """The kind of a field of a record of this view."""
+        return word(self._things[record][0], path[-1]).kind
+
     def unit_of(self, steps: list[str]) -> str:
         """The unit of what a path such as pool.cluster.target leads to."""
         subject = self.subject
@@ -157,11 +162,11 @@ class View:
         return self.thing.place
 
 
-def users(subject: str, name: str, world: World) -> Iterator[tuple[Span, str]]:
-    """The literals that give a field of all things of a subject its value, and the ids of these things."""
+def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
+    """Where a field of all things of a subject is written, or would be, and the ids of these things."""
     field = word(subject, name)
     for thing in things(subject, world):
         value = field.read(thing, world)
         origin = None if isinstance(value, list) else value.origin
-        if origin is not None and origin.literal:
-            yield origin.written, thing.id
+        if origin is not None and origin.spans and (origin.literal or origin.missing or field.kind == "list"):
+            yield origin.missing or origin.written, thing.id

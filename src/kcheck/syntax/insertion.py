@@ -1,23 +1,76 @@
-"""What a fix adds, whatever the language."""
+"""What a fix adds, whatever the language, and behind which of its siblings people would write it."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
-Scalar: TypeAlias = str | int | bool
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.values import Data
+
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
 @dataclass
 class Insertion:
-    """What is to be written into one block or map: attributes, and those inside it that do not exist yet."""
+    """What is to be written into one block, map or list: members that do not exist yet, and further items."""
 
-    attributes: dict[str, Scalar] = field(default_factory=dict)
-    blocks: dict[str, Insertion] = field(default_factory=dict)
+    members: dict[str, Data] = field(default_factory=dict)
+    items: list[Data] = field(default_factory=list)
 
-    def add(self, path: tuple[str, ...], value: Scalar) -> None:
-        """Add the attribute at a path below it."""
-        if len(path) == 1:
-            self.attributes[path[0]] = value
+    def add(self, path: tuple[str, ...], value: Data) -> None:
+        """Add what is at a path below it; what several fixes add to one place comes together."""
+        inner: Data = value
+        for name in reversed(path):
+            inner = {name: inner}
+        if isinstance(inner, dict):
+            _join(self.members, inner)
+
+    def append(self, item: Data) -> None:
+        """Add an item to a list, once."""
+        if item not in self.items:
+            self.items.append(item)
+
+
+def _join(into: dict[str, Data], more: dict[str, Data]) -> None:
+    for name, value in more.items():
+        old = into.get(name)
+        if isinstance(old, dict) and isinstance(value, dict):
+            _join(old, value)
+        elif isinstance(old, list) and isinstance(value, list):
+            old += [item for item in value if item not in old]
         else:
-            self.blocks.setdefault(path[0], Insertion()).add(path[1:], value)
+            into[name] = value
+
+
+def sibling(name: str, others: Iterable[str]) -> str | None:
+    """The last of the names that shares most of its first and last words; None if none shares any.
+
+    `max_size` goes behind `min_size`, `imagePullPolicy` behind `image`.
+    """
+    own = _words(name)
+    best, most = None, 0
+    for other in others:
+        words = _words(other)
+        shared = _shared(own, words)
+        shared += _shared(own[shared:][::-1], words[shared:][::-1])
+        if shared >= max(most, 1):
+            best, most = other, shared
+    return best
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def _shared(some: list[str], others: list[str]) -> int:
+    """How many first words are the same."""
+    count = 0
+    for one, other in zip(some, others, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count

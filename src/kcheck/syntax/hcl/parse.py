@@ -17,6 +17,8 @@ from kcheck.syntax.problem import Problem
 from kcheck.text import BOM, Source, Span
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tree_sitter import Node
 
 MAX_DEPTH = 60
@@ -85,6 +87,17 @@ def _parsed(data: bytes) -> Node:
         other = Parser(_LANGUAGE).parse(_EXPONENT.sub(lambda match: b"1" * len(match[0]), data)).root_node
         return root if other.has_error else other
     return root
+
+
+def tokens(data: bytes) -> Iterator[tuple[str, int]]:
+    """The tokens of some HCL with the bytes at which they begin, comments too."""
+    todo = [_parsed(data)]
+    while todo:
+        node = todo.pop()
+        if node.child_count:
+            todo += reversed(node.children)
+        else:
+            yield node.type, node.start_byte
 
 
 def _body(root: Node) -> Node | None:

@@ -1,22 +1,33 @@
-"""HCL for fixes: literals in the style of what they replace, attributes inserted as terraform fmt would have them."""
+"""HCL for fixes: literals in the style of what they replace, members inserted where people would write them."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.text import Edit, Source, Span
+from kcheck.syntax.insertion import sibling
+from kcheck.text import Edit
 
 if TYPE_CHECKING:
     from kcheck.syntax.hcl import nodes
-    from kcheck.syntax.insertion import Insertion, Scalar
+    from kcheck.syntax.insertion import Insertion
+    from kcheck.text import Source
+    from kcheck.values import Data
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_ASSIGNMENT = re.compile(r'([ \t]*)([\w-]+|"[^"]*")([ \t]*)=(?!=)')
+_NAME = re.compile(r"[A-Za-z_][\w-]*")
+_LAST = ("depends_on", "providers")
+"""Arguments that people write behind all others."""
+_WIDTH = 120
+"""How long a line may be that an object stays on."""
 
 
-def literal(value: Scalar, like: str = "") -> str:
-    """The value as HCL; a number stays in quotes where what it replaces (`like`) was in quotes."""
+def literal(value: Data, like: str = "") -> str:
+    """The value as HCL on one line; a number stays in quotes where what it replaces (`like`) was in quotes."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(literal, value))}]"
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{_key(name)} = {literal(inner)}' for name, inner in value.items())} }}"
     if isinstance(value, bool):
         text = "true" if value else "false"
     elif isinstance(value, int):
@@ -36,146 +47,158 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\u{ord(mark):04x}" * more + mark * 2 + "{"
 
 
+def _key(name: str, *, quoted: bool = False) -> str:
+    """The key of an object."""
+    return name if _NAME.fullmatch(name) and not quoted else literal(name)
+
+
 def insert(block: nodes.Block, insertion: Insertion) -> list[Edit]:
-    """The edits that write an insertion into a block, in the style of its neighbours."""
+    """The edits that write an insertion into a block or object, in the style of its neighbours."""
     source = block.span.source
-    indent = _indent(source, block)
+    writer = _Writer(block)
     if source.line_number(block.body.span.start) == source.line_number(block.body.span.end - 1):
-        return [_unfold(block, insertion, indent)]
-    edits: list[Edit] = []
-    if insertion.attributes:
-        edits += _insert_attributes(block, insertion.attributes, indent)
-    if insertion.blocks:
-        at = _line_end(source, _last_end(block))
-        equals = "= " if _takes_objects(block) else ""
-        text = _blocks(insertion, indent, source.newline, blank=not _is_empty(block), equals=equals)
-        edits.append(Edit(source.span(at, at), text))
-    return edits
+        return [writer.inline(insertion.members) or writer.unfold(insertion.members)]
+    short = {name: value for name, value in insertion.members.items() if not writer.is_long(value)}
+    long = {name: value for name, value in insertion.members.items() if writer.is_long(value)}
+    edits = writer.short(short) if short else []
+    return [*edits, writer.long(long)] if long else edits
 
 
-def _is_empty(block: nodes.Block) -> bool:
-    return not block.body.entries and not block.body.blocks
+def append(items: nodes.Tuple, insertion: Insertion) -> Edit:
+    """The edit that adds items to a list: each on its own line where the last one is."""
+    source = items.span.source
+    texts = [literal(item) for item in insertion.items]
+    if not items.items:
+        return Edit(items.span, f"[{', '.join(texts)}]")
+    last = items.items[-1].span
+    before = source.before(last.start)
+    comma = source.data[last.end : items.span.end].lstrip().startswith(b",")
+    if before.strip():
+        return Edit(source.span(last.end, last.end), "".join(f", {text}" for text in texts))
+    if comma:
+        end = source.line_end(last.end)
+        return Edit(source.span(end, end), "".join(f"{source.newline}{before}{text}," for text in texts))
+    return Edit(source.span(last.end, last.end), "".join(f",{source.newline}{before}{text}" for text in texts))
 
 
-def _is_long(source: Source, entry: nodes.Entry) -> bool:
-    return source.line_number(entry.span.start) != source.line_number(entry.span.end)
+class _Writer:
+    """Writes into one block: a real one, whose nested records are blocks, or an object, where they are objects."""
 
+    def __init__(self, block: nodes.Block) -> None:
+        self.block = block
+        self.source: Source = block.span.source
+        self.entries = sorted(block.body.entries.values(), key=lambda entry: entry.span.start)
+        self.objects = block.type in ("module", "")
+        self.quoted = not block.type and bool(self.entries) and all(e.name.startswith('"') for e in self.entries)
+        self.indent = self._indent()
 
-def _takes_objects(block: nodes.Block) -> bool:
-    """Whether what is nested in a block is an object: in a module call and in an object, there are no blocks."""
-    return block.type in ("module", "")
+    def is_long(self, value: Data) -> bool:
+        """Whether a value takes lines of its own: what is nested, unless it is an empty object or a list of texts."""
+        inner = value[0] if isinstance(value, list) and value else value
+        return isinstance(inner, dict) and bool(inner)
 
+    def key(self, name: str) -> str:
+        """The name of an attribute, or the key of an object."""
+        return _key(name, quoted=self.quoted) if self.objects else name
 
-def _blocks(insertion: Insertion, indent: str, newline: str, *, blank: bool, equals: str = "") -> str:
-    parts: list[str] = []
-    for name, inner in insertion.blocks.items():
-        lines = ["", f"{indent}{name} {equals}{{"] if blank or parts else [f"{indent}{name} {equals}{{"]
-        lines += _aligned(inner.attributes, indent + "  ")
-        text = newline + newline.join(lines)
-        if inner.blocks:
-            text += _blocks(inner, indent + "  ", newline, blank=bool(inner.attributes), equals=equals)
-        parts.append(f"{text}{newline}{indent}}}")
-    return "".join(parts)
+    def short(self, members: dict[str, Data]) -> list[Edit]:
+        """Attributes: behind a sibling, else behind the last one before what is nested."""
+        nested = [inner.span.start for inner in self.block.body.blocks]
+        if self.objects:
+            nested += [entry.span.start for entry in self.entries if self._is_multiline(entry)]
+        before = [entry for entry in self.entries if entry.span.end <= min(nested, default=self.block.span.end)]
+        before = [entry for entry in before if entry.name not in _LAST] or before
+        single = {entry.name: entry for entry in self.entries if not self._is_multiline(entry)}
+        behind: dict[int, list[str]] = {}
+        first: list[str] = []
+        for name, value in members.items():
+            near = sibling(name, [other for other in single if other not in _LAST])
+            anchor = single[near] if near else before[-1] if before else None
+            text = f"{self.indent}{self.key(name)}{self.equals(anchor)}{literal(value)}{self.comma(anchor)}"
+            if anchor is None:
+                first.append(text)
+            else:
+                behind.setdefault(self.source.line_end(anchor.span.end), []).append(text)
+        newline = self.source.newline
+        edits = [Edit(self.source.span(at, at), newline + newline.join(lines)) for at, lines in behind.items()]
+        if first:
+            at = self.source.line_end(self.block.body.span.start)
+            blank = newline if self.block.body.blocks or self.entries else ""
+            edits.append(Edit(self.source.span(at, at), newline + newline.join(first) + blank))
+        return edits
 
+    def equals(self, entry: nodes.Entry | None) -> str:
+        """What stands between a key and its value; objects may have a colon there."""
+        if entry is None or not self.objects:
+            return " = "
+        between = self.source.data[entry.span.start + len(entry.name.encode()) : entry.value_span.start].decode()
+        return between if between.strip() == ":" else " = "
 
-def _aligned(attributes: dict[str, Scalar], indent: str) -> list[str]:
-    width = max(map(len, attributes), default=0)
-    return [f"{indent}{name.ljust(width)} = {literal(value)}" for name, value in attributes.items()]
+    def comma(self, entry: nodes.Entry | None) -> str:
+        """The comma that may stand behind the members of an object."""
+        if entry is None or self.block.type:
+            return ""
+        return "," * self.source.data[entry.span.end : self.block.span.end].lstrip(b" \t").startswith(b",")
 
+    def inline(self, members: dict[str, Data]) -> Edit | None:
+        """What a short object on one line becomes; None where it needs lines."""
+        if self.block.type or not self.entries or any(map(self.is_long, members.values())):
+            return None
+        end, equals = self.entries[-1].span.end, self.equals(self.entries[-1])
+        text = "".join(f", {self.key(name)}{equals}{literal(value)}" for name, value in members.items())
+        line = self.source.line(self.source.line_number(end))
+        return Edit(self.source.span(end, end), text) if len(line) + len(text) <= _WIDTH else None
 
-def _insert_attributes(block: nodes.Block, attributes: dict[str, Scalar], indent: str) -> list[Edit]:
-    """After the last attribute that stands before the first nested block, aligned with the lines it joins."""
-    source = block.span.source
-    newline = source.newline
-    nested: list[nodes.Entry | nodes.Block] = [*block.body.blocks]
-    if _takes_objects(block):
-        nested += [entry for entry in block.body.entries.values() if _is_long(source, entry)]
-    first_block = min((inner.span.start for inner in nested), default=block.span.end)
-    before = [entry for entry in block.body.entries.values() if entry.span.end <= first_block]
-    if not before:
-        at = _line_end(source, block.body.span.start)
-        blank = newline if block.body.blocks or block.body.entries else ""
-        lines = newline.join(_aligned(attributes, indent))
-        return [Edit(source.span(at, at), f"{newline}{lines}{blank}")]
-    last = max(before, key=lambda entry: entry.span.end)
-    chain = _chain(source, last, source.line_number(block.span.start))
-    own = max(map(len, attributes))
-    width = max((len(name) for name, _, _ in chain), default=0)
-    edits: list[Edit] = []
-    if own > width and _is_aligned(chain):
-        # terraform fmt aligns the whole run of lines, so the longer name moves their `=`
-        edits = [
-            Edit(gap, " " * (own - len(name) + 1)) for name, _, gap in chain if len(gap.text) != own - len(name) + 1
-        ]
-    width = max(width, own) if _is_aligned(chain) else own
-    lines = newline.join(f"{indent}{name.ljust(width)} = {literal(value)}" for name, value in attributes.items())
-    at = _line_end(source, last.span.end)
-    edits.append(Edit(source.span(at, at), f"{newline}{lines}"))
-    return edits
+    def long(self, members: dict[str, Data]) -> Edit:
+        """Nested blocks or objects, at the end."""
+        inside: list[nodes.Entry | nodes.Block] = [*self.entries, *self.block.body.blocks]
+        at = self.source.line_end(max((item.span.end for item in inside), default=self.block.body.span.start))
+        lines = self.lines(members, self.indent, blank=bool(inside))
+        return Edit(self.source.span(at, at), "".join(self.source.newline + line for line in lines))
 
-
-def _chain(source: Source, last: nodes.Entry, header: int) -> list[tuple[str, int, Span]]:
-    """The run of assignment lines that ends with `last`: name, line, and the blanks before each `=`.
-
-    A value over several lines ends the run, as it does for terraform fmt; so does the line of the block's header.
-    """
-    result: list[tuple[str, int, Span]] = []
-    if source.line_number(last.span.start) != source.line_number(last.span.end):
+    def lines(self, members: dict[str, Data], indent: str, *, blank: bool) -> list[str]:
+        """The lines of members; nested ones are set off by a blank line, where something stands before them."""
+        result = [f"{indent}{self.key(n)} = {literal(v)}" for n, v in members.items() if not self.is_long(v)]
+        for name, value in members.items():
+            if not self.is_long(value):
+                continue
+            items = value if isinstance(value, list) else [value]
+            if self.objects and isinstance(value, list):
+                result += [""] if blank or result else []
+                result.append(f"{indent}{self.key(name)} = [")
+                for item in items:
+                    result += [f"{indent}  {{", *self.inside(item, f"{indent}    "), f"{indent}  }},"]
+                result.append(f"{indent}]")
+                continue
+            opening = f"{self.key(name)} = {{" if self.objects else f"{name} {{"
+            for item in items:
+                result += [""] if blank or result else []
+                result += [f"{indent}{opening}", *self.inside(item, f"{indent}  "), f"{indent}}}"]
         return result
-    number = source.line_number(last.span.start)
-    while number > header:
-        match = _ASSIGNMENT.match(source.line(number))
-        if match is None:
-            break
-        start = source.line_starts[number - 1] + len(match[1].encode()) + len(match[2].encode())
-        if number == 1:
-            start += len(source.data[:3]) if source.data.startswith(b"\xef\xbb\xbf") else 0
-        result.append((match[2], number, source.span(start, start + len(match[3]))))
-        number -= 1
-    return result
 
+    def inside(self, item: Data, indent: str) -> list[str]:
+        """The lines of a nested block or object."""
+        return self.lines(item, indent, blank=False) if isinstance(item, dict) else []
 
-def _is_aligned(chain: list[tuple[str, int, Span]]) -> bool:
-    width = max((len(name) for name, _, _ in chain), default=0)
-    return all(len(gap.text) == width - len(name) + 1 for name, _, gap in chain)
+    def unfold(self, members: dict[str, Data]) -> Edit:
+        """A block on one line becomes one on several."""
+        newline, outer = self.source.newline, self.indent[:-2]
+        old = [f"{self.indent}{entry.name} = {entry.value_span.text}" for entry in self.entries]
+        lines = self.lines(members, self.indent, blank=False)
+        new = ["", *lines] if old and lines and self.is_long(next(iter(members.values()))) else lines
+        return Edit(self.block.body.span, newline.join(["{", *old, *new, f"{outer}}}"]))
 
+    def _is_multiline(self, entry: nodes.Entry) -> bool:
+        return self.source.line_number(entry.span.start) != self.source.line_number(entry.span.end)
 
-def _unfold(block: nodes.Block, insertion: Insertion, indent: str) -> Edit:
-    """A block on one line becomes one on several."""
-    source = block.span.source
-    newline = source.newline
-    outer = indent[:-2]
-    inner = [f"{entry.name} = {entry.value_span.text}" for entry in block.body.entries.values()]
-    width = max(map(len, [*block.body.entries, *insertion.attributes]), default=0)
-    old = [f"{indent}{e.name.ljust(width)} = {e.value_span.text}" for e in block.body.entries.values()]
-    new = [f"{indent}{name.ljust(width)} = {literal(value)}" for name, value in insertion.attributes.items()]
-    text = newline.join(["{", *old, *new])
-    if insertion.blocks:
-        equals = "= " if _takes_objects(block) else ""
-        text += _blocks(insertion, indent, newline, blank=bool(inner or insertion.attributes), equals=equals)
-    return Edit(block.body.span, f"{text}{newline}{outer}}}")
-
-
-def _indent(source: Source, block: nodes.Block) -> str:
-    """The indentation of the block's inside: that of its first line, else two more than its own."""
-    inside: list[nodes.Entry | nodes.Block] = [*block.body.entries.values(), *block.body.blocks]
-    own = source.line_number(block.span.start)
-    for item in sorted(inside, key=lambda item: item.span.start):
-        number = source.line_number(item.span.start)
-        if number != own:
-            line = source.line(number)
-            return line[: len(line) - len(line.lstrip())]
-    line = source.line(own)
-    return line[: len(line) - len(line.lstrip())] + "  "
-
-
-def _last_end(block: nodes.Block) -> int:
-    inside: list[nodes.Entry | nodes.Block] = [*block.body.entries.values(), *block.body.blocks]
-    return max((item.span.end for item in inside), default=block.body.span.start)
-
-
-def _line_end(source: Source, at: int) -> int:
-    """The end of the line that holds `at`, before its line end; a comment behind the value stays with it."""
-    end = source.data.find(b"\n", at)
-    end = len(source.data) if end == -1 else end
-    return end - 1 if source.data[end - 1 : end] == b"\r" else end
+    def _indent(self) -> str:
+        """The indentation of the block's inside: that of its first line, else two more than its own."""
+        inside: list[nodes.Entry | nodes.Block] = [*self.entries, *self.block.body.blocks]
+        own = self.source.line_number(self.block.span.start)
+        for item in sorted(inside, key=lambda item: item.span.start):
+            number = self.source.line_number(item.span.start)
+            if number != own:
+                line = self.source.line(number)
+                return line[: len(line) - len(line.lstrip())]
+        line = self.source.line(own)
+        return line[: len(line) - len(line.lstrip())] + "  "

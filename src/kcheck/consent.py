@@ -1,0 +1,79 @@
+"""Which fixes may be made: all who share a value want it, its file is ours to change, and the place takes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck import edit, raw
+from kcheck.findings import said
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.files import Tree
+    from kcheck.findings import Change, Finding
+    from kcheck.text import Span
+    from kcheck.values import Missing
+    from kcheck.world import World
+
+
+def given(findings: list[Finding], world: World, tree: Tree) -> list[Finding]:
+    """The findings; what cannot be fixed without somebody's decision says so instead."""
+    sharing = _Sharing(findings, world)
+    result = []
+    for finding in findings:
+        reason = _reason(finding, sharing, tree) if finding.fix else ""
+        result.append(finding._replace(fix=None, help=reason) if reason else finding)
+    return result
+
+
+def _reason(finding: Finding, sharing: _Sharing, tree: Tree) -> str:
+    """Why a finding's fix may not be made; empty if it may."""
+    changes = finding.fix.changes if finding.fix else ()
+    for change in changes:
+        reason = tree.kept(edit.source_of(change))
+        if reason:
+            return f"{change.name} is written in {reason}; there, {said(change)}"
+    shared = next(filter(None, (sharing.reason(finding, change) for change in changes)), "")
+    if shared:
+        return shared
+    try:
+        edit.edits(changes)
+    except edit.EditError as error:
+        return f"{error}; {said(changes[0])}"
+    return ""
+
+
+class _Sharing:
+    """Who else uses a value, and whether the same rule has found them too."""
+
+    def __init__(self, findings: Iterable[Finding], world: World) -> None:
+        self.world = world
+        self.uses: dict[tuple[str, str], dict[Span | Missing, list[str]]] = {}
+        self.wanting = {(f.rule, change.owner) for f in findings for change in (f.fix.changes if f.fix else ())}
+        self.owners: dict[tuple[str, Span | Missing], set[str]] = {}
+        for finding in findings:
+            for change in finding.fix.changes if finding.fix else ():
+                self.owners.setdefault((finding.rule, change.place), set()).add(change.owner)
+
+    def reason(self, finding: Finding, change: Change) -> str:
+        """Why a shared value may not be changed; empty if it is not shared, or all want it."""
+        key = (change.subject, change.name)
+        if key not in self.uses:
+            self.uses[key] = {}
+            for place, user in raw.users(*key, self.world):
+                self.uses[key].setdefault(place, []).append(user)
+        content = [n for n in self.uses[key].get(change.place, ()) if (finding.rule, n) not in self.wanting]
+        if content:
+            what = "the place is" if change.origin.missing else "the value is"
+            return f"{what} shared with {content[0]}, which is fine with it; give this {change.subject} its own"
+        span = change.origin.missing.container if change.origin.missing else change.origin.written
+        if edit.is_anchored(span):
+            from kcheck.syntax.anchors import uses
+
+            name, count = uses(span)
+            wanting = len(self.owners[finding.rule, change.place])
+            if count > wanting:
+                use = f"`&{name}` is used {count} times, {wanting} of them want this"
+                return f"{use}; give this {change.subject} its own"
+        return ""
