@@ -65,7 +65,7 @@ class Source:
         return raw.decode("utf-8", "replace").rstrip("\r\n")
 
     def line_end(self, offset: int) -> int:
-        """The end of the line that holds byte `offset`, before its line end: what is added there is on the next line."""
+        """The end of the line that holds byte `offset`, before its line end."""
         end = self.data.find(b"\n", offset)
         end = len(self.data) if end == -1 else end
         return end - (self.data[end - 1 : end] == b"\r")
