@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kcheck import engine, fix
+from kcheck import engine, fix, save
 from kcheck.config import Config
 from kcheck.files import Tree
 from kcheck.report import model
@@ -145,8 +145,7 @@ def test_fixes_change_and_append_flags(
     folder = write({"autoscaler.yaml": text(before)})
     outcome = fix.fix(["."], Config(nodes={"": 500}))
     assert not outcome.refused
-    for real, (_, _, new) in outcome.files.items():
-        fix.write(real, new)
+    save.save(outcome.files)
     assert (Path(folder) / "autoscaler.yaml").read_bytes().decode() == text(after).decode()
     assert not fix.fix(["."], Config(nodes={"": 500})).files
 

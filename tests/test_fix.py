@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck import engine, fix
+from kcheck import engine, fix, save
 from kcheck.config import Config
 from kcheck.files import Tree
 from kcheck.text import Edit
@@ -38,10 +38,9 @@ def cluster(tier: str) -> str:
 def fixed(folder: Path, *, safeties: tuple[str, ...] = ("safe", "costs"), config: Config | None = None) -> list[str]:
     """Fix the folder and tell which files changed."""
     outcome = fix.fix(["."], config or Config(), safeties=safeties)
-    for real, (_, _, new) in outcome.files.items():
-        fix.write(real, new)
+    save.save(outcome.files)
     assert not outcome.refused
-    return sorted(path for path, _, _ in outcome.files.values())
+    return [file.path for file in outcome.files]
 
 
 @pytest.mark.parametrize(
@@ -227,22 +226,12 @@ def test_diff_is_what_git_apply_takes(write: Callable[[Mapping[str, str | bytes]
     folder = write(files)
     subprocess.run(["git", "init", "-q"], check=True, cwd=folder)
     outcome = fix.fix(["infra"], Config())
-    diff = b"".join(fix.diff(path, old, new) for path, old, new in outcome.files.values())
+    diff = b"".join(map(save.diff, outcome.files))
     subprocess.run(["git", "apply", "-"], input=diff, check=True, cwd=folder)
-    for path, _, new in outcome.files.values():
-        assert (folder / path).read_bytes() == new
+    for file in outcome.files:
+        assert (folder / file.path).read_bytes() == file.new
     assert len(outcome.files) == 2
     assert not [f for f in engine.run(Tree(["infra"]), Config()).findings if f.fix and f.fix.safety != "unsafe"]
-
-
-def test_write_keeps_the_mode_and_leaves_no_temporary_file(tmp_path: Path) -> None:
-    path = tmp_path / "main.tf"
-    path.write_bytes(b"a")
-    path.chmod(0o640)
-    fix.write(str(path), b"b")
-    assert path.read_bytes() == b"b"
-    assert path.stat().st_mode & 0o777 == 0o640
-    assert [p.name for p in tmp_path.iterdir()] == ["main.tf"]
 
 
 def test_a_fix_that_brings_another_finding_is_explained(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:

@@ -172,6 +172,12 @@ INSERTIONS = [
         {("b", "x"): 1, ("b", "yy"): "2"},
         'a {\n  y = 2\n\n  b {\n    x  = 1\n    yy = "2"\n  }\n}\n',
     ),
+    (
+        "a {\n  y = 2\n\n  depends_on = [c.d]\n}\n",
+        {("x",): 1, ("b", "z"): 1},
+        "a {\n  y = 2\n  x = 1\n\n  b {\n    z = 1\n  }\n\n  depends_on = [c.d]\n}\n",
+    ),
+    ("a {\n  min_size = 2\n  c = 1\n}\n", {("max_size",): 5}, "a {\n  min_size = 2\n  max_size = 5\n  c = 1\n}\n"),
     ("a {\n  y = 2\n}", {("x",): True}, "a {\n  y = 2\n  x = true\n}"),
     ("a {\n}\n", {("b", "x"): 1}, "a {\n  b {\n    x = 1\n  }\n}\n"),
 ]

@@ -31,6 +31,13 @@ def inserted(text: str, at: tuple[str, ...], path: tuple[str, ...], value: str |
         pytest.param("a:\n  b: 1", ("a",), ("c",), "a:\n  b: 1\n  c: 5", id="no line end"),
         pytest.param("a:\n  b: 1 # why\n\nd: 2\n", ("a",), ("c",), "a:\n  b: 1 # why\n  c: 5\n\nd: 2\n", id="comment"),
         pytest.param("a:\n  b:\n", ("a",), ("c",), "a:\n  b:\n  c: 5\n", id="null last"),
+        pytest.param(
+            "a:\n  b: 1\n    # c: 2\n  # d: 3\ne: 4\n",
+            ("a",),
+            ("f",),
+            "a:\n  b: 1\n    # c: 2\n  f: 5\n  # d: 3\ne: 4\n",
+            id="a comment that is further in",
+        ),
         pytest.param("a: {b: 1}\n", ("a",), ("c", "d"), "a: {b: 1, c: {d: 5}}\n", id="flow"),
         pytest.param("a: {}\n", ("a",), ("c",), "a:\n  c: 5\n", id="empty flow"),
         pytest.param(

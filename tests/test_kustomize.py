@@ -236,7 +236,7 @@ def test_a_fix_writes_to_the_patch_that_gives_the_value(write: Callable[[Mapping
     write({"kustomization.yaml": text, "a.yaml": GPU.format(image="quay.io/a/b:1"), "main.tf": AKS % "a"})
     config = Config(nodes={"": 1000}, mirrors={"docker.io": "mirror.example.com/hub"})
     outcome = fix.fix(["."], config, safeties=("unsafe",))
-    (new,) = [new for _, _, new in outcome.files.values()]
+    (new,) = [file.new for file in outcome.files]
     assert new.decode() == text.replace("image: nginx:2", "image: mirror.example.com/hub/library/nginx:2")
 
 

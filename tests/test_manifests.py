@@ -157,7 +157,7 @@ def test_manifests_in_json_are_fixed(write: Callable[[Mapping[str, str]], Path])
     write({"a.json": text, "main.tf": cluster})
     config = Config(nodes={"": 1000}, mirrors={"docker.io": "mirror.example.com"})
     outcome = fix.fix(["."], config, safeties=("unsafe",))
-    (new,) = [new.decode() for _, _, new in outcome.files.values()]
+    (new,) = [file.new.decode() for file in outcome.files]
     assert new == text.replace('"nginx:1"', '"mirror.example.com/library/nginx:1"')
 
 

@@ -33,7 +33,7 @@ def _reason(finding: Finding, sharing: _Sharing, tree: Tree) -> str:
     for change in changes:
         reason = tree.kept(edit.source_of(change))
         if reason:
-            return f"{change.name} is written in {reason}; there, {said(change)}"
+            return f"{change.name} is written in {reason}; {said(change)} there"
     shared = next(filter(None, (sharing.reason(finding, change) for change in changes)), "")
     if shared:
         return shared

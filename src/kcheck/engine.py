@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import cel, consent, inventory, raw, rules
-from kcheck.findings import Finding, Related, Severity, Undecided
+from kcheck.findings import Finding, Fix, Related, Severity, Undecided
 from kcheck.judge import Judge, joined
 from kcheck.subjects import things
 from kcheck.suppressions import Suppressions
@@ -123,10 +123,21 @@ def _merged(findings: list[Finding]) -> list[Finding]:
     result = []
     for group in groups.values():
         worst = max(group, key=lambda finding: finding.severity)
-        others = dict.fromkeys(f.object for f in group if f.object != worst.object)
-        also = tuple(Related(worst.span, f"also {name}") for name in others)
-        result.append(worst._replace(related=worst.related + also))
+        others = tuple(dict.fromkeys(f.object for f in group if f.object != worst.object))
+        related = (*worst.related, *(Related(worst.span, f"also {name}") for name in others))
+        fix = _together(worst, group)
+        help_text = worst.help or next((f.help for f in group if fix is None and f.help), "")
+        result.append(worst._replace(related=related, also=others, fix=fix, help=help_text))
     return result
+
+
+def _together(worst: Finding, group: list[Finding]) -> Fix | None:
+    """The fix of one finding with the changes that its other objects need."""
+    fixes = [finding.fix for finding in group if finding.fix is not None]
+    if worst.fix is None or len(fixes) < len(group):
+        return None
+    changes = {(change.place, change.name): change for fix in (*fixes, worst.fix) for change in fix.changes}
+    return worst.fix._replace(changes=tuple(changes.values()))
 
 
 def _suppress(result: Result, comments: Suppressions) -> None:

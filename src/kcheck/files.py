@@ -184,7 +184,9 @@ class Tree:
                 top = os.path.dirname(top)  # the whole root module is read
             if holds(top, real):
                 folders = os.path.relpath(real, top).split(os.sep)[:-1]
-                return f"{source.path}, which others maintain" if _is_foreign(top, folders) else ""
+                if _is_foreign(top, folders):
+                    return f"{source.path}, which others maintain"
+                return f"{source.path}, which is read-only" if is_read_only(real) else ""
         return f"{source.path}, outside of the given paths"
 
     def source(self, path: str) -> Source | None:
@@ -354,6 +356,11 @@ def _folders(top: str, visited: set[str], excluded: Callable[[str], bool]) -> It
                 folders.append(entry.path)
         yield path, names
         stack.extend(reversed(folders))
+
+
+def is_read_only(path: str) -> bool:
+    """Whether a file is not to be written: nobody may, or its owner says so."""
+    return not os.stat(path).st_mode & stat.S_IWUSR or not os.access(path, os.W_OK)
 
 
 def is_archive(path: str) -> bool:

@@ -72,7 +72,8 @@ class Related(NamedTuple):
 class Finding(NamedTuple):
     """One problem at one place. `anchors` are the places where a comment can suppress it.
 
-    `help` says what a person must do where kcheck cannot change the value itself.
+    `help` says what a person must do where kcheck cannot change the value itself. `also` are the other objects that
+    have it at the same place.
     """
 
     rule: str
@@ -85,6 +86,12 @@ class Finding(NamedTuple):
     fix: Fix | None
     help: str
     anchors: tuple[Span, ...]
+    also: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> set[tuple[str, str]]:
+        """The rule with each of its objects."""
+        return {(self.rule, name) for name in (self.object, *self.also)}
 
     @property
     def key(self) -> tuple[str, int, int, str, str]:

@@ -1,24 +1,22 @@
-"""Mend what was found: rounds of edits, each read and checked again before it counts."""
+"""Mend what was found: rounds of edits, each read and checked again before it counts. Nothing is written here."""
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import dataclass, field
-from difflib import unified_diff
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck import edit, engine
+from kcheck import edit, engine, rules
 from kcheck.files import Tree
-from kcheck.text import Edit, OverlapError
+from kcheck.findings import Severity
+from kcheck.save import File
+from kcheck.subjects import SUBJECTS, things
+from kcheck.text import OverlapError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kcheck.config import Config
     from kcheck.engine import Result
     from kcheck.findings import Change, Finding
-    from kcheck.text import Source
+    from kcheck.text import Edit, Source
 
 MAX_ROUNDS = 10
 
@@ -33,175 +31,205 @@ class Refused(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What `fix` would write. `files` maps a real path to (path as shown, old bytes, new bytes)."""
+    """What `fix` would write, and what is left: `held_back` are the fixes of classes that were not asked for."""
 
-    files: dict[str, tuple[str, bytes, bytes]] = field(default_factory=dict)
+    result: Result
+    files: list[File] = field(default_factory=list)
     fixed: list[Finding] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     held_back: list[Finding] = field(default_factory=list)
-    result: Result | None = None
+
+    @property
+    def left(self) -> list[Finding]:
+        """What is found after the fixes."""
+        return self.result.findings
+
+
+class _State(NamedTuple):
+    """Files as they are after some fixes, and what is found in them."""
+
+    overlay: dict[str, bytes]
+    tree: Tree
+    result: Result
 
 
 class _Fixer:
-    def __init__(self, paths: list[str], config: Config, safeties: tuple[str, ...], rules: tuple[str, ...]) -> None:
+    def __init__(
+        self, paths: list[str], config: Config, safeties: tuple[str, ...], names: tuple[str, ...], least: Severity
+    ) -> None:
         self.paths = paths
+        self.least = least
         self.config = config
         self.safeties = safeties
-        self.rules = rules
-        self.overlay: dict[str, bytes] = {}
-        self.originals: dict[str, tuple[str, bytes]] = {}
-        self.outcome = Outcome()
+        self.names = names
+        self.unless = {rule.name: rule.unless for rule in rules.chosen(config)}
+        self.groups = {rule.name: rule.group for rule in rules.chosen(config)}
+        self.originals: dict[str, Source] = {}
+        self.fixed: list[Finding] = []
+        self.refused: list[Refused] = []
 
-    def run(self, overlay: dict[str, bytes]) -> tuple[Tree, Result]:
+    def read(self, overlay: dict[str, bytes]) -> _State:
         tree = Tree(self.paths, overlay, self.config.exclude)
-        return tree, engine.run(tree, self.config)
+        return _State(overlay, tree, engine.run(tree, self.config))
 
     def wanted(self, result: Result) -> list[Finding]:
-        refused = {(r.finding.rule, r.finding.object) for r in self.outcome.refused}
+        """What is to be mended and was not tried in vain."""
+        vain = {key for refused in self.refused for key in refused.finding.keys}
         return [
             finding
             for finding in result.findings
             if finding.fix is not None
-            and finding.fix.safety in self.safeties
-            and (not self.rules or finding.rule in self.rules)
-            and (finding.rule, finding.object) not in refused
+            and self.asked(finding)
+            and (not self.names or {finding.rule, self.groups[finding.rule]} & set(self.names))
+            and not vain & finding.keys
         ]
 
+    def asked(self, finding: Finding) -> bool:
+        """Whether fixes of its class are asked for, and of its severity."""
+        return finding.fix is not None and finding.fix.safety in self.safeties and finding.severity >= self.least
+
     def all(self) -> Outcome:
-        tree, result = self.run(self.overlay)
+        state = self.read({})
         for _ in range(MAX_ROUNDS):
-            wanted = self.wanted(result)
-            if not wanted:
+            chosen = self.choose(self.wanted(state.result))
+            if not chosen:
                 break
-            tree, result = self.round(tree, result, wanted)
-        self.outcome.result = result
-        self.outcome.held_back = [f for f in result.findings if f.fix is not None and f.fix.safety not in self.safeties]
-        for real, (path, old) in self.originals.items():
-            new = self.overlay.get(real, old)
-            if new != old:
-                self.outcome.files[real] = (path, old, new)
-        return self.outcome
+            state = self.attempt(state, chosen)
+        outcome = Outcome(state.result, fixed=self.fixed, refused=self.refused)
+        outcome.held_back = [f for f in state.result.findings if f.fix is not None and not self.asked(f)]
+        for real, source in self.originals.items():
+            new = state.overlay.get(real, source.data)
+            if new != source.data:
+                outcome.files.append(File(real, source.path, source.data, new))
+        outcome.files.sort(key=lambda file: file.path)
+        return outcome
 
-    def round(self, tree: Tree, result: Result, wanted: list[Finding]) -> tuple[Tree, Result]:
-        """Apply what does not overlap; if the whole does not check out, one fix at a time."""
-        chosen, edits = self.choose(wanted)
-        if not chosen:
-            return tree, result
-        attempt = self.attempt(tree, result, chosen, edits)
-        if not isinstance(attempt, Refused):
-            self.outcome.fixed += chosen
-            return attempt
-        alone, edits = self.choose(chosen[:1])
-        if len(chosen) > 1 and alone:
-            attempt = self.attempt(tree, result, alone, edits)
-        if isinstance(attempt, Refused):
-            self.outcome.refused.append(attempt)
-            return tree, result
-        self.outcome.fixed += alone
-        return attempt
-
-    def choose(self, wanted: list[Finding]) -> tuple[list[Finding], list[Edit]]:
-        """Findings whose changes can be made together, with their edits."""
+    def choose(self, wanted: list[Finding]) -> list[Finding]:
+        """Findings whose changes can be made together; others wait for another round."""
         chosen: list[Finding] = []
         changes: dict[Source, list[Change]] = {}
-        edits: dict[Source, list[Edit]] = {}
         for finding in wanted:
-            if finding.fix is None:
-                continue
             touched: dict[Source, list[Change]] = {}  # only these files are worked out again
-            for change in finding.fix.changes:
+            for change in finding.fix.changes if finding.fix else ():
                 source = edit.source_of(change)
                 touched.setdefault(source, list(changes.get(source, ()))).append(change)
             try:
-                candidate = {source: list(dict.fromkeys(edit.edits(own))) for source, own in touched.items()}
-                for source, own_edits in candidate.items():
-                    edit.applied(source, own_edits)
+                for source, own in touched.items():
+                    edit.applied(source, _edits(own))
             except edit.EditError as error:
-                self.outcome.refused.append(Refused(finding, str(error), bug=False))
-                continue
+                self.refused.append(Refused(finding, str(error), bug=True))
             except OverlapError:
-                continue  # another round
-            chosen.append(finding)
-            changes |= touched
-            edits |= candidate
-        return chosen, [item for own_edits in edits.values() for item in own_edits]
+                continue
+            else:
+                chosen.append(finding)
+                changes |= touched
+        return chosen
 
-    def attempt(
-        self, tree: Tree, result: Result, chosen: list[Finding], edits: list[Edit]
-    ) -> tuple[Tree, Result] | Refused:
-        """The tree after the edits, if it can be read, lost these findings and got no new ones."""
-        overlay = dict(self.overlay)
-        for source, own in _by_source(edits):
-            real = tree.real_path(source)
-            self.originals.setdefault(real, (source.path, source.data))
-            overlay[real] = edit.applied(source, own)
-        after_tree, after = self.run(overlay)
-        before, found = set(map(_key, result.findings)), {_key(finding): finding for finding in after.findings}
-        if after.bugs or found.keys() & set(map(_key, chosen)):
-            broken = next((f.span for f in result.findings if f.rule == _UNREADABLE), None)
-            if broken is not None:
+    def attempt(self, state: _State, chosen: list[Finding]) -> _State:
+        """The state with as many of the fixes as check out; halves are tried where it is not known who is to blame."""
+        if not chosen:
+            return state
+        after = self.read(state.overlay | self.edited(state, chosen))
+        vain = self.unmended(state, after, chosen)
+        if vain:
+            self.refused += vain
+            blamed = {id(refused.finding) for refused in vain}
+            return self.attempt(state, [finding for finding in chosen if id(finding) not in blamed])
+        reason = self.worsened(state, after, chosen)
+        if reason:  # what they bring along may be mended too
+            more = self.choose([f for f in self.wanted(after.result) if not _keys(f) <= _all_keys(state.result)])
+            further = self.read(after.overlay | self.edited(after, more)) if more else after
+            if more and not self.unmended(after, further, more) and not self.worsened(state, further, chosen + more):
+                chosen, after, reason = chosen + more, further, None
+        if not reason:
+            self.fixed += chosen
+            return after
+        if len(chosen) == 1:
+            self.refused.append(Refused(chosen[0], *reason))
+            return state
+        middle = len(chosen) // 2
+        half = self.attempt(state, chosen[:middle])
+        if half is state:
+            return self.attempt(state, chosen[middle:])
+        return half  # places have moved: the rest has its turn in the next round
+
+    def edited(self, state: _State, chosen: list[Finding]) -> dict[str, bytes]:
+        """The new bytes of the files that some fixes touch, by their paths on disk."""
+        changes: dict[Source, list[Change]] = {}
+        for finding in chosen:
+            for change in finding.fix.changes if finding.fix else ():
+                changes.setdefault(edit.source_of(change), []).append(change)
+        result = {}
+        for source, own in changes.items():
+            real = state.tree.real_path(source)
+            self.originals.setdefault(real, source)
+            result[real] = edit.applied(source, _edits(own))
+        return result
+
+    def unmended(self, before: _State, after: _State, chosen: list[Finding]) -> list[Refused]:
+        """The fixes that do not do what they are for."""
+        found = {key for finding in after.result.findings for key in finding.keys}
+        found |= {(check.rule, check.object) for check in after.result.undecided}
+        broken = next((f.span for f in before.result.findings if f.rule == _UNREADABLE), None)
+        vain = []
+        for finding in chosen:
+            if finding.keys & found and broken is not None:
                 why = f"{broken.source.path}:{broken.begin.line} cannot be read; mend that first"
-                return Refused(chosen[0], why, bug=False)
-            return Refused(chosen[0], "the finding would still be there", bug=True)
-        new = [finding for key, finding in found.items() if key not in before]
-        if new:
-            worst = max(new, key=lambda finding: finding.severity)
-            reason = f"then {worst.rule} would be found: {worst.message}"
-            return Refused(chosen[0], reason, bug=worst.rule == _UNREADABLE)
-        self.overlay = overlay
-        return after_tree, after
+                vain.append(Refused(finding, why, bug=False))
+            elif finding.keys & found:
+                vain.append(Refused(finding, "the finding would still be there", bug=True))
+        return vain
+
+    def worsened(self, before: _State, after: _State, chosen: list[Finding]) -> tuple[str, bool] | None:
+        """What is worse after some fixes than before, and whether kcheck is to blame; None if nothing is."""
+        for subject in {change.subject for f in chosen if f.fix for change in f.fix.changes} & SUBJECTS.keys():
+            if len(things(subject, after.result.world)) < len(things(subject, before.result.world)):
+                return f"a {subject} could not be read any more", True
+        if len(after.result.bugs) > len(before.result.bugs):
+            return after.result.bugs[-1].message, True
+        old = _all_keys(before.result)
+        found = [f for f in after.result.findings if not _keys(f) <= old and not self.hidden(f, before.result)]
+        if not found:
+            return None
+        worst = max(found, key=lambda finding: finding.severity)
+        return f"then {worst.rule} would be found: {worst.message}", worst.rule == _UNREADABLE
+
+    def hidden(self, finding: Finding, before: Result) -> bool:
+        """Whether a finding was there before, and another one on the same thing stood for it."""
+        names = self.unless.get(finding.rule, ())
+        return any(
+            other.rule in names
+            and ({finding.object, *finding.also} & {other.object, *other.also} or _path(other) == _path(finding))
+            for other in before.findings
+        )
 
 
 def fix(
-    paths: list[str], config: Config, *, safeties: tuple[str, ...] = ("safe", "costs"), rules: tuple[str, ...] = ()
-) -> Outcome:
-    """Work out all fixes of the allowed classes; nothing is written yet."""
-    return _Fixer(paths, config, safeties, rules).all()
+    paths: list[str], config: Config, *, safeties: tuple[str, ...] = ("safe", "costs"), rules: tuple[str, ...] = (),
+    least: Severity = Severity.INFO,
+) -> Outcome:  # fmt: skip
+    """Work out all fixes of the allowed classes, of some rules or groups or of all; nothing is written yet.
+
+    Only findings of the `least` severity, or worse, are mended.
+    """
+    return _Fixer(paths, config, safeties, rules, least).all()
 
 
 _UNREADABLE = "unreadable-file"
 
 
-def _key(finding: Finding) -> tuple[str, str]:
+def _keys(finding: Finding) -> set[tuple[str, str]]:
     """What tells a finding from others also after an edit, which moves what is broken below it."""
-    place = f"{finding.span.source.path}: {finding.message}" if finding.rule == _UNREADABLE else finding.object
-    return finding.rule, place
+    return {(finding.rule, f"{_path(finding)}: {finding.message}")} if finding.rule == _UNREADABLE else finding.keys
 
 
-def _by_source(edits: list[Edit]) -> Iterator[tuple[Source, list[Edit]]]:
-    groups: dict[int, list[Edit]] = {}
-    for item in edits:
-        groups.setdefault(id(item.span.source), []).append(item)
-    for group in groups.values():
-        yield group[0].span.source, group
+def _all_keys(result: Result) -> set[tuple[str, str]]:
+    return {key for finding in result.findings for key in _keys(finding)}
 
 
-def write(path: str, data: bytes) -> None:
-    """Replace a file in one step: whoever reads it sees the old bytes or the new ones."""
-    folder = os.path.dirname(path) or "."
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".kcheck-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        if os.path.exists(path):
-            os.chmod(temporary, os.stat(path).st_mode & 0o7777)
-        else:
-            os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+def _path(finding: Finding) -> str:
+    return finding.span.source.path
 
 
-def diff(path: str, old: bytes, new: bytes) -> bytes:
-    """A unified diff that `git apply` takes, byte for byte."""
-    before = old.decode("utf-8", "surrogateescape").split("\n")
-    after = new.decode("utf-8", "surrogateescape").split("\n")
-    lines = unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}", lineterm="\n")
-    text = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _lines(parts: list[str]) -> list[str]:
-    """The lines with their newline; only a newline ends a line, as for git."""
-    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+def _edits(changes: list[Change]) -> list[Edit]:
+    return list(dict.fromkeys(edit.edits(changes)))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
-from kcheck import engine, fix, settings
+from kcheck import engine, fix, save, settings
 from kcheck.config import parse_price
 from kcheck.files import Tree
 from kcheck.findings import SAFETIES
@@ -71,8 +71,7 @@ def mended(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[
     with _written(example.bad):
         config = _config(example, folders)
         outcome = fix.fix(["."], config, safeties=SAFETIES, rules=(rule.name,))
-        for real, (_, _, new) in outcome.files.items():
-            fix.write(real, new)
+        save.save(outcome.files)
         again = fix.fix(["."], config, safeties=SAFETIES, rules=(rule.name,))
         made = {name: _read(name) for name in example.bad}
     wrong = [f"`bad` is not mended: {refused.reason}" for refused in outcome.refused]
@@ -84,7 +83,7 @@ def mended(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[
             lines = unified_diff(before.splitlines(), after.splitlines(), "expected", "made by fix", lineterm="", n=1)
             wrong.append("\n".join([f"{said} {name}:", *lines]))
     if again.files:
-        wrong.append(f"a second fix still changes {', '.join(path for path, _, _ in again.files.values())}")
+        wrong.append(f"a second fix still changes {', '.join(file.path for file in again.files)}")
     return wrong
 
 

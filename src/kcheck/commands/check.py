@@ -22,10 +22,7 @@ NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload i
 @click.option("--select", multiple=True, metavar="RULE", help="Only this rule, or group of rules.")
 @click.option("--info", is_flag=True, help="Also show what is only worth knowing.")
 @click.option("--show-undecided", is_flag=True, help="List the checks that wait for unknown inputs.")
-@click.option(
-    "--fail-on", type=click.Choice(["error", "warning", "info", "never"]), default=None,
-    help="The severity from which on the exit status is 1.  [default: warning]",
-)  # fmt: skip
+@options.fail_on
 def command(
     paths: tuple[str, ...], config: Config, format_: str, select: tuple[str, ...], info: bool, show_undecided: bool,
     fail_on: str | None,
@@ -41,7 +38,6 @@ def command(
         click.echo(NOTHING, err=True)
         return
     from kcheck import engine
-    from kcheck.findings import Severity
 
     result = options.guarded(lambda: engine.run(tree, config))
     if format_ == "json":
@@ -54,10 +50,8 @@ def command(
         click.echo(text.render(result, info=info, undecided=show_undecided), nl=False)
     if not result.relevant and not result.findings:
         click.echo(NOTHING, err=True)
-    for bug in result.bugs:
-        click.echo(f"kcheck: bug in {bug.rule or 'the model'} on {bug.object}: {bug.message}", err=True)
+    options.tell_bugs(result)
     if result.bugs:
-        click.echo("Please send these lines to the project's issue tracker; the other rules ran.", err=True)
         sys.exit(3)
-    if fail_on != "never" and any(f.severity >= Severity[fail_on.upper()] for f in result.findings):
+    if any(options.fails(finding, fail_on) for finding in result.findings):
         sys.exit(1)

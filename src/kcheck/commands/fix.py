@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
 
 from kcheck.commands import options
+from kcheck.findings import SAFETIES, Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kcheck.config import Config
+    from kcheck.findings import Finding
+    from kcheck.fix import Outcome, Refused
+
+_LINES = 5
+_SHOWN = 20
+"""How many of the things that are left are listed; `kcheck check` lists all."""
 
 
 @click.command("fix", short_help="Mend what can be mended.")
@@ -20,61 +29,101 @@ if TYPE_CHECKING:
 @click.option(
     "--output", metavar="DIR", type=click.Path(file_okay=False), help="Write changed files below DIR instead."
 )
+@click.option("--safe-only", is_flag=True, help="Only fixes by which neither the bill nor the behaviour changes.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also fixes by which Terraform would replace something.")
-@click.option("--select", multiple=True, metavar="RULE", help="Only this rule; may be repeated.")
+@click.option("--select", multiple=True, metavar="RULE", help="Only this rule, or group of rules; may be repeated.")
+@click.option("--info", is_flag=True, help="Also what `kcheck check` only shows with --info.")
+@options.fail_on
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also where all was mended, as hooks want it.")
 def command(
-    paths: tuple[str, ...], config: Config, diff_only: bool, output: str | None, unsafe_fixes: bool,
-    select: tuple[str, ...],
+    paths: tuple[str, ...], config: Config, diff_only: bool, output: str | None, safe_only: bool, unsafe_fixes: bool,
+    select: tuple[str, ...], info: bool, fail_on: str | None, exit_non_zero_on_fix: bool,
 ) -> None:  # fmt: skip
     """Change the files below PATH (default: here) so that what was found is gone. Every other byte stays.
 
     Fixes are safe (nothing is replaced, evicted sooner or dearer), costs (the bill or the behaviour changes) or unsafe
-    (the rest, only with --unsafe-fixes). Exits with 0, 2 on wrong use, 3 if a fix did not work.
+    (the rest, only with --unsafe-fixes). Exits with 0 if nothing at or above --fail-on is left, 1 if something is, 2 on
+    wrong use or where nothing can be written, 3 if a fix did not work.
     """
-    from kcheck import fix, rules
+    if safe_only and unsafe_fixes:
+        raise click.UsageError("--safe-only and --unsafe-fixes exclude each other")
+    from kcheck import fix, save
 
-    names = {rule.name for rule in options.guarded(lambda: rules.chosen(config))}
-    for name in select:
-        if name not in names:
-            raise click.UsageError(f"there is no rule `{name}`; `kcheck rules` lists them")
-    safeties = ("safe", "costs", "unsafe") if unsafe_fixes else ("safe", "costs")
-    outcome = options.guarded(lambda: fix.fix(list(paths), config, safeties=safeties, rules=select))
-    for real, (path, old, new) in sorted(outcome.files.items(), key=lambda item: item[1][0]):
+    options.guarded(lambda: options.selected(select, config))
+    safeties = SAFETIES if unsafe_fixes else ("safe",) if safe_only else ("safe", "costs")
+    least = Severity.INFO if info or select else Severity.WARNING
+    outcome = options.guarded(lambda: fix.fix(list(paths), config, safeties=safeties, rules=select, least=least))
+    try:
         if diff_only:
-            sys.stdout.buffer.write(fix.diff(path, old, new))
+            sys.stdout.buffer.write(b"".join(map(save.diff, outcome.files)))
+            sys.stdout.flush()
         elif output is not None:
-            target = os.path.join(output, os.path.normpath(path).replace("..", "__"))
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            fix.write(target, new)
+            save.copies(outcome.files, output)
         else:
-            fix.write(real, new)
-    sys.stdout.flush()
-    _summary(outcome)
-    if any(refused.bug for refused in outcome.refused):
+            save.save(outcome.files)
+    except save.SaveError as error:
+        click.echo(f"kcheck: {error}", err=True)
+        sys.exit(2)
+    threshold = fail_on or config.fail_on
+    left = [finding for finding in outcome.left if options.fails(finding, threshold)]
+    for line in _summary(outcome, left):
+        click.echo(line, err=True)
+    options.tell_bugs(outcome.result)
+    if outcome.result.bugs or any(refused.bug for refused in outcome.refused):
         sys.exit(3)
+    if left or (outcome.files and (exit_non_zero_on_fix or (diff_only and threshold != "never"))):
+        sys.exit(1)
 
 
-def _summary(outcome: object) -> None:
-    from kcheck.fix import Outcome
-
-    assert isinstance(outcome, Outcome)  # noqa: S101 - for the type checker; imported late
-    by_class: dict[str, int] = {}
-    for finding in outcome.fixed:
-        safety = finding.fix.safety if finding.fix else ""
-        by_class[safety] = by_class.get(safety, 0) + 1
-    kinds = ", ".join(f"{count} {safety}" for safety, count in sorted(by_class.items()))
+def _summary(outcome: Outcome, left: list[Finding]) -> Iterable[str]:
+    """What was mended and what was not, and what a person has to decide."""
     files = len(outcome.files)
-    click.echo(
-        f"{len(outcome.fixed)} fixed ({kinds}) in {files} file{'s' * (files != 1)}." if kinds else "Nothing to fix.",
-        err=True,
-    )
+    counts = Counter(finding.fix.safety for finding in outcome.fixed if finding.fix)
+    kinds = ", ".join(f"{counts[safety]} {safety}" for safety in SAFETIES if counts[safety])
+    if kinds:
+        yield f"{len(outcome.fixed)} fixed ({kinds}) in {files} file{'s' * (files != 1)}."
+    else:
+        yield "Nothing was fixed." if outcome.left else "Nothing to fix."
     for finding in outcome.fixed:
-        if finding.fix and finding.fix.safety == "costs":
-            click.echo(f"  costs: {finding.rule}: {finding.fix.title}", err=True)
-    if outcome.held_back:
-        click.echo(f"{len(outcome.held_back)} more with --unsafe-fixes (Terraform would replace something).", err=True)
+        if finding.fix and finding.fix.safety != "safe":
+            yield f"  {finding.fix.safety}: {_place(finding)} {finding.rule}: {finding.fix.title}"
+    tried = {key for refused in outcome.refused for key in refused.finding.keys}
     for refused in outcome.refused:
-        place = f"{refused.finding.span.source.path}:{refused.finding.span.begin.line}"
-        click.echo(f"{place} {refused.finding.rule}: not written: {refused.reason}.", err=True)
-        if refused.bug:
-            click.echo("This is a bug in kcheck; please send in the lines around this place.", err=True)
+        yield from _refused(refused)
+    for flag, why, held in _held_back(outcome):
+        if held:
+            names = ", ".join(f"{name} {count}" for name, count in sorted(Counter(f.rule for f in held).items()))
+            yield f"{len(held)} more {flag}{why}: {names}."
+    rest = [f for f in left if f not in outcome.held_back and not f.keys & tried]
+    if rest:
+        yield f"{len(rest)} left for you to decide:"
+    for finding in rest[:_SHOWN]:
+        yield f"  {_place(finding)} {finding.severity.word} {finding.rule}: {finding.help or finding.message}"
+    if len(rest) > _SHOWN:
+        yield f"  and {len(rest) - _SHOWN} more; `kcheck check` lists them."
+
+
+def _held_back(outcome: Outcome) -> Iterable[tuple[str, str, list[Finding]]]:
+    """Fixes that were not asked for: the flag that does, why it is needed, and which they are."""
+    small = [finding for finding in outcome.held_back if finding.severity is Severity.INFO]
+    rest = [finding for finding in outcome.held_back if finding.severity is not Severity.INFO]
+    costs = [finding for finding in rest if finding.fix and finding.fix.safety == "costs"]
+    unsafe = [finding for finding in rest if finding.fix and finding.fix.safety == "unsafe"]
+    yield "without --safe-only", " (the bill or the behaviour changes)", costs
+    yield "with --unsafe-fixes", " (Terraform would replace something, or pods that run today may not)", unsafe
+    yield "with --info", "", small
+
+
+def _refused(refused: Refused) -> Iterable[str]:
+    finding = refused.finding
+    yield f"{_place(finding)} {finding.rule}: not written: {refused.reason.rstrip('.')}."
+    if refused.bug:
+        yield f"  This is a bug in kcheck. Please send in these lines: {finding.fix.title if finding.fix else ''}"
+        begin = finding.span.begin.line
+        for number in range(begin, min(begin + _LINES, finding.span.finish.line + 1)):
+            yield f"    {finding.span.source.line(number)}"
+
+
+def _place(finding: Finding) -> str:
+    begin = finding.span.begin
+    return f"{finding.span.source.path}:{begin.line}:{begin.column}"

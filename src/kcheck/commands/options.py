@@ -14,6 +14,9 @@ from kcheck.files import PathError, Tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcheck.engine import Result
+    from kcheck.findings import Finding
+
 T = TypeVar("T")
 _FLAGS = {"var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values"}
 """Settings whose flag has another name."""
@@ -24,6 +27,10 @@ var_files = click.option(
 variables = click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="A variable of the roots.")
 env_vars = click.option("--env-vars", is_flag=True, help="Also take variables from TF_VAR_* in the environment.")
 own_rules = click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rules of your own.")
+fail_on = click.option(
+    "--fail-on", type=click.Choice(["error", "warning", "info", "never"]), default=None,
+    help="The severity from which on the exit status is 1.  [default: warning]",
+)  # fmt: skip
 _OPTIONS = (
     click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path()),
     click.option("--nodes", multiple=True, metavar="[CLUSTER=]N", help="How many nodes the cluster is meant to reach."),
@@ -112,6 +119,32 @@ def guarded(action: Callable[[], T]) -> T:
         return action()
     except (PathError, ConfigError) as error:
         raise click.UsageError(str(error)) from error
+
+
+def selected(names: tuple[str, ...], config: Config) -> None:
+    """Refuse names of rules that do not exist.
+
+    Raises:
+        ConfigError: there is no such rule or group.
+    """
+    from kcheck import rules
+
+    rules.chosen(replace(config, select=names))
+
+
+def fails(finding: Finding, threshold: str) -> bool:
+    """Whether a finding counts for the exit status."""
+    from kcheck.findings import Severity
+
+    return threshold != "never" and finding.severity >= Severity[threshold.upper()]
+
+
+def tell_bugs(result: Result) -> None:
+    """Say what failed in kcheck itself."""
+    for bug in result.bugs:
+        click.echo(f"kcheck: bug in {bug.rule or 'the model'} on {bug.object}: {bug.message}", err=True)
+    if result.bugs:
+        click.echo("Please send these lines to the project's issue tracker; the other rules ran.", err=True)
 
 
 def tree(paths: tuple[str, ...], config: Config) -> Tree:

@@ -171,11 +171,25 @@ def _line_behind(node: yaml.Mapping, at: int, lines: list[str]) -> Edit:
     indent = " " * _column(node.entries[0].key)
     if at >= 0:
         entry = node.entries[at]
-        end = source.line_end(max(entry.value.end - 1, entry.key.start))
+        end = _own_end(source, max(entry.value.end - 1, entry.key.start), len(indent))
         return Edit(source.span(end, end), "".join(f"{source.newline}{indent}{line}" for line in lines))
     start = _commented(source, node.entries[0].key.start)
     between = f"{source.newline}{indent}"
     return Edit(source.span(start, start), between.join([*lines, ""]))
+
+
+def _own_end(source: Source, at: int, column: int) -> int:
+    """The end of what stands at `at`: comments below it that are further in than `column` are part of it."""
+    number = last = source.line_number(at)
+    while number < len(source.line_starts):
+        number += 1
+        line = source.line(number)
+        if not line.strip():
+            continue
+        if not line.lstrip().startswith("#") or len(line) - len(line.lstrip()) <= column:
+            break
+        last = number
+    return source.line_end(source.line_starts[last - 1] if last > source.line_number(at) else at)
 
 
 def _commented(source: Source, at: int) -> int:
@@ -201,7 +215,7 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
     if node.flow:
         return [_listed(node, last.end, last.start, list(map(style.flow, items)))]
     indent = " " * _column(node)
-    end = source.line_end(max(last.end - 1, node.items[-1].start))
+    end = _own_end(source, max(last.end - 1, node.items[-1].start), len(indent))
     lines = (f"{source.newline}{indent}{line}" for item in items for line in style.item(item))
     return [Edit(source.span(end, end), "".join(lines))]
 

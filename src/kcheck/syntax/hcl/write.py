@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
-_LAST = ("depends_on", "providers")
-"""Arguments that people write behind all others."""
+_LAST = ("depends_on", "lifecycle", "provisioner", "connection", "timeouts")
+"""What people write behind all others."""
 _WIDTH = 120
 """How long a line may be that an object stays on."""
 
@@ -151,7 +151,8 @@ class _Writer:
 
     def long(self, members: dict[str, Data]) -> Edit:
         """Nested blocks or objects, at the end."""
-        inside: list[nodes.Entry | nodes.Block] = [*self.entries, *self.block.body.blocks]
+        inside: list[nodes.Entry | nodes.Block] = [entry for entry in self.entries if entry.name not in _LAST]
+        inside += [inner for inner in self.block.body.blocks if inner.type not in _LAST]
         at = self.source.line_end(max((item.span.end for item in inside), default=self.block.body.span.start))
         lines = self.lines(members, self.indent, blank=bool(inside))
         return Edit(self.source.span(at, at), "".join(self.source.newline + line for line in lines))
