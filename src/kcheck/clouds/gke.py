@@ -390,4 +390,6 @@ def _rolling(fields: Fields) -> Value[Surge]:
     if equals(fields["strategy"], "BLUE_GREEN"):
         return mapped(fields["strategy"], lambda _: Surge(percent=100))
     most = profiles.limits(CLOUD)["pool.parallel_upgrades"].number
-    return mapped(added, lambda nodes: Surge(nodes + (known(missing) or 0), most=most))
+    own, other = (missing, added) if known(added) == 0 else (added, missing)  # GPUs have no nodes to add
+    beside = known(other) or 0
+    return mapped(own, lambda nodes: Surge(nodes + beside, most=most, beside=beside))

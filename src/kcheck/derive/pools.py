@@ -91,9 +91,17 @@ def surge(pool: NodePool, world: World) -> Value[int]:
     return Known(surge_nodes(pool.surge.value, nodes.value), pool.surge.origin)
 
 
+def grown(pool: NodePool, world: World) -> Value[int]:
+    """Its nodes when the cluster reaches its target, as far as its own maximum lets it."""
+    nodes = world.nodes(pool)
+    if not isinstance(nodes, Known) or not isinstance(pool.max_nodes, Known):
+        return nodes
+    return mapped(nodes, lambda many: min(many, known(pool.max_nodes)))
+
+
 def parallel(pool: NodePool, world: World) -> Value[int]:
     """Nodes that an upgrade replaces at a time."""
-    nodes = world.nodes(pool)
+    nodes = grown(pool, world)
     if isinstance(pool.rolling, Unset):
         return pool.rolling
     if not isinstance(nodes, Known) or not isinstance(pool.rolling, Known):
@@ -103,18 +111,18 @@ def parallel(pool: NodePool, world: World) -> Value[int]:
 
 def rounds(pool: NodePool, world: World) -> Value[int]:
     """How often an upgrade replaces that many nodes until it is through."""
-    nodes = world.nodes(pool)
+    nodes = grown(pool, world)
     return mapped(parallel(pool, world), lambda many: -(-(known(nodes) or 0) // max(1, many)))
 
 
 def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
     """A tenth of the nodes, as far as the cloud allows; null where a percentage is written, or that is too few."""
-    nodes, rolling = known(world.nodes(pool)), known(pool.rolling)
+    nodes, rolling = known(grown(pool, world)), known(pool.rolling)
     if nodes is None or rolling is None or rolling.percent:
         return computed(pool, None)
     share, rounds = (world.limits("any")[key].number for key in ("upgrade.share", "upgrade.rounds"))
     many = max(1, min(-(-nodes * share // 100), rolling.most or nodes))
-    return computed(pool, many if nodes <= many * rounds else None)
+    return computed(pool, many - rolling.beside if nodes <= many * rounds else None)
 
 
 def closed(pool: NodePool, _world: World) -> Value[bool]:

@@ -15,12 +15,16 @@ NODE_ADDRESSES = "node"
 
 
 class Surge(NamedTuple):
-    """What an upgrade adds to a pool: a number of nodes, or a percentage of it, within bounds."""
+    """What an upgrade adds to a pool: a number of nodes, or a percentage of it, within bounds.
+
+    `beside` is how many of the nodes another setting gives.
+    """
 
     nodes: int = 0
     percent: int = 0
     least: int = 0
     most: int | None = None
+    beside: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -76,6 +76,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("min_nodes", "int", "smallest size", "nodes", nullable=False),
         simple("max_nodes", "int", "largest size; the fixed size of a pool that is not autoscaled", "nodes", nullable=False),
         made("nodes", "int", "nodes when the cluster reaches its target", lambda p, w: w.nodes(p), "nodes"),
+        made("grown", "int", "nodes when the cluster reaches its target, as far as its own maximum goes", pools.grown, "nodes"),
         made("max_count", "int", "largest size as it is written: per zone on GKE", pools.max_count),
         made("wanted_nodes", "int", "nodes that its biggest job or the target needs", pools.wanted_nodes, "nodes"),
         made("wanted_count", "int", "wanted_nodes as it would be written", pools.wanted_count),
