@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "kcheck"
 ORDER = [
-    "bundled", "text", "values", "units", "findings", "syntax", "model", "capacity", "config", "schemas", "settings", "profiles", "machines", "files", "images",
+    "bundled", "text", "values", "units", "findings", "syntax", "model", "capacity", "forms", "config", "schemas", "settings", "profiles", "machines", "files", "images",
     "terraform", "kubernetes", "fields", "embedded", "clouds", "workloads", "autoscalers", "inventory", "placement", "world", "downloads", "demands", "walls", "derive", "words", "subjects",
     "suppressions", "cel", "views", "parts", "raw", "policies", "rules", "judge", "edit", "consent", "engine", "save", "fix", "proof", "report", "commands", "cli",
 ]  # fmt: skip

@@ -178,6 +178,8 @@ class Tree:
             return f"{source.path}, which is made from another file"
         if self._excluded(source.path):
             return f"{source.path}, which is excluded"
+        if _GENERATED.search(source.data, 0, _TOP):
+            return f"{source.path}, which is generated"
         for path in self.given:
             top = os.path.realpath(path)
             if not os.path.isdir(top) and top.endswith((*TERRAFORM, *VARIABLES)):
@@ -309,6 +311,15 @@ class Tree:
         source = self.source(path)
         if source is not None and source not in self.manifests and holds_objects(source.data):
             self.manifests.append(source)
+
+
+_GENERATED = re.compile(
+    rb"^[ \t]*(?:#|//|/?\*)[^\n]*\b"
+    rb"(?:do not (?:edit|modify|change)|automatically generated|auto-?generated|generated (?:by|from))\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TOP = 1_500
+"""Where a file says that it is generated: a licence may stand before it."""
 
 
 def _is_foreign(top: str, folders: list[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from kcheck import cel
+from kcheck import cel, forms
 from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided, said
 from kcheck.subjects import cloud_of
 from kcheck.units import data_text, duration, shown
@@ -125,11 +125,13 @@ class Judge:
             found = (Related(other.written, name) for other in self.origins(place))
             related += [other for other in found if _line(other.span) != _line(span)]
         fix, help_text = self.fix(rule)
+        if fix is None and rule.help:
+            help_text = "; ".join(filter(None, (help_text, self.filled(rule.help))))
         return Finding(
             rule.name,
             severity,
             rule.waste,
-            self.message(rule),
+            self.filled(rule.message),
             span,
             tuple(dict.fromkeys(related)),
             self.view.thing.id,
@@ -167,10 +169,10 @@ class Judge:
         """The data with the numbers of all records."""
         return self.activation if self.view.numbered is self.view.data else self.activated(self.view.numbered)
 
-    def message(self, rule: Rule) -> str:
-        """The message with its holes filled."""
+    def filled(self, text: str) -> str:
+        """A message with its holes filled."""
         parts = []
-        for part in cel.holes(rule.message):
+        for part in cel.holes(text):
             if isinstance(part, str):
                 parts.append(part)
                 continue
@@ -191,13 +193,20 @@ class Judge:
 
     def fix(self, rule: Rule) -> tuple[Fix | None, str]:
         """The changes that mend the finding, or what a person must do instead."""
-        changes = []
+        changes: list[Change] = []
+        titles: list[str] = []
         for setting in rule.settings:
             value = self.value(setting.to)
             if value is None:
                 return None, ""
             for record, path in self.targets(setting.place):
                 origin, name = self.view.origin(record, path), path[-1]
+                part = self.part(origin, record, path, value)
+                if part is not None:
+                    place = Origin((part.span,), literal=True)
+                    changes.append(Change(place, name, part.value, *self.view.owner(record)))
+                    titles.append(f"change {part.span.text} to {part.value} in {_short(origin.written)}")
+                    continue
                 seconds = isinstance(value, int) and self.view.unit(record, path) == "seconds"
                 written = duration(int(value)) if seconds else value
                 change = Change(origin, name, written, *self.view.owner(record), append=setting.append)
@@ -208,9 +217,15 @@ class Judge:
                 if origin.literal and value == self.view.value(record, path):
                     continue  # it is written as it should be
                 changes.append(change)
+                titles.append(_title(change))
         if not changes:
             return None, ""
-        return Fix(rule.safety, tuple(changes), ", ".join(dict.fromkeys(map(_title, changes)))), ""
+        return Fix(rule.safety, tuple(changes), ", ".join(dict.fromkeys(titles))), ""
+
+    def part(self, origin: Origin, record: int, path: tuple[str, ...], value: Any) -> forms.Part | None:
+        """The literal in a computed text by which it would be another one."""
+        old = None if origin.literal or origin.missing else self.view.value(record, path)
+        return forms.rewritten(origin.written, old, value) if isinstance(old, str) and isinstance(value, str) else None
 
     def writable(self, change: Change, path: tuple[str, ...], record: int) -> bool:
         """Whether a change can be made where the value is written, or would be."""

@@ -77,6 +77,7 @@ class Rule(NamedTuple):
     at: str
     related: tuple[str, ...]
     message: str
+    help: str
     severity: str
     grade: Grade | None
     waste: bool
@@ -268,7 +269,8 @@ def _texts(rule: Rule) -> Iterator[tuple[Steps, str]]:
     for i, setting in enumerate(rule.settings):
         yield ("fix", "changes", i, "append" if setting.append else "set"), setting.place
         yield ("fix", "changes", i, "to"), setting.to
-    yield from ((("message",), hole.text) for hole in cel.holes(rule.message) if not isinstance(hole, str))
+    for name in ("message", "help"):
+        yield from (((name,), hole.text) for hole in cel.holes(getattr(rule, name)) if not isinstance(hole, str))
 
 
 def _is_place(steps: Steps) -> bool:
@@ -343,6 +345,7 @@ def _rule(group: str, path: str, data: dict[str, Any]) -> Rule:
             at=data["at"],
             related=tuple(data.get("related", ())),
             message=data["message"].strip(),
+            help=data.get("help", "").strip(),
             severity=data.get("severity", ""),
             grade=Grade(grade["of"], grade.get("wall"), grade.get("recommended")) if grade else None,
             waste=data.get("waste", False),

@@ -98,7 +98,9 @@ def _summary(outcome: Outcome, left: list[Finding]) -> Iterable[str]:
     if rest:
         yield f"{len(rest)} left for you to decide:"
     for finding in rest[:_SHOWN]:
-        yield f"  {_place(finding)} {finding.severity.word} {finding.rule}: {finding.help or finding.message}"
+        yield f"  {_place(finding)} {finding.severity.word} {finding.rule}: {finding.message}"
+        if finding.help:
+            yield f"    = help: {finding.help}"
     if len(rest) > _SHOWN:
         yield f"  and {len(rest) - _SHOWN} more; `kcheck check` lists them."
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck import demands
+from kcheck import demands, forms
 from kcheck.capacity.pools import addresses_needed
+from kcheck.capacity.ranges import Network as IpRange
 from kcheck.capacity.ranges import free_block, parse_cidr, sufficient_prefix, widened
 from kcheck.derive.basics import computed
 from kcheck.values import Known, Unknown, Value, known
 
 if TYPE_CHECKING:
     from kcheck.model import Network, PodRange, Subnet
+    from kcheck.text import Span
     from kcheck.world import World
 
 
@@ -35,14 +37,14 @@ def _allot(network: Network, world: World) -> dict[str, str]:
     if any(not isinstance(s.network, Known) or not isinstance(s.cidr, Known) for s in near):
         return {}
     taken = {subnet.id: str(known(subnet.cidr)) for subnet in near}
-    result: dict[str, str] = {}
+    wanted = {subnet.id: prefix for subnet in near if (prefix := _wanted(subnet, world)) is not None}
+    result = _renumbered(near, wanted, known(network.cidrs), taken)
     for subnet in near:
-        found, usable = demands.bounds(subnet, world), known(demands.room(subnet, world))
-        if isinstance(found, Unknown) or usable is None or addresses_needed(found.most or found.least) <= usable:
+        prefix = wanted.get(subnet.id, 0)
+        if not prefix or subnet.id in result:
             continue
-        reserved = world.limits(subnet.cloud)["subnet.reserved"].number
-        prefix = sufficient_prefix(addresses_needed(found.most or found.least), reserved)
         others = [cidr for name, cidr in taken.items() if name != subnet.id] + list(result.values())
+        others += _tried(subnet, taken[subnet.id], prefix)
         if isinstance(network.cidrs, Known):
             block = free_block(list(network.cidrs.value), others, prefix)
         else:
@@ -54,6 +56,59 @@ def _allot(network: Network, world: World) -> dict[str, str]:
             return {}  # there is no room for all
         result[subnet.id] = block
     return result
+
+
+def _wanted(subnet: Subnet, world: World) -> int | None:
+    """The prefix of a range with room for what the pools need; None where they have it, or that is not known."""
+    found, usable = demands.bounds(subnet, world), known(demands.room(subnet, world))
+    if isinstance(found, Unknown) or usable is None or addresses_needed(found.most or found.least) <= usable:
+        return None
+    reserved = world.limits(subnet.cloud)["subnet.reserved"].number
+    return sufficient_prefix(addresses_needed(found.most or found.least), reserved)
+
+
+def _renumbered(
+    near: list[Subnet], wanted: dict[str, int], outer: tuple[str, ...] | None, taken: dict[str, str]
+) -> dict[str, str]:
+    """The ranges of subnets that one `cidrsubnet` makes, with fewer new bits; without those for which no number does.
+
+    All that it makes change together, so none of them may overlap what it does not make.
+    """
+    made: dict[Span, list[Subnet]] = {}
+    for subnet in near:
+        made.setdefault(subnet.cidr.origin.written, []).append(subnet)  # type: ignore[union-attr]
+    result: dict[str, str] = {}
+    for span, own in made.items():
+        prefix = min((wanted[subnet.id] for subnet in own if subnet.id in wanted), default=None)
+        bits = forms.newbits(span) if prefix is not None else None
+        networks = [parse_cidr(taken[subnet.id]) for subnet in own]
+        if bits is None or prefix is None or None in networks:
+            continue
+        others = [cidr for name, cidr in taken.items() if name not in {s.id for s in own} | result.keys()]
+        fixed = [parse_cidr(cidr) for cidr in [*others, *result.values()]]
+        more = [
+            network and forms.resized(network, bits.value, bits.value - network.prefix + prefix) for network in networks
+        ]
+        inside = [parse_cidr(cidr) for cidr in outer] if outer is not None else []
+        if all(_fits(network, fixed, inside) for network in more):
+            result |= {subnet.id: str(network) for subnet, network in zip(own, more, strict=True)}
+    return result
+
+
+def _tried(subnet: Subnet, written: str, prefix: int) -> list[str]:
+    """The range that other new bits would give a subnet, where they do not do for all that they are for."""
+    bits, network = forms.newbits(subnet.cidr.origin.written) if subnet.cidr.origin else None, parse_cidr(written)
+    if bits is None or network is None:
+        return []
+    found = forms.resized(network, bits.value, bits.value - network.prefix + prefix)
+    return [str(found)] if found else []
+
+
+def _fits(network: IpRange | None, others: list[IpRange | None], outer: list[IpRange | None]) -> bool:
+    """Whether a range overlaps none of the others and lies in one of the outer ones, if there are any."""
+    if network is None or any(other is None or other.overlaps(network) for other in others):
+        return False
+    return not outer or any(own is not None and own.contains(network) for own in outer)
 
 
 def sufficient_range(pod_range: PodRange, world: World) -> Value[str]:
