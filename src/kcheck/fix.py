@@ -53,6 +53,14 @@ class _State(NamedTuple):
     result: Result
 
 
+class _Worse(NamedTuple):
+    """What some fixes bring along, whether kcheck is to blame, and the objects that have it."""
+
+    reason: str
+    bug: bool
+    objects: frozenset[str] = frozenset()
+
+
 class _Fixer:
     def __init__(
         self, paths: list[str], config: Config, safeties: tuple[str, ...], names: tuple[str, ...], least: Severity
@@ -126,7 +134,7 @@ class _Fixer:
         return chosen
 
     def attempt(self, state: _State, chosen: list[Finding]) -> _State:
-        """The state with as many of the fixes as check out; halves are tried where it is not known who is to blame."""
+        """The state with as many of the fixes as check out; some are left out where not all do."""
         if not chosen:
             return state
         after = self.read(state.overlay | self.edited(state, chosen))
@@ -135,23 +143,25 @@ class _Fixer:
             self.refused += vain
             blamed = {id(refused.finding) for refused in vain}
             return self.attempt(state, [finding for finding in chosen if id(finding) not in blamed])
-        reason = self.worsened(state, after, chosen)
-        if reason:  # what they bring along may be mended too
+        worse = self.worsened(state, after, chosen)
+        if worse is not None:  # what they bring along may be mended too
             more = self.choose([f for f in self.wanted(after.result) if not _keys(f) <= _all_keys(state.result)])
             further = self.read(after.overlay | self.edited(after, more)) if more else after
             if more and not self.unmended(after, further, more) and not self.worsened(state, further, chosen + more):
-                chosen, after, reason = chosen + more, further, None
-        if not reason:
+                chosen, after, worse = chosen + more, further, None
+        if worse is None:
             self.fixed += chosen
             return after
         if len(chosen) == 1:
-            self.refused.append(Refused(chosen[0], *reason))
+            self.refused.append(Refused(chosen[0], worse.reason, worse.bug))
             return state
-        middle = len(chosen) // 2
-        half = self.attempt(state, chosen[:middle])
-        if half is state:
-            return self.attempt(state, chosen[middle:])
-        return half  # places have moved: the rest has its turn in the next round
+        suspects = [finding for finding in chosen if _names(finding) & worse.objects]
+        first = [finding for finding in chosen if finding not in suspects] if suspects else []
+        if not first:
+            first, suspects = chosen[: len(chosen) // 2], chosen[len(chosen) // 2 :]
+        half = self.attempt(state, first)
+        # where places have moved, the others have their turn in the next round
+        return self.attempt(state, suspects) if half is state else half
 
     def edited(self, state: _State, chosen: list[Finding]) -> dict[str, bytes]:
         """The new bytes of the files that some fixes touch, by their paths on disk."""
@@ -180,19 +190,20 @@ class _Fixer:
                 vain.append(Refused(finding, "the finding would still be there", bug=True))
         return vain
 
-    def worsened(self, before: _State, after: _State, chosen: list[Finding]) -> tuple[str, bool] | None:
-        """What is worse after some fixes than before, and whether kcheck is to blame; None if nothing is."""
+    def worsened(self, before: _State, after: _State, chosen: list[Finding]) -> _Worse | None:
+        """What is worse after some fixes than before; None if nothing is."""
         for subject in {change.subject for f in chosen if f.fix for change in f.fix.changes} & SUBJECTS.keys():
             if len(things(subject, after.result.world)) < len(things(subject, before.result.world)):
-                return f"a {subject} could not be read any more", True
+                return _Worse(f"a {subject} could not be read any more", bug=True)
         if len(after.result.bugs) > len(before.result.bugs):
-            return after.result.bugs[-1].message, True
+            return _Worse(after.result.bugs[-1].message, bug=True)
         old = _all_keys(before.result)
         found = [f for f in after.result.findings if not _keys(f) <= old and not self.hidden(f, before.result)]
         if not found:
             return None
         worst = max(found, key=lambda finding: finding.severity)
-        return f"then {worst.rule} would be found: {worst.message}", worst.rule == _UNREADABLE
+        reason = f"then {worst.rule} would be found: {worst.message}"
+        return _Worse(reason, worst.rule == _UNREADABLE, frozenset(name for f in found for name in (f.object, *f.also)))
 
     def hidden(self, finding: Finding, before: Result) -> bool:
         """Whether a finding was there before, and another one on the same thing stood for it."""
@@ -225,6 +236,11 @@ def _keys(finding: Finding) -> set[tuple[str, str]]:
 
 def _all_keys(result: Result) -> set[tuple[str, str]]:
     return {key for finding in result.findings for key in _keys(finding)}
+
+
+def _names(finding: Finding) -> set[str]:
+    """The objects of a finding, and those that its fix changes."""
+    return {finding.object, *finding.also, *(change.owner for change in (finding.fix.changes if finding.fix else ()))}
 
 
 def _path(finding: Finding) -> str:
