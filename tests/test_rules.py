@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +13,10 @@ import jsonschema
 import pytest
 import yaml
 
-from kcheck import cel, engine, proof, raw, rules, settings
+from kcheck import cel, engine, fix, proof, raw, rules, save, settings
+from kcheck.config import parse_price
 from kcheck.files import Tree
+from kcheck.findings import SAFETIES
 from kcheck.subjects import SUBJECTS
 
 if TYPE_CHECKING:
@@ -42,6 +46,43 @@ def test_is_silent_on_good(rule: Rule, example: Example) -> None:
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_fix_of_bad_is_fixed(rule: Rule, example: Example) -> None:
     assert not proof.mended(rule, example)
+
+
+FIXED = [
+    pytest.param(rule, example, id=f"{rule.name}-{i}")
+    for rule in RULES
+    for i, example in enumerate(rule.details.examples)
+    if example.fixed is not None
+]
+
+
+def formatted(text: str, terraform: str) -> bool:
+    run = subprocess.run([terraform, "fmt", "-"], input=text.encode(), capture_output=True, check=True)
+    return run.stdout == text.encode()
+
+
+@pytest.mark.parametrize(("rule", "example"), FIXED)
+def test_what_was_formatted_stays_so(rule: Rule, example: Example, terraform: str) -> None:
+    for name, text in (example.fixed or {}).items():
+        if name.endswith((".tf", ".tfvars")) and text != example.bad.get(name):
+            assert formatted(text, terraform) or not formatted(example.bad[name], terraform), rule.name
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(("rule", "example"), FIXED)
+def test_diff_is_what_git_applies(
+    rule: Rule, example: Example, newline: str, write: Callable[[Mapping[str, str | bytes]], Path]
+) -> None:
+    """With the line ends of Unix and of Windows; what is fixed has those that it had."""
+    folder = write({name: text.replace("\n", newline).encode() for name, text in example.bad.items()})
+    nodes = {"": example.nodes} if example.nodes else {}
+    config = replace(settings.load(["."]), nodes=nodes, price=parse_price(example.price))
+    outcome = fix.fix(["."], config, safeties=SAFETIES, rules=(rule.name,))
+    subprocess.run(["git", "init", "-q"], check=True)
+    diff = b"".join(map(save.diff, outcome.files))
+    subprocess.run(["git", "apply", "-"], input=diff, check=True)
+    for name, text in (example.fixed or {}).items():
+        assert (folder / name).read_bytes() == text.replace("\n", newline).encode()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
