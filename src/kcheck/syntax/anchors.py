@@ -48,8 +48,9 @@ class _Counter:
             return int(target.start <= self.span.start and self.span.end <= target.end)
         if target.span == self.span:
             return 1
-        merged = self.key and isinstance(target, yaml.Mapping) and self.key not in yaml.entries(target)
-        return int(bool(merged) and any(layer.span == self.span for layer in yaml.layers(target)))
+        if not self.key or not isinstance(target, yaml.Mapping) or self.key in yaml.entries(target):
+            return 0
+        return int(any(layer.span == self.span for layer in yaml.layers(target)))
 
 
 def _values(node: yaml.Target, *, top: bool = False) -> list[yaml.Node]:

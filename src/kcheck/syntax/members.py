@@ -210,6 +210,8 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
     flags = [item for name, value in insertion.members.items() for item in _flag(node, name, value)]
     inner = list(last.entries) if isinstance(last, yaml.Mapping) else []
     near = [yaml.resolve(entry.value) for entry in inner] if inner else [last]
+    if flags:  # a value in an item of its own has the quotes that it needs
+        near = [item for item in _texts(node) if item.text.startswith("--")] or near
     style = style_of(node.span, [entry.key for entry in inner], near)
     items = [*flags, *insertion.items]
     if node.flow:
@@ -225,12 +227,16 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
 
 def _flag(node: yaml.Sequence, name: str, value: Data) -> list[str]:
     """A flag as items: one of its own and its value where the others are written so."""
-    written = [item.text for item in map(yaml.resolve, node.items) if isinstance(item, yaml.Scalar)]
+    written = [item.text for item in _texts(node)]
     apart = [text for text in written if text.startswith("--")]
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if apart and not any("=" in flag for flag in apart) and len(apart) < len(written):
         return [name, text]
     return [f"{name}={text}"]
+
+
+def _texts(node: yaml.Sequence) -> list[yaml.Scalar]:
+    return [item for item in map(yaml.resolve, node.items) if isinstance(item, yaml.Scalar)]
 
 
 # --- what is empty or null
@@ -245,7 +251,12 @@ def _filled(container: Span, insertion: Insertion) -> list[Edit] | None:
     end = source.line_end(container.end)
     rest = source.data[container.end : end].strip()
     style = style_of(container, [], [])
-    if key is None or (rest and not rest.startswith(b"#")) or source.path.endswith(".json") or _in_brackets(source, end):
+    if (
+        key is None
+        or (rest and not rest.startswith(b"#"))
+        or source.path.endswith(".json")
+        or _in_brackets(source, end)
+    ):
         text = style.flow(value)
         if container.text:
             return [Edit(container, text)]

@@ -60,7 +60,9 @@ class Style(NamedTuple):
 
     def spread(self, members: dict[str, Data], margin: str, newline: str) -> list[str]:
         """Members of a map in flow style, nested ones on lines of their own; `margin` stands before each."""
-        return [f"{yaml.literal(name, self.keys)}: {self.wide(value, margin, newline)}" for name, value in members.items()]
+        return [
+            f"{yaml.literal(name, self.keys)}: {self.wide(value, margin, newline)}" for name, value in members.items()
+        ]
 
     def wide(self, value: Data, margin: str, newline: str) -> str:
         """A value in flow style, each member and item on a line of its own."""
