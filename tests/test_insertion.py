@@ -96,12 +96,12 @@ slowly = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 WORDS = ("name", "spec", "minSize", "maxSize", "image", "imagePullPolicy", "labels", "app.example.com/team", "args")
 TEXTS = st.sampled_from(["a", "main", "yes", "8", "a: b", "#x", "it's", 'a "b"', "é", "--a=b", "{{ x }}", ""])
 SCALARS = st.one_of(st.integers(0, 99), st.booleans(), TEXTS)
-DATA = st.recursive(
+DATA: st.SearchStrategy[Any] = st.recursive(
     st.one_of(SCALARS, st.none(), st.builds(dict), st.builds(list)),
     lambda inner: st.one_of(st.dictionaries(st.sampled_from(WORDS), inner, max_size=4), st.lists(inner, max_size=3)),
     max_leaves=12,
 )
-NEW = st.recursive(
+NEW: st.SearchStrategy[Any] = st.recursive(
     SCALARS,
     lambda inner: st.one_of(
         st.dictionaries(st.sampled_from(WORDS), inner, min_size=1, max_size=2), st.lists(inner, min_size=1, max_size=2)
@@ -111,8 +111,8 @@ NEW = st.recursive(
 
 
 def read(text: str) -> Any:
-    """What a text says, by another reader."""
-    return load(text, CSafeLoader)  # noqa: S506 - it is safe, and unlike the pure one it takes tabs in braces
+    """What a text says, by another reader; unlike the pure one it takes tabs in braces."""
+    return load(text, CSafeLoader)
 
 
 class Writer:
@@ -163,8 +163,8 @@ class Writer:
         deeper = margin + ("\t" if self.tabs else "  ")
         broken = bool(value) and self.chance(1)
         parts = []
-        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            text = self.flow(inner, deeper if broken else margin) or "null"
+        for name, part in value.items() if isinstance(value, dict) else enumerate(value):
+            text = self.flow(part, deeper if broken else margin) or "null"
             parts.append(text if isinstance(value, list) else f"{self.scalar(name)}: {text}")
         if not broken:
             blank = " " if self.chance(3) else ""
@@ -221,16 +221,20 @@ def additions(draw: st.DrawFn, root: yaml.Target, data: Any) -> tuple[Change, An
         old.append(new)
         return Change(origin, "x", new, "object", "x", append=True), wanted, node.span
     names = draw(st.lists(st.sampled_from([f"{word}New" for word in WORDS]), min_size=1, max_size=2))
-    inner = new
+    member: Any = new
     for name in reversed(names):
-        inner = {name: inner}
+        member = {name: member}
     if isinstance(old, dict):
-        old.update(inner)
+        old.update(member)
     elif path:
-        at(wanted, path[:-1])[path[-1]] = inner
+        at(wanted, path[:-1])[path[-1]] = member
     else:
-        wanted = inner
-    return Change(origin._replace(missing=Missing(node.span, tuple(names))), names[-1], new, "object", "x"), wanted, node.span
+        wanted = member
+    return (
+        Change(origin._replace(missing=Missing(node.span, tuple(names))), names[-1], new, "object", "x"),
+        wanted,
+        node.span,
+    )
 
 
 def added(change: Change, place: Span) -> str:
@@ -251,7 +255,9 @@ def added(change: Change, place: Span) -> str:
 
 @slowly
 @given(st.data(), documents(), st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_any_addition_says_what_was_meant(data: st.DataObject, document: tuple[str, Any], newline: str, mark: bool) -> None:
+def test_any_addition_says_what_was_meant(
+    data: st.DataObject, document: tuple[str, Any], newline: str, mark: bool
+) -> None:
     text, says = document
     source = Source("a.yaml", ("\ufeff" * mark + text.replace("\n", newline)).encode())
     root = next(yaml.documents(source)).root
@@ -262,11 +268,13 @@ def test_any_addition_says_what_was_meant(data: st.DataObject, document: tuple[s
 
 
 @slowly
-@given(st.data(), documents(), st.sampled_from([2, 4]))
-def test_additions_to_yaml_in_a_text_of_yaml(data: st.DataObject, document: tuple[str, Any], step: int) -> None:
+@given(st.data(), documents(), st.sampled_from([2, 4]), st.sampled_from(["|", "|-", "|+ # x"]))
+def test_additions_to_yaml_in_a_text_of_yaml(
+    data: st.DataObject, document: tuple[str, Any], step: int, mark: str
+) -> None:
     text, says = document
     lines = indent(text.rstrip("\n") + "\n", " " * step * 2)
-    source = Source("a.yaml", f"data:\n{' ' * step}a.yaml: |\n{lines}kind: ConfigMap\n".encode())
+    source = Source("a.yaml", f"data:\n{' ' * step}a.yaml: {mark}\n{lines}kind: ConfigMap\n".encode())
     node = yaml.get(next(yaml.documents(source)).root, "data", "a.yaml")
     assert isinstance(node, yaml.Scalar)
     (root,) = inner(node)
@@ -281,7 +289,7 @@ def test_additions_to_yaml_in_a_text_of_yaml(data: st.DataObject, document: tupl
 def test_additions_to_yaml_in_a_heredoc(data: st.DataObject, document: tuple[str, Any], deep: bool) -> None:
     text, says = document
     lines = indent(text.rstrip("\n") + "\n", "    " * deep)
-    source = Source("main.tf", f'values = <<{"-" * deep}EOT\n{lines}EOT\nother = 1\n'.encode())
+    source = Source("main.tf", f"values = <<{'-' * deep}EOT\n{lines}EOT\nother = 1\n".encode())
     (root,) = in_terraform(source)
     change, wanted, place = data.draw(additions(root, says))
     new = Source("main.tf", added(change, place).encode())
