@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck import engine, fix
+from kcheck import engine, fix, save
 from kcheck.config import Config
 from kcheck.files import Tree
 from kcheck.findings import SAFETIES
@@ -38,8 +38,7 @@ def fixed(folder: Path, names: Iterable[str], *rules: str, config: Config = CONF
     assert {finding.rule for finding in found(rules, config, ["."])} == set(rules)
     outcome = fix.fix(["."], config, safeties=SAFETIES, rules=rules)
     assert not outcome.refused
-    for real, (_, _, new) in outcome.files.items():
-        fix.write(real, new)
+    save.save(outcome.files)
     assert not found(rules, config, ["."])
     assert not fix.fix(["."], config, safeties=SAFETIES, rules=rules).files
     return {name: (folder / name).read_bytes() for name in names}

@@ -297,7 +297,7 @@ def test_base_is_left_if_another_overlay_is_fine_with_it(write: Write) -> None:
 def test_base_outside_of_the_given_paths_is_left(write: Write) -> None:
     write(overlays(prod=""))
     assert helped((PULL,), paths=("prod",)) == {
-        "pull_policy is written in base/job.yaml, outside of the given paths; there, pull_policy should be IfNotPresent"
+        "pull_policy is written in base/job.yaml, outside of the given paths; pull_policy should be IfNotPresent there"
     }
 
 
