@@ -168,6 +168,10 @@ def _field(
     last = arguments.items[-1] if usable and isinstance(arguments, yaml.Sequence) and arguments.items else None
     if last is not None and arguments is not None and not isinstance(last, yaml.Given):
         origin = Origin((place,), missing=Missing(arguments.span, (f"--{usable[0]}",)))
+    elif usable:
+        origin = Origin(
+            (place,), missing=Missing(place, (f"--{usable[0]}",), "there is no list of arguments to add to")
+        )
     return Known(convert(as_text(default)), origin)
 
 

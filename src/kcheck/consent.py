@@ -67,11 +67,12 @@ class _Sharing:
         if content:
             what = "the place is" if change.origin.missing else "the value is"
             return f"{what} shared with {content[0]}, which is fine with it; give this {change.subject} its own"
-        span = change.origin.missing.container if change.origin.missing else change.origin.written
+        missing = change.origin.missing
+        span = missing.container if missing else change.origin.written
         if edit.is_anchored(span):
             from kcheck.syntax.anchors import uses
 
-            name, count = uses(span)
+            name, count = uses(span, missing.path[0] if missing else "")
             wanting = len(self.owners[finding.rule, change.place])
             if count > wanting:
                 use = f"`&{name}` is used {count} times, {wanting} of them want this"

@@ -27,8 +27,8 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"
 
 
-_KIND = re.compile(rb"^[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
-_API_VERSION = re.compile(rb"^[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
+_KIND = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
+_API_VERSION = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
 _FLOW = re.compile(rb"^[ \t]*\{.*\bkind\b", re.MULTILINE)
 _BRACE = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
 

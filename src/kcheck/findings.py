@@ -50,7 +50,9 @@ class Change(NamedTuple):
 
 def said(change: Change) -> str:
     """What a person has to write where kcheck does not."""
-    value = data_text(change.value)
+    value, missing = data_text(change.value), change.origin.missing
+    if missing is not None and missing.why:
+        return f"{missing.why}; {'.'.join(missing.path)} should be {value}"
     return f"{change.name} should also have {value}" if change.append else f"{change.name} should be {value}"
 
 

@@ -212,7 +212,7 @@ class Judge:
                 change = Change(origin, name, written, *self.view.owner(record), append=setting.append)
                 if not self.writable(change, path, record):
                     silent = origin.written == self.view.place() or origin.written.source.private
-                    given = "" if silent else f"`{_short(origin.written)}` gives the value; "
+                    given = _parts(origin) if silent else f"`{_short(origin.written)}` gives the value; "
                     return None, f"{given}{said(change)}"
                 if origin.literal and value == self.view.value(record, path):
                     continue  # it is written as it should be
@@ -233,8 +233,16 @@ class Judge:
         if isinstance(change.value, float | bytes) or origin.written.source.derived:
             return False
         if origin.missing is not None:
-            return bool(origin.missing.path)
+            return bool(origin.missing.path) and not origin.missing.why
         return origin.literal or (change.append and self.view.kind(record, path) == "list")
+
+
+def _parts(origin: Origin) -> str:
+    """Where a value that is put together has its parts; empty for another one, or one of which nothing may be shown."""
+    places = dict.fromkeys(f"{span.source.path}:{span.begin.line}" for span in origin.spans)
+    if len(places) == 1 or any(span.source.private for span in origin.spans):
+        return ""
+    return f"it is put together from {' and '.join(places)}; "
 
 
 def _short(span: Span) -> str:

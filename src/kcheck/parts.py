@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kcheck.files import MANIFESTS, TERRAFORM, VARIABLES
 from kcheck.kubernetes.objects import value_of
 from kcheck.model import Manifest, Resource
 from kcheck.syntax import yaml
@@ -68,11 +69,12 @@ class _Builder:
         if self._full():
             return Part(Unknown(f"it has more than {_MOST:,} values"), here)
         if isinstance(target, yaml.Sequence):
-            return Part([self.node(item, yaml.resolve(item).span) for item in target.items], here)
+            items = [self.node(item, yaml.resolve(item).span) for item in target.items]
+            return Part(items, Origin((target.span,)))  # where another item goes
         if isinstance(target, yaml.Scalar):
             value = value_of(target)
             if isinstance(value, Unset):
-                return Part(None, value.origin)
+                return Part(None, value.origin, Missing(target.span, ()) if value.origin.literal else None)
             if isinstance(value, Known) and isinstance(value.value, str) and _is_filled_in(value.value):
                 value = Unknown(f"`{_short(value.value)}` is filled in by a template", value.origin)
             return self.datum(value)
@@ -146,4 +148,6 @@ def _short(text: str) -> str:
 def _takes_members(span: Span) -> bool:
     """Whether a fix can write into the map at a span: what stands there is a map as it is written."""
     path = span.source.path
-    return path.endswith((".yaml", ".yml")) or (path.endswith(".tf") and span.text[:1] == "{")
+    if path.endswith(".json"):
+        return not path.endswith((*TERRAFORM, *VARIABLES))
+    return path.endswith(MANIFESTS) or (path.endswith(".tf") and span.text[:1] == "{")

@@ -26,15 +26,16 @@ class Missing(NamedTuple):
 
     `container` is the block or mapping that exists; `path` the names below it that do not, the last one the
     attribute, those before it nested blocks or mappings. An empty path belongs to a part of a default that can only be
-    written as a whole.
+    written as a whole. `why` says why only a person can write it.
     """
 
     container: Span
     path: tuple[str, ...]
+    why: str = ""
 
     def below(self, name: str) -> Missing:
         """Where an attribute of the absent value would be written."""
-        return Missing(self.container, (*self.path, name))
+        return self._replace(path=(*self.path, name))
 
 
 class Origin(NamedTuple):

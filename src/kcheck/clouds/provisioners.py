@@ -12,7 +12,7 @@ from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, KarpenterPool
 from kcheck.syntax import yaml
 from kcheck.units import seconds
-from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known
+from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known
 
 if TYPE_CHECKING:
     from kcheck.model import Addon, Cluster
@@ -103,7 +103,12 @@ def _placed(value: Value[Any], fields: Fields) -> Value[Any]:
 def _policy(fields: Fields, place: Origin) -> Value[str]:
     """When nodes are taken away: Provisioners only took empty ones, unless they were told to consolidate."""
     if fields.resource != "Provisioner":
-        return _placed(fields["policy"], fields)
+        own, beside = fields["policy"], fields["consolidate_after"].origin
+        if own.origin is None or own.origin.missing is None or (beside and beside.missing is None):
+            return own
+        path = ("spec", "disruption", "consolidationPolicy")
+        missing = Missing(own.origin.missing.container, path, "its disruption needs consolidateAfter too")
+        return replace(own, origin=Origin((fields.record.span,), missing=missing))
     on = fields["consolidation"]
     if isinstance(on, Unknown):
         return on

@@ -25,8 +25,27 @@ class Argument(NamedTuple):
 def read(container: yaml.Node) -> Iterator[Argument]:
     """The flags of a container; none of one whose command is a line for a shell."""
     found = [item for key in ("command", "args") for item in items(yaml.get(container, key))]
-    if not _is_shell(found):
-        yield from parse(found)
+    if _is_shell(found):
+        return
+    for flag in parse(found):
+        text = flag.value.value if isinstance(flag.value, Known) else ""
+        yield flag._replace(value=_filled(text, flag.value, container)) if "$(" in text else flag
+
+
+_VARIABLE = re.compile(r"\$\(([\w.-]+)\)")
+
+
+def _filled(text: str, value: Value[str], container: yaml.Node) -> Value[str]:
+    """The value of a flag that a variable of the container's environment gives."""
+    whole = _VARIABLE.fullmatch(text)
+    variables = yaml.get(container, "env")
+    for variable in variables.items if whole and isinstance(variables, yaml.Sequence) else ():
+        name, given = yaml.get(variable, "name"), yaml.get(variable, "value")
+        if isinstance(name, yaml.Scalar) and whole and name.text == whole[1] and isinstance(given, yaml.Scalar):
+            if isinstance(given, yaml.Given) or "$(" in given.text:
+                break
+            return Known(given.text, Origin((given.span, *(value.origin.spans if value.origin else ())), literal=True))
+    return Unknown(f"the environment of the container gives `{text}`", value.origin)
 
 
 def parse(found: list[yaml.Scalar]) -> Iterator[Argument]:

@@ -97,7 +97,7 @@ def read(sources: list[Source], kinds: Kinds) -> Manifests:
 
 
 _FLOW_KIND = re.compile(rb"\bkind[\"']?\s*:\s*[\"']?(\w*)")
-_KIND = re.compile(rb"^([ \t-]*)[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
+_KIND = re.compile(rb"^(?:\xef\xbb\xbf)?([ \t-]*)[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
 
 
 def may_hold(data: bytes, kinds: Kinds) -> bool:

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kcheck.syntax import yaml
-from kcheck.syntax.insertion import sibling
+from kcheck.syntax.insertion import Insertion, sibling
+from kcheck.syntax.style import Style, column, style_of
 from kcheck.text import Edit, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from kcheck.syntax.insertion import Insertion
     from kcheck.text import Span
     from kcheck.values import Data
 
-_NULLS = ("", "null", "~", "{}", "[]")
+_NULLS = ("", "null", "Null", "NULL", "~")
 _ALIAS = re.compile(rb"(?<=[\s:,\[-])\*(?=[\w.-])")
 _FILLED = re.compile(rb"\$\{[^}\n]*\}")
-_FLAT = re.compile(rb"^( *)[\w.\"'/-]+:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*\1- ", re.MULTILINE)
-_DEEP = re.compile(rb"^( *)[\w.\"'/-]+:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*\1 +- ", re.MULTILINE)
-_STEP = re.compile(rb"^([\w.\"'/-]+):[ \t]*(?:#.*)?\r?\n( +)[\w\"']", re.MULTILINE)
 
 
 def added(container: Span, insertion: Insertion) -> list[Edit] | None:
@@ -30,23 +25,23 @@ def added(container: Span, insertion: Insertion) -> list[Edit] | None:
         return _filled(container, insertion)
     node = _read(container)
     if isinstance(node, yaml.Sequence):
-        return _items(node, insertion)
+        return _items(node, insertion) if node.items else _filled(container, insertion)
     if isinstance(node, yaml.Mapping):
-        return _in_flow(node, insertion) if node.flow else _in_block(node, insertion)
+        return _members(node, insertion) if node.entries else _filled(container, insertion)
     return None
 
 
 def _read(container: Span) -> yaml.Target | None:
-    """The node at a span, read again where it stands: all around it is blanked, also where a template is."""
+    """The node at a span, read again where it stands: all around it is blanked, also where a template is.
+
+    What an alias stands for is elsewhere: it is read as a text.
+    """
     source, data = container.source, container.source.data
     blank = b" " * len(source.before(container.start))
     inside = _FILLED.sub(lambda match: b"x" * len(match[0]), data[container.start : container.end])
-    for text in (inside, _ALIAS.sub(b"x", inside)):
-        part = Source(source.path, blank + text)
-        root = next((document.root for document in yaml.documents(part)), None)
-        if root is not None and root.start == len(blank):
-            return _moved(root, source, container.start - len(blank))
-    return None
+    part = Source(source.path, blank + _ALIAS.sub(b"x", inside))
+    root = next((document.root for document in yaml.documents(part)), None)
+    return _moved(root, source, container.start - len(blank)) if root and root.start == len(blank) else None
 
 
 def _moved(node: yaml.Target, source: Source, by: int) -> yaml.Target:
@@ -62,99 +57,57 @@ def _moved(node: yaml.Target, source: Source, by: int) -> yaml.Target:
     )
 
 
-class _Style(NamedTuple):
-    """How neighbours are written: the quotes of keys and texts, the indentation of maps and of lists in them."""
-
-    keys: yaml.Style
-    texts: yaml.Style
-    step: int
-    dash: int
-
-    def lines(self, members: dict[str, Data]) -> Iterator[str]:
-        """Members of a map in block style."""
-        for name, value in members.items():
-            key = yaml.literal(name, self.keys)
-            if isinstance(value, dict) and value:
-                yield f"{key}:"
-                yield from (" " * self.step + line for line in self.lines(value))
-            elif isinstance(value, list) and value:
-                yield f"{key}:"
-                yield from (" " * self.dash + line for item in value for line in self.item(item))
-            else:
-                yield f"{key}: {self.flow(value)}"
-
-    def item(self, item: Data) -> Iterator[str]:
-        """An item of a list in block style."""
-        lines = list(self.lines(item)) if isinstance(item, dict) and item else [self.flow(item)]
-        yield f"- {lines[0]}"
-        yield from (f"  {line}" for line in lines[1:])
-
-    def flow(self, value: Data) -> str:
-        """A value in flow style."""
-        if isinstance(value, dict):
-            return f"{{{', '.join(self.members(value))}}}"
-        if isinstance(value, list):
-            return f"[{', '.join(map(self.flow, value))}]"
-        return yaml.literal(value, self.texts)
-
-    def members(self, members: dict[str, Data]) -> Iterator[str]:
-        """Members of a map in flow style."""
-        return (f"{yaml.literal(name, self.keys)}: {self.flow(value)}" for name, value in members.items())
+# --- maps
 
 
-def _style(source: Source, keys: Iterable[yaml.Target], texts: Iterable[yaml.Target], step: int = 0) -> _Style:
-    if source.path.endswith(".json"):
-        return _Style("double", "double", 2, 2)
-    data = source.data
-    found = _STEP.search(data)
-    flat = _FLAT.search(data) is not None or _DEEP.search(data) is None
-    step = step or (len(found[2]) if found else 2)
-    key = next(iter(keys), None)
-    texts = [text for text in texts if isinstance(text, yaml.Scalar) and isinstance(yaml.value(text), str)]
-    return _Style(quotes(key) if key else "plain", quotes(texts[-1]) if texts else "plain", step, 0 if flat else step)
-
-
-def quotes(node: yaml.Target) -> yaml.Style:
-    """The quotes of a text."""
-    quote = node.span.text[:1]
-    return "double" if quote == '"' else "single" if quote == "'" else "plain"
-
-
-def _own_style(node: yaml.Mapping) -> _Style:
-    nested = [entry.value for entry in node.entries if isinstance(entry.value, yaml.Mapping) and not entry.value.flow]
-    column = _column(node.entries[0].key) if node.entries else 0
-    step = next((inner - column for inner in map(_column, nested) if inner > column), 0)
-    values = [yaml.resolve(entry.value) for entry in node.entries]
-    return _style(node.source, [entry.key for entry in node.entries], values, step)
-
-
-def _in_flow(node: yaml.Mapping, insertion: Insertion) -> list[Edit]:
-    """New last members of a map in braces; each on its own line where the last one is."""
-    texts = list(_own_style(node).members(insertion.members))
-    return [_listed(node, node.entries[-1].value.end, node.entries[-1].key.start, texts)]
-
-
-def _listed(node: yaml.Mapping | yaml.Sequence, end: int, last: int, texts: list[str]) -> Edit:
-    """What is added behind the last part of a list or map in brackets, which begins at `last`."""
-    source = node.source
-    before = source.before(last)
-    between = f",{source.newline}{before}" if not before.strip() else ", "
-    return Edit(source.span(end, end), "".join(f"{between}{text}" for text in texts))
-
-
-def _in_block(node: yaml.Mapping, insertion: Insertion) -> list[Edit]:
-    """New members: behind a sibling, behind the last single value, or before all that is nested; lists come last."""
+def _members(node: yaml.Mapping, insertion: Insertion) -> list[Edit] | None:
+    """New members of a map, and values for those that are there and null."""
     style = _own_style(node)
-    short = [entry for entry in node.entries if _is_short(entry)]
     behind: dict[int, dict[str, Data]] = {}
+    result: list[Edit] = []
     for name, value in insertion.members.items():
-        near = sibling(name, [entry.key.text for entry in short])
-        at = next((i for i, entry in enumerate(node.entries) if entry in short and entry.key.text == near), -1)
-        if near is None or isinstance(value, list):
-            single = [i for i, entry in enumerate(node.entries) if entry in short]
-            at = len(node.entries) - 1 if isinstance(value, list) else single[-1] if single else -1
-        behind.setdefault(at, {})[name] = value
-    return [_line_behind(node, at, list(style.lines(members))) for at, members in behind.items()]
+        old = node.own(name)
+        if old is None:
+            behind.setdefault(_place(node, name, value), {})[name] = value
+            continue
+        found = _given(yaml.resolve(old.value), value, style)
+        if found is None:
+            return None
+        result += found
+    add = _in_flow if node.flow else _in_block
+    for at, members in behind.items():
+        short_first = sorted(members.items(), key=lambda member: isinstance(member[1], dict | list))
+        result += add(node, at, dict(short_first), style)
+    return result
+
+
+def _given(node: yaml.Target, value: Data, style: Style) -> list[Edit] | None:
+    """The edits that give a member that is there a value; None if it has another one."""
+    if isinstance(value, dict):
+        return added(node.span, Insertion(members=value))
+    if isinstance(value, list):
+        return added(node.span, Insertion(items=value))
+    if node.span.text not in _NULLS:
+        return None
+    text = style.flow(value)
+    return [Edit(node.span, text if node.span.text else f" {text}")]
+
+
+def _own_style(node: yaml.Mapping) -> Style:
+    nested = [entry.value for entry in node.entries if isinstance(entry.value, yaml.Mapping) and not entry.value.flow]
+    own = column(node.entries[0].key)
+    step = next((inner - own for inner in map(column, nested) if inner > own), 0)
+    values = [yaml.resolve(entry.value) for entry in node.entries]
+    return style_of(node.span, [entry.key for entry in node.entries], values, step)
+
+
+def _place(node: yaml.Mapping, name: str, value: Data) -> int:
+    """Behind which member a new one goes: a sibling, else the last single value; -1 before all. Lists come last."""
+    if isinstance(value, list):
+        return len(node.entries) - 1
+    short = {entry.key.text: i for i, entry in enumerate(node.entries) if _is_short(entry)}
+    near = sibling(name, short)
+    return short[near] if near is not None else max(short.values(), default=-1)
 
 
 def _is_short(entry: yaml.Entry) -> bool:
@@ -165,17 +118,16 @@ def _is_short(entry: yaml.Entry) -> bool:
     )
 
 
-def _line_behind(node: yaml.Mapping, at: int, lines: list[str]) -> Edit:
+def _in_block(node: yaml.Mapping, at: int, members: dict[str, Data], style: Style) -> list[Edit]:
     """New lines behind the member `at`, or before the first one and its comments."""
-    source = node.source
-    indent = " " * _column(node.entries[0].key)
+    source, lines = node.source, style.lines(members)
+    indent = " " * column(node.entries[0].key)
     if at >= 0:
         entry = node.entries[at]
         end = _own_end(source, max(entry.value.end - 1, entry.key.start), len(indent))
-        return Edit(source.span(end, end), "".join(f"{source.newline}{indent}{line}" for line in lines))
+        return [Edit(source.span(end, end), "".join(f"{source.newline}{indent}{line}" for line in lines))]
     start = _commented(source, node.entries[0].key.start)
-    between = f"{source.newline}{indent}"
-    return Edit(source.span(start, start), between.join([*lines, ""]))
+    return [Edit(source.span(start, start), "".join(f"{line}{source.newline}{indent}" for line in lines))]
 
 
 def _own_end(source: Source, at: int, column: int) -> int:
@@ -199,8 +151,56 @@ def _commented(source: Source, at: int) -> int:
         return at
     while number > 1 and source.line(number - 1).startswith(f"{before}#"):
         number -= 1
-        at = source.line_starts[number - 1] + len(before)
+        at = source.data.index(b"#", source.line_starts[number - 1])
     return at
+
+
+def _in_flow(node: yaml.Mapping, at: int, members: dict[str, Data], style: Style) -> list[Edit]:
+    """New members of a map in braces, behind the member `at`, or before the first one."""
+    source, first = node.source, node.entries[0].key.start
+    indent = _margin(node, first if at < 0 else node.entries[at].key.start)
+    broken = indent is not None and _is_broken(node)
+    texts = style.spread(members, indent or "", source.newline) if broken else list(style.members(members))
+    if at < 0:
+        start = _commented(source, first)
+        between = ", " if indent is None else f",{source.newline}{indent}"
+        return [Edit(source.span(start, start), "".join(f"{text}{between}" for text in texts))]
+    return _listed(node, node.entries[at].value.end, indent, texts, last=at == len(node.entries) - 1)
+
+
+def _is_broken(node: yaml.Mapping) -> bool:
+    """Whether nested maps and lists in a map in braces have a line for each member."""
+    source = node.source
+    inner = [value.span for _, value in node.entries if isinstance(value, yaml.Mapping | yaml.Sequence)]
+    spans = [span for span in inner if span.text.strip("{}[] \t\r\n")] or [node.span]
+    return all(source.line_number(span.start) < source.line_number(span.end) for span in spans)
+
+
+def _margin(node: yaml.Mapping | yaml.Sequence, at: int) -> str | None:
+    """What stands before a part of a list or map in brackets that begins a line; None where it does not."""
+    before = node.source.before(at)
+    return None if before.strip() else before
+
+
+def _listed(
+    node: yaml.Mapping | yaml.Sequence, end: int, indent: str | None, texts: list[str], *, last: bool
+) -> list[Edit]:
+    """What is added behind a part of a list or map in brackets that ends at `end`; its comment stays with it."""
+    source = node.source
+    if indent is None:
+        return [Edit(source.span(end, end), "".join(f", {text}" for text in texts))]
+    between = f",{source.newline}{indent}"
+    line = source.line_end(end)
+    comma, sign, _ = source.data[end:line].partition(b"#")
+    if not sign or comma.strip() not in (b"", b",") or (not last and not comma.strip()):
+        return [Edit(source.span(end, end), "".join(f"{between}{text}" for text in texts))]
+    text = f"{source.newline}{indent}{between.join(texts)}"
+    if comma.strip():
+        return [Edit(source.span(line, line), f"{text},")]
+    return [Edit(source.span(end, end), ","), Edit(source.span(line, line), text)]
+
+
+# --- lists
 
 
 def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
@@ -209,12 +209,17 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
     last = yaml.resolve(node.items[-1])
     flags = [item for name, value in insertion.members.items() for item in _flag(node, name, value)]
     inner = list(last.entries) if isinstance(last, yaml.Mapping) else []
-    texts = [yaml.resolve(entry.value) for entry in inner] if inner else [last]
-    style = _style(source, [entry.key for entry in inner], texts)
+    near = [yaml.resolve(entry.value) for entry in inner] if inner else [last]
+    if flags:  # a value in an item of its own has the quotes that it needs
+        near = [item for item in _texts(node) if item.text.startswith("--")] or near
+    style = style_of(node.span, [entry.key for entry in inner], near)
     items = [*flags, *insertion.items]
     if node.flow:
-        return [_listed(node, last.end, last.start, list(map(style.flow, items)))]
-    indent = " " * _column(node)
+        margin = _margin(node, last.start)
+        wide = margin is not None and last.span.text[:1] in ("{", "[") and "\n" in last.span.text
+        texts = [style.wide(item, margin or "", source.newline) if wide else style.flow(item) for item in items]
+        return _listed(node, last.end, margin, texts, last=True)
+    indent = " " * column(node)
     end = _own_end(source, max(last.end - 1, node.items[-1].start), len(indent))
     lines = (f"{source.newline}{indent}{line}" for item in items for line in style.item(item))
     return [Edit(source.span(end, end), "".join(lines))]
@@ -222,7 +227,7 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
 
 def _flag(node: yaml.Sequence, name: str, value: Data) -> list[str]:
     """A flag as items: one of its own and its value where the others are written so."""
-    written = [item.text for item in map(yaml.resolve, node.items) if isinstance(item, yaml.Scalar)]
+    written = [item.text for item in _texts(node)]
     apart = [text for text in written if text.startswith("--")]
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if apart and not any("=" in flag for flag in apart) and len(apart) < len(written):
@@ -230,29 +235,49 @@ def _flag(node: yaml.Sequence, name: str, value: Data) -> list[str]:
     return [f"{name}={text}"]
 
 
+def _texts(node: yaml.Sequence) -> list[yaml.Scalar]:
+    return [item for item in map(yaml.resolve, node.items) if isinstance(item, yaml.Scalar)]
+
+
+# --- what is empty or null
+
+
 def _filled(container: Span, insertion: Insertion) -> list[Edit] | None:
     """What is written into a map or list that is empty or null: below its key, in braces where that is not at hand."""
     source = container.source
     value: Data = insertion.members or insertion.items
-    key = re.fullmatch(r"(\s*(?:- +)*)([^\s#{\[].*)?:\s*", source.before(container.start))
-    rest = source.data[container.end : source.line_end(container.end)].strip()
-    style = _style(source, [], [])
-    if key is None or (rest and not rest.startswith(b"#")) or source.path.endswith(".json"):
-        return None if not container.text else [Edit(container, style.flow(value))]
+    before = source.before(container.start)
+    key = re.fullmatch(r"(\s*(?:- +)*)([^\s#{\[,].*)?:\s*", before)
+    end = source.line_end(container.end)
+    rest = source.data[container.end : end].strip()
+    style = style_of(container, [], [])
+    if (
+        key is None
+        or (rest and not rest.startswith(b"#"))
+        or source.path.endswith(".json")
+        or _in_brackets(source, end)
+    ):
+        text = style.flow(value)
+        if container.text:
+            return [Edit(container, text)]
+        return [Edit(container, f" {text}")] if before[-1:] in (":", "-") else None
     indent = " " * len(key[1])
     if insertion.members:
         lines = [" " * style.step + text for text in style.lines(insertion.members)]
     else:
         lines = [" " * style.dash + text for item in insertion.items for text in style.item(item)]
     text = "".join(f"{source.newline}{indent}{line}" for line in lines)
-    bare = source.data[: container.start].rstrip(b" \t")
+    bare = len(source.data[: container.start].rstrip(b" \t"))
     if rest:  # a comment stays behind the key
-        end = source.line_end(container.end)
-        gone = Edit(source.span(container.start, container.end), "")
-        return [*([gone] if container.text else []), Edit(source.span(end, end), text)]
-    return [Edit(source.span(len(bare), container.end), text)]
+        gone = [Edit(source.span(bare, container.end), "")] if container.text else []
+        return [*gone, Edit(source.span(end, end), text)]
+    return [Edit(source.span(bare, end), text)]
 
 
-def _column(node: yaml.Target) -> int:
-    """How many characters stand before a node on its line."""
-    return len(node.source.before(node.start))
+_NEXT = re.compile(rb"(?:\s|#[^\n]*)*([},\]])?")
+
+
+def _in_brackets(source: Source, at: int) -> bool:
+    """Whether what ends a line stands in braces or brackets that close below."""
+    match = _NEXT.match(source.data, at)
+    return match is not None and match[1] is not None

@@ -46,7 +46,8 @@ def within(scalar: yaml.Scalar) -> tuple[Piece, ...]:
             text = line.rstrip("\n").encode()
             if not bare.endswith(text):
                 break
-            pieces.append(Piece(line, source.span(at + len(bare) - len(text), end)))
+            stop = end if line.endswith("\n") else at + len(bare)
+            pieces.append(Piece(line, source.span(at + len(bare) - len(text), stop)))
             at = end
         else:
             return tuple(pieces)

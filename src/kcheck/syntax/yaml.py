@@ -295,7 +295,7 @@ def get(node: Node | None, *path: str | int) -> Target | None:
         if isinstance(node, Mapping) and isinstance(step, str):
             entry = node.own(step)
             if entry is None and node.own("<<"):
-                entry = next(filter(None, (layer.own(step) for layer in _layers(node))), None)
+                entry = next(filter(None, (layer.own(step) for layer in layers(node))), None)
             node = entry.value if entry else None
         elif isinstance(node, Sequence) and isinstance(step, int) and 0 <= step < len(node.items):
             node = node.items[step]
@@ -307,14 +307,14 @@ def get(node: Node | None, *path: str | int) -> Target | None:
 def entries(mapping: Mapping) -> dict[str, Entry]:
     """The entries that count, by the text of the key: merges are resolved, aliases in values are not."""
     result: dict[str, Entry] = {}
-    for layer in _layers(mapping):
+    for layer in layers(mapping):
         for entry in reversed(layer.entries):
             if entry.key.text != "<<" or entry.key.style != "plain":
                 result.setdefault(entry.key.text, entry)
     return dict(reversed(result.items()))
 
 
-def _layers(mapping: Mapping) -> Iterator[Mapping]:
+def layers(mapping: Mapping) -> Iterator[Mapping]:
     """The map and what it merges, strongest first, each once: merges of merges cannot explode."""
     seen: set[Target] = set()
     todo: list[Target] = [mapping]
