@@ -48,6 +48,12 @@ def shown(value: Any, unit: str = "") -> str:
     return str(value)
 
 
+def round_up(count: int) -> int:
+    """A count as people write it: 37 as 40, 616 as 620, 1,234 as 1,250; small ones as they are."""
+    step = 1 if count <= 20 else 5 if count <= 100 else 10 if count <= 1_000 else 50
+    return -(-count // step) * step
+
+
 def readable(seconds: int) -> str:
     """Seconds as people say them: 30 s, 10 min, 2 h; minutes are rounded from two of them on."""
     if seconds < 120 and seconds % 60:

@@ -11,6 +11,7 @@ from kcheck.capacity.pools import surge_nodes
 from kcheck.derive import money
 from kcheck.derive.basics import anyone, cluster_of, computed
 from kcheck.model import Autoscaler, Cluster, NodePool
+from kcheck.units import round_up
 from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 from kcheck.walls import limits
 
@@ -73,8 +74,14 @@ def wanted_nodes(pool: NodePool, world: World) -> Value[int]:
 
 
 def wanted_count(pool: NodePool, world: World) -> Value[int]:
-    """The wanted nodes as they would be written."""
-    return mapped(wanted_nodes(pool, world), lambda nodes: -(-nodes // pool.times))
+    """The wanted nodes as they would be written: what a job needs exactly, a share of the target in round numbers."""
+    need = known(jobs_need(pool, world)) or 0
+
+    def written(nodes: int) -> int:
+        each = -(-nodes // pool.times)
+        return each if nodes == need else round_up(each)
+
+    return mapped(wanted_nodes(pool, world), written)
 
 
 def wanted(pool: NodePool, world: World) -> Value[str]:
@@ -121,7 +128,7 @@ def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
     if nodes is None or rolling is None or rolling.percent:
         return computed(pool, None)
     share, rounds = (world.limits("any")[key].number for key in ("upgrade.share", "upgrade.rounds"))
-    many = max(1, min(-(-nodes * share // 100), rolling.most or nodes))
+    many = max(1, min(round_up(-(-nodes * share // 100)), rolling.most or nodes))
     return computed(pool, many - rolling.beside if nodes <= many * rounds else None)
 
 
