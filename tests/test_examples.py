@@ -128,7 +128,7 @@ def test_fixes_of_an_example_hold(example: str) -> None:
     assert not [refused.reason for refused in outcome.refused]
     assert outcome.result is not None
     left = {finding.rule for finding in outcome.result.findings if finding.severity}
-    jobs = {"gang-missing", "job-without-deadline", "missing-shared-memory", "retries-run-out"}
+    jobs = {"gang-missing", "job-without-deadline", "retries-run-out"}
     eks = {"docker-hub-image", "pool-over-quota", "subnet-too-small", "prefix-delegation-off", "single-nat-gateway"}
     gke = {"docker-hub-image", "pod-range-too-small", "pool-over-limit", "slow-upgrades", "zonal-control-plane"}
     assert (

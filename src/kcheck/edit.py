@@ -46,8 +46,9 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
             result.append(_replaced(change))
         else:
             raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
-    for container, insertion in insertions.items():
-        result += _added(container, insertion)
+    inner_first = sorted(insertions, key=lambda container: -container.start)  # where both end, the inner one goes on
+    for container in inner_first:
+        result += _added(container, insertions[container])
     return result
 
 

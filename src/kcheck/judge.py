@@ -196,7 +196,7 @@ class Judge:
         changes: list[Change] = []
         titles: list[str] = []
         for setting in rule.settings:
-            value = self.value(setting.to)
+            value = _ordered(self.value(setting.to), setting.to)
             if value is None:
                 return None, ""
             for record, path in self.targets(setting.place):
@@ -243,6 +243,20 @@ def _parts(origin: Origin) -> str:
     if len(places) == 1 or any(span.source.private for span in origin.spans):
         return ""
     return f"it is put together from {' and '.join(places)}; "
+
+
+def _ordered(value: Any, text: str) -> Any:
+    """A value with the keys of its maps in the order of the expression that gave it: CEL keeps none."""
+    if isinstance(value, list):
+        return [_ordered(item, text) for item in value]
+    if not isinstance(value, dict):
+        return value
+
+    def place(name: str) -> tuple[int, str]:
+        found = text.find(f"'{name}'")
+        return found if found >= 0 else len(text), name
+
+    return {name: _ordered(value[name], text) for name in sorted(value, key=place)}
 
 
 def _short(span: Span) -> str:

@@ -28,7 +28,6 @@ _OF_NODE = re.compile(r"/(dev|proc|sys|tmp|run|etc|lib|lib64|usr|opt|var(?!/mnt)
 
 _SHARED = frozenset({"persistentVolumeClaim", "nfs", "csi", "cephfs", "azureFile", "flexVolume", "glusterfs"})
 _PART = re.compile(r"\d*\.\d+|\d+m")
-_MEMORY = "/dev/shm"  # noqa: S108 - a path that pods mount
 _TIER = re.compile(r"tier|priority|team|owner|cost", re.IGNORECASE)
 
 
@@ -313,26 +312,10 @@ def vendor(template: PodTemplate, _world: World) -> Value[str]:
     return computed(template, next((known(one.gpu) for one in template.containers if known(one.gpu)), None))
 
 
-def shared_memory(template: PodTemplate, _world: World) -> Value[bool]:
-    """Whether more than the default 64 MiB of shared memory are mounted."""
-    if isinstance(template.host_ipc, Unknown):
-        return template.host_ipc
-    mounted = any(path.rstrip("/") == _MEMORY for one in template.containers for path in one.mounts)
-    return computed(template, mounted or bool(known(template.host_ipc)))
-
-
 def starters(template: PodTemplate, _world: World) -> Value[str]:
     """What starts several processes in its containers, such as torchrun; null if nothing is seen."""
     found = [word for one in template.containers for word in one.starters]
     return computed(template, found[0] if found else None)
-
-
-def disk_volumes(template: PodTemplate, _world: World) -> Value[int]:
-    """Volumes on the disk of the node: emptyDir that is not in memory, and hostPath."""
-    return mapped(
-        template.volumes,
-        lambda found: sum(one.kind in ("emptyDir", "hostPath") and not one.memory for one in found),
-    )
 
 
 def ports(template: PodTemplate, _world: World) -> Value[int]:

@@ -67,7 +67,7 @@ class Container(Thing):
 
     `gpu` is the name of the resource that GPUs are asked for by, with the texts of its request and its limit. `rdma`
     says that it asks for interfaces of RDMA or EFA. `starters` are words of its command that start processes which
-    wait for each other, such as torchrun.
+    wait for each other, such as torchrun. `mounts` are the paths at which it has volumes.
     """
 
     name: Value[str]
@@ -82,7 +82,7 @@ class Container(Thing):
     gpu_request: Value[str]
     gpu_limit: Value[str]
     rdma: bool
-    mounts: tuple[str, ...]
+    mounts: Value[tuple[str, ...]]
     starters: tuple[str, ...]
     text: str
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck import downloads, placement
-from kcheck.derive import basics, evictions, gangs, gpus, jobs, pulls, queues, runs, spot
+from kcheck.derive import basics, evictions, gangs, gpus, jobs, pulls, queues, runs, spot, volumes
 from kcheck.words.field import Field, made, plain, simple
 
 _CLUSTER = Field("cluster", "record", "cluster", "", False, "the cluster it runs on", basics.cluster_of)
@@ -106,9 +106,12 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("asks", "string", "GPUs and vCPUs of one pod in words", jobs.asks),
         made("idle_cost", "string", "what these cost an hour on all nodes that its pods fill, in brackets; empty without a price", jobs.idle_cost),
         made("machine", "string", "a node of their only pool in words; null where it is not known", jobs.node, nullable=True),
-        made("shared_memory", "bool", "whether /dev/shm is mounted", jobs.shared_memory),
+        made("shared_memory", "bool", "whether /dev/shm is mounted", volumes.shared_memory),
         made("starter", "string", "what starts several processes in them, such as torchrun; null if nothing is seen", jobs.starters, nullable=True),
-        made("disk_volumes", "int", "volumes on the disk of the node", jobs.disk_volumes, "volumes"),
+        made("memory_volume", "string", "the volume in memory for it: one that is called so, else a new one; null where its name is taken",
+             volumes.for_memory, nullable=True),
+        made("volumes", "string", "the names of their volumes", volumes.names, kind="list"),
+        made("disk_volumes", "int", "volumes on the disk of the node", volumes.on_disk, "volumes"),
         made("starts", "int", "processes that each starts; null where no number says it", runs.starts, "processes", nullable=True),
         made("vendor", "string", "the resource by which they ask for GPUs; null without", jobs.vendor, nullable=True),
         made("mover", "string", "what may move them while they run; null if nothing does", evictions.mover, nullable=True),
@@ -156,6 +159,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("gpu", "string", "the resource by which it asks for GPUs"),
         simple("gpu_request", "string", "how many it asks for, as written"),
         simple("gpu_limit", "string", "how many it is limited to, as written"),
+        simple("mounts", "string", "the paths at which it has volumes", kind="list", nullable=False),
         made("mig_strategy", "string", "MIG strategy that a MIG slice meets; null where none is written, or it asks for none", gpus.mig_strategy, nullable=True),
         made("gpu_fraction", "bool", "whether it asks for a part of a whole card", jobs.fraction),
         _CLUSTER,

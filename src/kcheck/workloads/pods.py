@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck import images
 from kcheck.kubernetes.objects import value_of
@@ -14,9 +14,11 @@ from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, m
 from kcheck.workloads.scalars import absent, amount, boolean, gap, items, mapping, scalar, text, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kcheck.text import Span
+
+T = TypeVar("T")
 
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
 _SHARES = re.compile(
@@ -59,7 +61,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         whole(spec, "terminationGracePeriodSeconds"),
         text(spec, "serviceAccountName"),
         tuple(_ports(spec)),
-        _volumes(spec),
+        _listed(spec, "volumes", _volume),
         text(spec, "subdomain"),
         found,
         _mark(item, STAY),
@@ -94,7 +96,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         mapped(scalar(node, "resources", "requests", resource or CARDS[0]), str),
         mapped(scalar(node, "resources", "limits", resource or CARDS[0]), str),
         any(_RDMA.search(name) for name in _resources(node)),
-        tuple(str(known(text(mount, "mountPath"))) for mount in items(node, "volumeMounts")),
+        _listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath")))),
         tuple(dict.fromkeys(_STARTERS.findall(_words(node)))),
         _words(node),
     )
@@ -264,15 +266,18 @@ def _ports(spec: yaml.Target) -> Iterator[int]:
                 yield number
 
 
-def _volumes(spec: yaml.Target) -> Value[tuple[Volume, ...]]:
-    unknown = gap(spec, "volumes")
+def _volume(one: yaml.Target) -> Volume:
+    keys = [key for key in (yaml.entries(one) if isinstance(one, yaml.Mapping) else {}) if key != "name"]
+    memory = known(scalar(one, "emptyDir", "medium")) == "Memory"
+    path = str(known(text(one, "hostPath", "path")) or "")
+    return Volume(str(known(text(one, "name"))), keys[0] if keys else "emptyDir", memory, path)
+
+
+def _listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Value[tuple[T, ...]]:
+    """The items of a list, each as a function reads it, with the place of the list, or where it would be."""
+    unknown = gap(node, name)
     if unknown is not None:
         return unknown
-    result = []
-    for one in items(spec, "volumes"):
-        keys = [key for key in (yaml.entries(one) if isinstance(one, yaml.Mapping) else {}) if key != "name"]
-        memory = known(scalar(one, "emptyDir", "medium")) == "Memory"
-        path = str(known(text(one, "hostPath", "path")) or "")
-        result.append(Volume(str(known(text(one, "name"))), keys[0] if keys else "emptyDir", memory, path))
-    found = yaml.get(spec, "volumes")
-    return Known(tuple(result), Origin((found.span,)) if found is not None else absent(spec, "volumes").origin)
+    found = yaml.get(node, name)
+    origin = Origin((found.span,)) if found is not None else absent(node, name).origin
+    return Known(tuple(map(read, items(node, name))), origin)

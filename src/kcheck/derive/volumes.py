@@ -1,0 +1,50 @@
+"""Words of the volumes of pods, and where containers have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.derive.basics import anyone, computed
+from kcheck.values import Unknown, Value, known, mapped
+
+if TYPE_CHECKING:
+    from kcheck.model import PodTemplate
+    from kcheck.world import World
+
+_MEMORY = "/dev/shm"  # noqa: S108 - a path that pods mount
+_NAME = "dshm"
+"""What people call the volume that is mounted there."""
+
+
+def names(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
+    """The names of the volumes of pods."""
+    return mapped(template.volumes, lambda found: tuple(volume.name for volume in found))
+
+
+def on_disk(template: PodTemplate, _world: World) -> Value[int]:
+    """Volumes on the disk of the node: emptyDir that is not in memory, and hostPath."""
+    return mapped(
+        template.volumes,
+        lambda found: sum(one.kind in ("emptyDir", "hostPath") and not one.memory for one in found),
+    )
+
+
+def shared_memory(template: PodTemplate, _world: World) -> Value[bool]:
+    """Whether more than the default 64 MiB of shared memory are mounted."""
+    mounts = [
+        mapped(one.mounts, lambda paths: _MEMORY in {p.rstrip("/") for p in paths}) for one in template.containers
+    ]
+    return anyone(template, [template.host_ipc, *mounts])
+
+
+def for_memory(template: PodTemplate, _world: World) -> Value[str]:
+    """The volume in memory that can be mounted at /dev/shm: one that is called so, else a new one.
+
+    Null where the name of the new one is taken.
+    """
+    if isinstance(template.volumes, Unknown):
+        return template.volumes
+    volumes = known(template.volumes) or ()
+    unused = next((one.name for one in volumes if one.memory and "shm" in one.name), _NAME)
+    taken = any(one.name == unused and not one.memory for one in volumes)
+    return computed(template, None if taken else unused)

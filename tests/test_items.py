@@ -1,0 +1,144 @@
+"""Fixes that add items to lists: where the list is written, where it is absent, and what else bears its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck import engine, fix
+from kcheck.config import Config
+from kcheck.files import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.findings import Finding
+
+Write = "Callable[[Mapping[str, str | bytes]], Path]"
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+spec:
+  completions: 16
+  parallelism: 16
+  template:
+    spec:
+{pod}      containers:
+      - name: train
+        image: quay.io/example/train:1
+        command: [torchrun, train.py]
+        resources:
+          limits: {{nvidia.com/gpu: 8}}
+{container}      - name: sidecar
+        image: quay.io/example/sidecar:1
+"""
+MOUNTS = """\
+        volumeMounts:
+        - name: {name}
+          mountPath: /dev/shm
+"""
+VOLUMES = """\
+      volumes:
+      - name: dshm
+        emptyDir:
+          medium: Memory
+"""
+
+
+def mended(rule: str, name: str, **config: object) -> str:
+    """A file after the fixes of one rule, which find nothing more to do when they run again."""
+    settings = Config(**config)  # type: ignore[arg-type]
+    outcome = fix.fix(["."], settings, safeties=("safe", "costs", "unsafe"), rules=(rule,))
+    assert not outcome.refused
+    for real, (_, _, new) in outcome.files.items():
+        fix.write(real, new)
+    assert not fix.fix(["."], settings, safeties=("safe", "costs", "unsafe"), rules=(rule,)).files
+    with open(name, encoding="utf-8") as file:
+        return file.read()
+
+
+def found(rule: str, **config: object) -> list[Finding]:
+    result = engine.run(Tree(["."]), Config(**config))  # type: ignore[arg-type]
+    return [finding for finding in result.findings if finding.rule == rule]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(("", ""), ("", MOUNTS.format(name="dshm"), VOLUMES), id="absent"),
+        pytest.param(
+            ("      volumes:\n      - name: data\n        emptyDir: {}\n", "        volumeMounts: [{name: data, mountPath: /data}]\n"),
+            (
+                "      volumes:\n      - name: data\n        emptyDir: {}\n      - name: dshm\n        emptyDir:\n          medium: Memory\n",
+                "        volumeMounts: [{name: data, mountPath: /data}, {name: dshm, mountPath: /dev/shm}]\n",
+                "",
+            ),
+            id="written",
+        ),
+        pytest.param(
+            ("      volumes: []\n", "        volumeMounts:\n"),
+            (VOLUMES, "        volumeMounts:\n" + MOUNTS.format(name="dshm").partition("\n")[2], ""),
+            id="empty",
+        ),
+        pytest.param(
+            ("      volumes:\n      - {name: my-shm, emptyDir: {medium: Memory, sizeLimit: 8Gi}}\n", ""),
+            ("      volumes:\n      - {name: my-shm, emptyDir: {medium: Memory, sizeLimit: 8Gi}}\n", MOUNTS.format(name="my-shm"), ""),
+            id="there and not mounted",
+        ),
+    ],
+)  # fmt: skip
+def test_shared_memory_is_mounted(
+    write: Callable[[Mapping[str, str | bytes]], Path], before: tuple[str, str], after: tuple[str, str, str]
+) -> None:
+    write({"job.yaml": JOB.format(pod=before[0], container=before[1])})
+    assert mended("missing-shared-memory", "job.yaml") == JOB.format(pod=after[0], container=after[1]) + after[2]
+
+
+def test_a_volume_of_that_name_that_is_on_disk_is_left_alone(
+    write: Callable[[Mapping[str, str | bytes]], Path],
+) -> None:
+    write({"job.yaml": JOB.format(pod="      volumes:\n      - name: dshm\n        emptyDir: {}\n", container="")})
+    (finding,) = found("missing-shared-memory")
+    assert finding.fix is None
+
+
+def test_blocks_that_stand_for_items_of_a_list_are_not_written(
+    write: Callable[[Mapping[str, str | bytes]], Path],
+) -> None:
+    write(
+        {
+            "main.tf": """\
+resource "kubernetes_job_v1" "train" {
+  metadata {
+    name = "train"
+  }
+
+  spec {
+    template {
+      spec {
+        container {
+          name    = "train"
+          image   = "quay.io/example/train:1"
+          command = ["torchrun", "train.py"]
+
+          resources {
+            limits = {
+              "nvidia.com/gpu" = "8"
+            }
+          }
+        }
+      }
+    }
+  }
+}
+"""
+        }
+    )
+    (finding,) = found("missing-shared-memory")
+    assert finding.fix is None
+    assert "volumes should also have {name: dshm, emptyDir: {medium: Memory}}" in finding.help
