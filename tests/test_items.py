@@ -142,3 +142,72 @@ resource "kubernetes_job_v1" "train" {
     (finding,) = found("missing-shared-memory")
     assert finding.fix is None
     assert "volumes should also have {name: dshm, emptyDir: {medium: Memory}}" in finding.help
+
+
+def pool(name: str, *taints: str) -> str:
+    """A pool of GPU nodes of eksctl."""
+    texts = "".join(f"      - {taint}\n" for taint in taints)
+    return f"""\
+  - name: {name}
+    instanceType: p5.48xlarge
+    minSize: 0
+    maxSize: 32
+    taints:
+{texts}"""
+
+
+CLUSTER = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata:
+  name: train
+  region: eu-west-1
+managedNodeGroups:
+"""
+TEAM = "{key: team, value: vision, effect: NoSchedule}"
+TOLERATION = """\
+      tolerations:
+      - key: team
+        operator: Equal
+        value: vision
+        effect: NoSchedule
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "taint", "after", "end"),
+    [
+        pytest.param("", TEAM, "", TOLERATION, id="absent"),
+        pytest.param("", "{key: team, effect: NoExecute}", "", "      tolerations:\n      - key: team\n        operator: Exists\n        effect: NoExecute\n", id="no value"),
+        pytest.param(
+            "      tolerations:\n      - key: nvidia.com/gpu\n        operator: Exists\n", TEAM,
+            "      tolerations:\n      - key: nvidia.com/gpu\n        operator: Exists\n" + TOLERATION.partition("\n")[2], "",
+            id="written",
+        ),
+        pytest.param(
+            "      tolerations: [{operator: Exists, key: nvidia.com/gpu}] # all\n", TEAM,
+            "      tolerations: [{operator: Exists, key: nvidia.com/gpu}, {key: team, operator: Equal, value: vision, effect: NoSchedule}] # all\n",
+            "", id="braces",
+        ),
+    ],
+)  # fmt: skip
+def test_the_taint_in_the_way_is_tolerated(
+    write: Callable[[Mapping[str, str | bytes]], Path], before: str, taint: str, after: str, end: str
+) -> None:
+    write({"cluster.yaml": CLUSTER + pool("gpu", taint), "job.yaml": JOB.format(pod=before, container="")})
+    assert mended("gpu-without-toleration", "job.yaml") == JOB.format(pod=after, container="") + end
+
+
+@pytest.mark.parametrize(
+    "pools",
+    [
+        pytest.param([pool("a", TEAM, "{key: dedicated, effect: NoSchedule}")], id="two taints of one pool"),
+        pytest.param([pool("a", TEAM), pool("b", "{key: team, value: speech, effect: NoSchedule}")], id="one of two"),
+    ],
+)
+def test_of_several_taints_somebody_must_choose(
+    write: Callable[[Mapping[str, str | bytes]], Path], pools: list[str]
+) -> None:
+    write({"cluster.yaml": CLUSTER + "".join(pools), "job.yaml": JOB.format(pod="", container="")})
+    (finding,) = found("gpu-without-toleration")
+    assert finding.fix is None

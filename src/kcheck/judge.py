@@ -196,7 +196,7 @@ class Judge:
         changes: list[Change] = []
         titles: list[str] = []
         for setting in rule.settings:
-            value = _ordered(self.value(setting.to), setting.to)
+            value = self.written(setting.to)
             if value is None:
                 return None, ""
             for record, path in self.targets(setting.place):
@@ -227,6 +227,12 @@ class Judge:
         old = None if origin.literal or origin.missing else self.view.value(record, path)
         return forms.rewritten(origin.written, old, value) if isinstance(old, str) and isinstance(value, str) else None
 
+    def written(self, text: str) -> Any:
+        """The value of an expression with the keys of its maps in the order of the text, or of the word that it is."""
+        subject, _, name = text.strip().partition(".")
+        word = self.view.data.get(name) if subject == self.view.subject else None
+        return word if isinstance(word, dict) else _ordered(self.value(text), text)
+
     def writable(self, change: Change, path: tuple[str, ...], record: int) -> bool:
         """Whether a change can be made where the value is written, or would be."""
         origin = change.origin
@@ -246,7 +252,7 @@ def _parts(origin: Origin) -> str:
 
 
 def _ordered(value: Any, text: str) -> Any:
-    """A value with the keys of its maps in the order of the expression that gave it: CEL keeps none."""
+    """A value with the keys of its maps in the order of the expression: CEL keeps none."""
     if isinstance(value, list):
         return [_ordered(item, text) for item in value]
     if not isinstance(value, dict):

@@ -241,15 +241,21 @@ def _size(template: PodTemplate, pool: NodePool) -> Fit:
 
 
 def _taints(template: PodTemplate, pool: NodePool) -> Fit:
+    keeping = _keeping(template, pool)
+    if keeping:
+        return Fit(fits=False, why=f"the taint {keeping[0].rpartition(':')[0].removesuffix('=')}")
+    unknown = isinstance(pool.taints, Unknown) or isinstance(template.tolerations, Unknown)
+    return Fit(None) if unknown else Fit(fits=True)
+
+
+def _keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:
+    """The taints that keep pods from the nodes of a pool."""
     taints = list(known(pool.taints) or ())
     cluster = known(pool.cluster)
     if cluster is not None and cluster.cloud == "aks" and known(pool.spot):
         taints.append(AZURE_SPOT)
-    unknown = isinstance(pool.taints, Unknown) or isinstance(template.tolerations, Unknown)
-    for taint in dict.fromkeys(taints):
-        if untolerated(template, taint) and not _admitted(template, pool, taint):
-            return Fit(fits=False, why=f"the taint {taint.rpartition(':')[0].removesuffix('=')}")
-    return Fit(None) if unknown else Fit(fits=True)
+    found = (taint for taint in taints if untolerated(template, taint) and not _admitted(template, pool, taint))
+    return tuple(dict.fromkeys(found))
 
 
 def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:
@@ -274,7 +280,14 @@ def _tolerates(one: Toleration, key: str, value: str, effect: str) -> bool:
 
 def tainted_only(template: PodTemplate, pools: Iterable[NodePool]) -> str:
     """The taint without which pods would fit one of some pools, if they fit none of them; else empty."""
-    found = [(fit(template, pool), pool) for pool in pools]
-    if any(one.fits is not False for one, _ in found):
+    found = [fit(template, pool) for pool in pools]
+    if any(one.fits is not False for one in found):
         return ""
-    return next((one.why.removeprefix("the taint ") for one, _ in found if one.why.startswith("the taint ")), "")
+    return next((one.why.removeprefix("the taint ") for one in found if one.why.startswith("the taint ")), "")
+
+
+def barrier(template: PodTemplate, pools: Iterable[NodePool]) -> str:
+    """The same, as `key=value:Effect`; empty where it takes several taints, or one of several."""
+    found = {_keeping(template, pool) for pool in pools if fit(template, pool).why.startswith("the taint ")}
+    only = found.pop() if len(found) == 1 else ()
+    return only[0] if len(only) == 1 else ""

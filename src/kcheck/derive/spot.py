@@ -148,13 +148,14 @@ def taint(template: PodTemplate, world: World) -> Value[str]:
     """The taint of the spot nodes that pods select and do not tolerate; null if there is none."""
     if placement.selects_azure_spot(template) and placement.untolerated(template, placement.AZURE_SPOT):
         return _selected(template, placement.AZURE_SPOT)
-    if not placement.asks_for_spot(template):
-        return computed(template, None)
-    cluster = known(cluster_of(template, world))
-    own = [pool for pool in (world.pools(cluster) if cluster else ()) if known(pool.spot)]
-    if not own or any(placement.fit(template, pool).fits is not False for pool in own):
-        return computed(template, None)
-    return _selected(template, placement.tainted_only(template, own))
+    own = selected_pools(template, world)
+    return _selected(template, placement.tainted_only(template, own)) if own else computed(template, None)
+
+
+def selected_pools(template: PodTemplate, world: World) -> list[NodePool]:
+    """The spot pools of their cluster, where pods select such."""
+    cluster = known(cluster_of(template, world)) if placement.asks_for_spot(template) else None
+    return [pool for pool in (world.pools(cluster) if cluster else ()) if known(pool.spot)]
 
 
 def _selected(template: PodTemplate, text: str) -> Value[str]:

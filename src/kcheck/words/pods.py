@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck import downloads, placement
-from kcheck.derive import basics, evictions, gangs, gpus, jobs, pulls, queues, runs, spot, volumes
+from kcheck.derive import basics, evictions, gangs, gpus, jobs, pulls, queues, runs, spot, tolerations, volumes
 from kcheck.words.field import Field, made, plain, simple
 
 _CLUSTER = Field("cluster", "record", "cluster", "", False, "the cluster it runs on", basics.cluster_of)
@@ -101,6 +101,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("annotations", "string", "annotations of the pods", kind="map", nullable=False),
         made("pools_count", "int", "pools they can land on", lambda t, w: basics.count(t, jobs.pools(t, w)), "pools"),
         made("kept_out", "string", "the taint that keeps them from all pools with room; null if some take them", jobs.kept_out, nullable=True),
+        made("tolerations", "string", "what taints they tolerate: key=value:Effect", tolerations.written, kind="list"),
+        made("toleration", "string", "the toleration of the one taint that keeps them from nodes they select, or from GPUs; null where there are several",
+             tolerations.lacking, kind="map", nullable=True),
         made("per_machine", "int", "pods that a node of their only pool takes; null where it is not known", jobs.per_node, "pods", nullable=True),
         made("idle_gpus", "int", "GPUs of a node of their only pool that no further pod can use; null where it is not known", jobs.idle_gpus, "GPUs", nullable=True),
         made("asks", "string", "GPUs and vCPUs of one pod in words", jobs.asks),
