@@ -211,3 +211,189 @@ def test_of_several_taints_somebody_must_choose(
     write({"cluster.yaml": CLUSTER + "".join(pools), "job.yaml": JOB.format(pod="", container="")})
     (finding,) = found("gpu-without-toleration")
     assert finding.fix is None
+
+
+EKS = """\
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+
+resource "aws_eks_node_group" "system" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "system"
+  subnet_ids      = ["subnet-1"]
+  instance_types  = ["m5.large"]
+
+  scaling_config {
+    min_size     = 2
+    max_size     = 3
+    desired_size = 2
+  }
+}
+
+resource "aws_eks_node_group" "gpu" {
+  for_each        = local.groups
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = each.key
+  subnet_ids      = ["subnet-1"]
+  instance_types  = ["p5.48xlarge"]
+
+  scaling_config {
+    min_size     = 0
+    max_size     = 8
+    desired_size = 0
+  }
+
+  dynamic "taint" {
+    for_each = FOR_EACH
+
+    content {
+      key    = taint.value.key
+      value  = taint.value["value"]
+      effect = lookup(taint.value, "effect", "NO_SCHEDULE")
+    }
+  }
+}
+
+locals {
+  groups = {
+    gpu = GROUP
+  }
+}
+"""
+AKS = """\
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Standard"
+
+  default_node_pool {
+    name       = "system"
+    vm_size    = "Standard_D8s_v5"
+    node_count = 3
+  }
+}
+
+resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
+  name                  = "gpu"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "SIZE"
+  auto_scaling_enabled  = true
+  min_count             = 0
+  max_count             = 8
+TAINTS}
+"""
+ACK = """\
+resource "alicloud_cs_managed_kubernetes" "main" {
+  name        = "train"
+  vswitch_ids = ["vsw-a"]
+}
+
+resource "alicloud_cs_kubernetes_node_pool" "system" {
+  cluster_id     = alicloud_cs_managed_kubernetes.main.id
+  node_pool_name = "system"
+  vswitch_ids    = ["vsw-a"]
+  instance_types = ["ecs.g7.xlarge"]
+  desired_size   = 3
+}
+
+resource "alicloud_cs_kubernetes_node_pool" "gpu" {
+  cluster_id     = alicloud_cs_managed_kubernetes.main.id
+  node_pool_name = "gpu"
+  vswitch_ids    = ["vsw-a"]
+  instance_types = ["ecs.gn7i-c32g1.8xlarge"]
+
+  scaling_config {
+    min_size = 0
+    max_size = 8
+  }
+TAINTS}
+"""
+EKS_MODULE = """\
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "~> VERSION"
+
+  name       = "train"
+  subnet_ids = ["subnet-1"]
+
+  eks_managed_node_groups = {
+    system = {
+      instance_types = ["m5.large"]
+      min_size       = 2
+      max_size       = 3
+    }
+    gpu = {
+      instance_types = ["p5.48xlarge"]
+      min_size       = 0
+      max_size       = 8
+TAINTS    }
+  }
+}
+"""
+MEMBER = """\
+
+      taints = {
+        gpu = {
+          key    = "nvidia.com/gpu"
+          value  = "true"
+          effect = "NO_SCHEDULE"
+        }
+      }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after"),
+    [
+        pytest.param(AKS.replace("SIZE", "Standard_ND96isr_H100_v5"), "", '  node_taints           = ["nvidia.com/gpu=true:NoSchedule"]\n', id="texts"),
+        pytest.param(AKS.replace("SIZE", "Standard_ND96isr_H100_v5"), "  node_taints = []\n", '  node_taints = ["nvidia.com/gpu=true:NoSchedule"]\n', id="no texts"),
+        pytest.param(ACK, "", '\n  taints {\n    key    = "nvidia.com/gpu"\n    value  = "true"\n    effect = "NoSchedule"\n  }\n', id="block"),
+        pytest.param(EKS_MODULE.replace("VERSION", "21.0"), "", MEMBER, id="map of a module"),
+        pytest.param(EKS_MODULE.replace("VERSION", "20.0"), "", MEMBER, id="map of an older module"),
+    ],
+)  # fmt: skip
+def test_gpu_nodes_get_a_taint(
+    write: Callable[[Mapping[str, str | bytes]], Path], text: str, before: str, after: str
+) -> None:
+    write({"main.tf": text.replace("TAINTS", before)})
+    assert mended("gpu-pool-untainted", "main.tf") == text.replace("TAINTS", after)
+
+
+@pytest.mark.parametrize(
+    ("for_each", "before", "after"),
+    [
+        pytest.param(
+            "try(each.value.taints, [])", "{ size = 8 }",
+            '{\n      size = 8\n\n      taints = [\n        {\n          key    = "nvidia.com/gpu"\n          value  = "true"\n'
+            '          effect = "NO_SCHEDULE"\n        },\n      ]\n    }', id="absent list",
+        ),
+        pytest.param(
+            "each.value.taints", "{ taints = [] }",
+            '{ taints = [{ key = "nvidia.com/gpu", value = "true", effect = "NO_SCHEDULE" }] }', id="empty list",
+        ),
+        pytest.param(
+            "each.value.taints", "{\n      taints = {}\n    }",
+            '{\n      taints = {\n        gpu = {\n          key    = "nvidia.com/gpu"\n          value  = "true"\n'
+            '          effect = "NO_SCHEDULE"\n        }\n      }\n    }', id="empty map",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_dynamic_block_is_made_from_gets_the_taint(
+    write: Callable[[Mapping[str, str | bytes]], Path], for_each: str, before: str, after: str
+) -> None:
+    text = EKS.replace("FOR_EACH", for_each)
+    write({"main.tf": text.replace("GROUP", before)})
+    assert mended("gpu-pool-untainted", "main.tf") == text.replace("GROUP", after)
+
+
+def test_no_taint_is_written_beside_a_dynamic_block(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    text = EKS.replace("FOR_EACH", "each.value.taints").replace("GROUP", "{ taints = [] }")
+    write({"main.tf": text.replace('taint.value["value"]', '"true"')})
+    (finding,) = found("gpu-pool-untainted")
+    assert finding.fix is None
+
+
+def test_cards_of_others_have_taints_of_other_names(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    write({"main.tf": AKS.replace("SIZE", "Standard_ND96isr_MI300X_v5").replace("TAINTS", "")})
+    (finding,) = found("gpu-pool-untainted")
+    assert finding.fix is None

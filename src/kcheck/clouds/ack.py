@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import machines, profiles
 from kcheck.capacity import ack as arithmetic
 from kcheck.clouds import runtime
-from kcheck.clouds.reader import Reader, either, linked, read_all, reason, taints_of, together, unlinked
+from kcheck.clouds.reader import Reader, either, linked, read_all, reason, taint_form, taints_of, together, unlinked
 from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Surge
 from kcheck.terraform import convert
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -209,6 +209,7 @@ class _Ack(Reader):
                 spot=mapped(fields["spot"], lambda strategy: strategy != "NoSpot") if inside else NOTHING,
                 labels=_labels(instance) if inside else NOTHING,
                 taints=taints_of(instance, "taints") if inside else NOTHING,
+                taint_form=taint_form(instance, "taints"),
                 bid=fields["spot"] if inside else NOTHING,
                 price_caps=_caps(instance) if inside else NOTHING,
                 rolling=mapped(fields["max_unavailable"], Surge) if inside else NOTHING,

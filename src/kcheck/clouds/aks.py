@@ -260,6 +260,7 @@ class _Aks(Reader):
             zones=fields["zones"],
             labels=fields["labels"],
             taints=self._taints(fields),
+            taint_form="text",
             rolling=self._surge(fields, cluster),
             drain_timeout=mapped(fields["drain_timeout"], lambda minutes: minutes * 60),
             neighbours=fields["neighbours"],

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from kcheck import profiles
 from kcheck.fields import Fields
 from kcheck.model import NOTHING, Inventory, Network, Subnet
-from kcheck.values import Known, Origin, Unknown, Unset, Value, known, possible
+from kcheck.terraform.resource import BlockRecord
+from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value, known, possible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -274,8 +275,31 @@ def taints_of(record: Record, kind: str, names: tuple[str, str, str] = ("key", "
             return unknown
         key, value, effect = (part.value if isinstance(part, Known) else None for part in parts)
         found.append(f"{key}={value or ''}:{effect}")
-    place = nested[0].span if nested else record.span
-    return Known(tuple(found), Origin((place,))) if found else Unset(record.absent((kind,)))
+    if found:
+        return Known(tuple(found), Origin((nested[0].span,)))
+    return Unset(_of_collection(record, kind) or record.absent((kind,)))
+
+
+def taint_form(record: Record, kind: str) -> str:
+    """How a taint is written where there is none yet: as an item of a list, or a member of a map."""
+    made = record.made_from(kind) if isinstance(record, BlockRecord) else None
+    return "member" if made is not None and isinstance(known(made), dict) else "item"
+
+
+def _of_collection(record: Record, kind: str) -> Origin | None:
+    """The place of a further item or member in what a `dynamic` block makes nested blocks from."""
+    made = record.made_from(kind) if isinstance(record, BlockRecord) else None
+    origin = made.origin.outside(record.span) if isinstance(made, Known) and made.origin else None
+    if origin is None or made is None or not isinstance(known(made), dict):
+        return origin
+    if origin.missing is not None:
+        return origin._replace(missing=origin.missing.below(_MEMBER) if origin.missing.path else None)
+    empty = re.fullmatch(r"\{\s*\}", origin.written.text)
+    return origin._replace(missing=Missing(origin.written, (_MEMBER,))) if empty else origin
+
+
+_MEMBER = "gpu"
+"""What the taint of GPU nodes is called in a map of taints."""
 
 
 def together(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:

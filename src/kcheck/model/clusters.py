@@ -208,7 +208,8 @@ class NodePool(Thing):
     nodes at a time, and waits `drain_timeout` seconds for each. Boot disks are of `disk_type` and `disk_size` (GB),
     `image` names their system; `efa` are the types of the EFA interfaces of a node, and `local_disks` says whether its
     start-up joins them. `charge` says how nodes are paid, `on_demand_fallback` that spot pools take nodes at full price
-    where there are no others, `location_policy` in which zones they grow (GKE); taints are written `key=value:Effect`.
+    where there are no others, `location_policy` in which zones they grow (GKE); taints are written `key=value:Effect`,
+    in the code as `taint_form` says: a text, an item with its parts, or a member of a map; `no_schedule` is the effect.
     `streaming` says that containers start before their image is there, `hub_mirror` that nodes ask a mirror before
     Docker Hub. The kernel of a node is told to know at most `neighbours` others. `together` is the
     placement group or policy that keeps nodes close to each other. `bid` is how a spot pool bids, `price_caps` the most
@@ -243,6 +244,8 @@ class NodePool(Thing):
     zones: Value[tuple[str, ...]] = NOTHING
     labels: Value[dict[str, str]] = NOTHING
     taints: Value[tuple[str, ...]] = NOTHING
+    taint_form: str = "item"
+    no_schedule: str = "NoSchedule"
     rolling: Value[Surge] = NOTHING
     drain_timeout: Value[int] = NOTHING
     disk_type: Value[str] = NOTHING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from kcheck.terraform import convert
@@ -90,9 +91,26 @@ class BlockRecord:
         """The origin of something that is not written in this block; a skeleton has no place for it."""
         if self.block.span.source.bundled:
             return Origin((self.span,))
-        dynamic = {block.labels for block in self.block.body.all("dynamic")} if len(path) > 1 else set()
-        nowhere = path[:1] in dynamic  # a second block would be one too many where the first is on
+        nowhere = (
+            bool(path) and self._dynamic(path[0]) is not None
+        )  # a second block would be one too many where the first is on
         return Origin((self.block.header,), missing=Missing(self.block.span, () if nowhere else path))
+
+    def _dynamic(self, kind: str) -> nodes.Block | None:
+        """The `dynamic` block that makes nested blocks of a type."""
+        return next((block for block in self.block.body.all("dynamic") if block.labels == (kind,)), None)
+
+    def made_from(self, kind: str) -> Datum | None:
+        """What a `dynamic` block makes nested blocks of a type from; None if it does more than to hand on members."""
+        block = self._dynamic(kind)
+        content = next(iter(block.body.all("content")), None) if block is not None else None
+        if block is None or content is None or "for_each" not in block.body.entries:
+            return None
+        iterator = _iterator(block, kind)
+        for name, entry in content.body.entries.items():
+            if not re.search(rf"\b{iterator}\.value\W+{name}\b", entry.value_span.text):
+                return None
+        return evaluate(block.body.entries["for_each"].expression, self.scope)
 
     def attribute(self, name: str) -> Datum:
         """What a reference to an attribute or nested block of this block gives."""
@@ -242,6 +260,12 @@ def _pairs(collection: Datum) -> list[tuple[str, Datum]] | Unknown:
     return Unknown("for_each needs a map or a set")
 
 
+def _iterator(block: nodes.Block, kind: str) -> str:
+    """What a `dynamic` block calls the element at hand."""
+    entry = block.body.entries.get("iterator")
+    return entry.value_span.text.strip('"') if entry is not None else kind
+
+
 def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unknown:
     """The blocks that a `dynamic` block generates."""
     entries = block.body.entries
@@ -251,7 +275,7 @@ def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unkn
     collection = evaluate(entries["for_each"].expression, scope)
     if isinstance(collection, Unknown):
         return collection
-    iterator = entries["iterator"].value_span.text.strip('"') if "iterator" in entries else kind
+    iterator = _iterator(block, kind)
     value = collection.value
     if isinstance(value, dict):
         pairs: list[tuple[Datum, Datum]] = [(Known(key, collection.origin), value[key]) for key in sorted(value)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck import demands
-from kcheck.derive import basics, dns, gpus, growth, needs, plane, pools, spot
+from kcheck.derive import basics, dns, gpus, growth, needs, plane, pools, spot, taints
 from kcheck.model import NOTHING
 from kcheck.words.field import Field, made, simple
 
@@ -101,6 +101,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("neighbours", "int", "others that the kernel of a node knows at most; null where the cloud sets it", dns.neighbours, nullable=True),
         simple("streaming", "bool", "whether containers start before their image is there (GKE)", nullable=False),
         simple("taints", "string", "its taints, key=value:Effect", kind="list"),
+        made("gpu_taint", "string", "the taint of GPU nodes as its code has the parts; null for cards that are not of NVIDIA", taints.parts, kind="map", nullable=True),
+        made("gpu_taint_text", "string", "the same as one text", taints.text),
+        made("taint_form", "string", "how its code writes a taint: text, item (of a list, or a block), member (of a map)", taints.form),
         made("closed", "bool", "whether a taint keeps pods away that do not tolerate it", pools.closed),
         made("zones", "int", "zones, or subnets, that its nodes are spread over", pools.zones),
         made("times", "int", "by how many zones its written size is multiplied", lambda p, _w: basics.computed(p, p.times)),

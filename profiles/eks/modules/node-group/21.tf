@@ -111,8 +111,9 @@ variable "labels" {
 }
 
 variable "taints" {
-  type    = map(object({ key = string, value = optional(string), effect = string }))
-  default = null
+  type     = map(object({ key = string, value = optional(string), effect = string }))
+  default  = {}
+  nullable = false
 }
 
 variable "update_config" {
@@ -181,7 +182,7 @@ resource "aws_eks_node_group" "this" {
   }
 
   dynamic "taint" {
-    for_each = var.taints == null ? {} : var.taints
+    for_each = var.taints
 
     content {
       key    = taint.value.key
