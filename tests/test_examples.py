@@ -129,12 +129,12 @@ def test_fixes_of_an_example_hold(example: str) -> None:
     assert outcome.result is not None
     left = {finding.rule for finding in outcome.result.findings if finding.severity}
     jobs = {"gang-missing", "job-without-deadline", "retries-run-out"}
-    eks = {"docker-hub-image", "pool-over-quota", "subnet-too-small", "prefix-delegation-off", "single-nat-gateway"}
+    eks = {"pool-over-quota", "subnet-too-small", "prefix-delegation-off"}
     gke = {"docker-hub-image", "pod-range-too-small", "pool-over-limit", "slow-upgrades", "zonal-control-plane"}
     assert (
         left
         == {
-            "eks-training": eks | jobs | {"dns-not-scaled", "gpu-without-device-plugin", "spot-single-type"},
+            "eks-training": eks | jobs | {"gpu-without-device-plugin", "spot-single-type"},
             "gke-training": gke,
         }[example]
     )

@@ -397,3 +397,76 @@ def test_cards_of_others_have_taints_of_other_names(write: Callable[[Mapping[str
     write({"main.tf": AKS.replace("SIZE", "Standard_ND96isr_MI300X_v5").replace("TAINTS", "")})
     (finding,) = found("gpu-pool-untainted")
     assert finding.fix is None
+
+
+ADDONS = """\
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "~> VERSION"
+
+  name       = "train"
+  subnet_ids = ["subnet-1"]
+
+  INPUT = {
+    coredns = {DNS}
+    vpc-cni = {}
+  }
+
+  eks_managed_node_groups = {
+    gpu = {
+      instance_types = ["p5.48xlarge"]
+      min_size       = 0
+      max_size       = 400
+    }
+  }
+}
+"""
+SCALING = """\
+        autoScaling = {
+          enabled     = true
+          minReplicas = 2
+          maxReplicas = 25
+        }
+"""
+
+
+@pytest.mark.parametrize(("version", "name"), [("20.0", "cluster_addons"), ("21.0", "addons")])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("", f"\n      configuration_values = jsonencode({{\n{SCALING}      }})\n    ", id="empty"),
+        pytest.param(
+            "\n      most_recent = true\n    ",
+            f"\n      most_recent = true\n\n      configuration_values = jsonencode({{\n{SCALING}      }})\n    ", id="absent",
+        ),
+        pytest.param(
+            "\n      configuration_values = jsonencode({\n        tolerations = []\n      })\n    ",
+            f"\n      configuration_values = jsonencode({{\n        tolerations = []\n\n{SCALING}      }})\n    ", id="encoded",
+        ),
+    ],
+)  # fmt: skip
+def test_the_addon_of_dns_is_told_to_scale(
+    write: Callable[[Mapping[str, str | bytes]], Path], version: str, name: str, before: str, after: str
+) -> None:
+    text = ADDONS.replace("VERSION", version).replace("INPUT", name)
+    write({"main.tf": text.replace("DNS", before)})
+    assert mended("dns-not-scaled", "main.tf") == text.replace("DNS", after)
+
+
+def test_settings_as_text_are_left_to_people(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    text = ADDONS.replace("VERSION", "21.0").replace("INPUT", "addons")
+    write({"main.tf": text.replace("DNS", ' configuration_values = "{\\"replicaCount\\": 2}" ')})
+    (finding,) = found("dns-not-scaled")
+    assert finding.fix is None
+    assert "should be {enabled: true, minReplicas: 2, maxReplicas: 25}" in finding.help
+
+
+def test_a_run_of_lines_falls_apart_where_one_of_them_becomes_several(
+    write: Callable[[Mapping[str, str | bytes]], Path],
+) -> None:
+    text = ADDONS.replace("VERSION", "21.0").replace("INPUT", "addons")
+    both = "    coredns    = {}\n    kube-proxy = {}\n    x          = {}\n"
+    write({"main.tf": text.replace("    coredns = {DNS}\n    vpc-cni = {}\n", both)})
+    after = f"    coredns = {{\n      configuration_values = jsonencode({{\n{SCALING}      }})\n    }}\n"
+    rest = "    kube-proxy = {}\n    x          = {}\n"
+    assert mended("dns-not-scaled", "main.tf") == text.replace("    coredns = {DNS}\n    vpc-cni = {}\n", after + rest)

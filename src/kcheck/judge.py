@@ -274,7 +274,8 @@ def _short(span: Span) -> str:
 def _title(change: Change) -> str:
     written = change.origin.written.text if change.origin.missing is None else '"'
     if isinstance(change.value, list | dict) or change.append:
-        return f"add {data_text(change.value)} to {change.name}" if change.append else f"add {change.name}"
+        name = change.origin.missing.path[-1] if change.origin.missing else change.name
+        return f"add {data_text(change.value)} to {change.name}" if change.append else f"add {name}"
     plain = change.value if isinstance(change.value, str) else str(change.value).lower()
     value = f'"{plain}"' if isinstance(change.value, str) and written.startswith('"') else plain
     if change.origin.missing is not None:

@@ -21,6 +21,12 @@ Data: TypeAlias = "str | int | bool | list[Data] | dict[str, Data]"
 """A value as a fix writes it: a single one, a list, or a map."""
 
 
+class Json(str):
+    """The name of an attribute of which the value is a text of JSON: what is below it is written by `jsonencode`."""
+
+    __slots__ = ()
+
+
 class Missing(NamedTuple):
     """Where an absent value would be written.
 

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
-from kcheck.model import Cni
-from kcheck.values import Known, Origin, Unknown, Unset, Value, encoded, equals, mapped, wrap
+from kcheck.model import NOTHING, Cni
+from kcheck.values import Json, Known, Missing, Origin, Unknown, Unset, Value, encoded, equals, mapped, wrap
 
 if TYPE_CHECKING:
     from kcheck.fields import Fields
@@ -44,6 +44,26 @@ def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
     if isinstance(enabled, Known) and str(enabled.value).lower() == "true":
         return Unset(enabled.origin)
     return Known(int(count.value), count.origin) if isinstance(count, Known) and str(count.value).isdigit() else default
+
+
+def dns_scaling(addons: list[Fields]) -> Value[bool]:
+    """Where the add-on of CoreDNS would be told to scale it; unset everywhere without it."""
+    return Unset(_absent(addons[0], "autoScaling")) if addons else NOTHING
+
+
+def _absent(addon: Fields, name: str) -> Origin:
+    """Where a setting that an add-on lacks would be written: in its object, or in one that `jsonencode` is given."""
+    settings = addon["settings"]
+    if isinstance(settings, Unset):
+        missing = settings.origin.missing
+        if missing is not None and missing.path:
+            *outer, last = missing.path
+            return settings.origin._replace(missing=Missing(missing.container, (*outer, Json(last), name)))
+    raw = addon.raw("settings")
+    datum = encoded(raw) if raw is not None else None
+    if isinstance(datum, Known) and isinstance(datum.value, dict) and datum.origin.spans and name not in datum.value:
+        return Origin(datum.origin.spans, missing=Missing(datum.origin.written, (name,)))
+    return Origin((addon.record.span,))
 
 
 def read(addons: list[Fields], place: Span) -> Cni:

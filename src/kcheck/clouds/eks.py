@@ -157,10 +157,13 @@ class _Eks(Reader):
                 network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 service_cidr=fields["service_cidr"],
                 outbound_ips=self._nat_gateways(instance),
+                single_gateway=self._gateways("single"),
+                gateway_per_zone=self._gateways("per_zone"),
                 cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields["ip_family"], settings, instance.span),
                 dns_replicas=cni.dns_replicas(dns, instance.span),
+                dns_scaling=cni.dns_scaling(dns),
             )
             self.found.clusters.append(cluster)
 
@@ -181,6 +184,11 @@ class _Eks(Reader):
         if not all(gateway.certain for gateway in gateways):
             return Unknown("the number of NAT gateways is not known", origin)
         return Known(len(gateways), origin) if gateways else Unset(origin)
+
+    def _gateways(self, name: str) -> Value[bool]:
+        """An input of the module that makes the only NAT gateway of this root; unset where no module does."""
+        gateways = [self.fields(NAT, instance) for instance in self.root.instances(NAT)]
+        return gateways[0][name] if len(gateways) == 1 and gateways[0].raw(name) is not None else NOTHING
 
     # --- pools
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.derive.basics import computed
+from kcheck.model import NOTHING
 from kcheck.values import Known, Unknown, Value, known
 
 if TYPE_CHECKING:
@@ -43,3 +44,8 @@ def neighbours(pool: NodePool, world: World) -> Value[int]:
     if cluster is not None and cluster.cloud == "selfmanaged":
         return computed(pool, world.limits("any")["arp.entries"].number)
     return pool.neighbours
+
+
+def addon(cluster: Cluster, _world: World) -> Value[bool]:
+    """Whether an add-on of CoreDNS is in the code of a cluster, so that it can be told to scale."""
+    return computed(cluster, cluster.dns_scaling is not NOTHING)

@@ -118,9 +118,10 @@ class Cluster(Thing):
     its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools (Autopilot, EKS Auto
     Mode, node auto-provisioning), `pods_take_addresses` that pods take addresses of their nodes' subnets (EKS).
     `environment` is the name of its variables in the settings. A node has `outbound_ports` on the `outbound_ips`
-    addresses; `load_balancer` and `backend_type` are those of Azure's load balancer. CoreDNS keeps `dns_replicas`
-    whatever the size; unset where it scales. `grower` is what the cluster's own code installs to grow its pools,
-    unknown where it only gives the rights to do so.
+    addresses; `single_gateway` and `gateway_per_zone` are the inputs of the module that makes the NAT gateways (EKS);
+    `load_balancer` and `backend_type` are those of Azure's load balancer. CoreDNS keeps `dns_replicas`
+    whatever the size; unset where it scales, and `dns_scaling` is where its add-on would say so. `grower` is what the
+    cluster's own code installs to grow its pools, unknown where it only gives the rights to do so.
     """
 
     cloud: str
@@ -141,6 +142,8 @@ class Cluster(Thing):
     outbound_ips: Value[int] = NOTHING
     outbound_ports: Value[int] = NOTHING
     nat_gateways: Value[int] = NOTHING
+    single_gateway: Value[bool] = NOTHING
+    gateway_per_zone: Value[bool] = NOTHING
     load_balancer: Value[str] = NOTHING
     backend_type: Value[str] = NOTHING
     data_plane: Value[str] = NOTHING
@@ -150,6 +153,7 @@ class Cluster(Thing):
     plane: Plane | None = None
     pods_take_addresses: Value[bool] = NOTHING
     dns_replicas: Value[int] = NOTHING
+    dns_scaling: Value[bool] = NOTHING
     grower: Value[str] = NOTHING
     environment: str = ""
 

@@ -9,6 +9,7 @@ from kcheck.syntax import yaml
 from kcheck.syntax.insertion import Insertion, sibling
 from kcheck.syntax.style import Style, column, style_of
 from kcheck.text import Edit, Source
+from kcheck.values import Json
 
 if TYPE_CHECKING:
     from kcheck.text import Span
@@ -21,6 +22,8 @@ _FILLED = re.compile(rb"\$\{[^}\n]*\}")
 
 def added(container: Span, insertion: Insertion) -> list[Edit] | None:
     """The edits that add to the map or list at a span; None if none is found there."""
+    if any(isinstance(name, Json) for name in insertion.members):
+        return None
     if container.text.strip() in _NULLS:
         return _filled(container, insertion)
     node = _read(container)

@@ -280,16 +280,12 @@ def _try(node: nodes.Call, scope: Scope) -> Datum:
             problem = str(error)
             absent = absent or (error if isinstance(error, AbsentError) else None)
             continue
-        if absent is None or not isinstance(value, Known) or not _is_default(argument, value):
+        empty = isinstance(argument, nodes.Tuple | nodes.Object) and isinstance(value, Known) and not value.value
+        if absent is None or not isinstance(value, Known) or not (empty or isinstance(argument, nodes.Literal)):
             return value
         missing = Origin((absent.container,), missing=Missing(absent.container, absent.path))
         return Known(value.value, missing.used(argument.span))
     raise EvaluationError(problem)
-
-
-def _is_default(argument: nodes.Expression, value: Known[Any]) -> bool:
-    """Whether an argument is a literal, or an empty list or object."""
-    return isinstance(argument, nodes.Literal) or (isinstance(argument, nodes.Tuple | nodes.Object) and not value.value)
 
 
 def _can(node: nodes.Call, scope: Scope) -> Datum:

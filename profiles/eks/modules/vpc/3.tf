@@ -168,6 +168,8 @@ resource "aws_nat_gateway" "this" {
   count = var.create_vpc && var.enable_nat_gateway ? local.nat_count : 0
 
   subnet_id = element(aws_subnet.public[*].id, count.index)
+  single    = var.single_nat_gateway # not of the provider: where a fix is written
+  per_zone  = var.one_nat_gateway_per_az
 }
 
 output "vpc_id" {

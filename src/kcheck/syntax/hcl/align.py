@@ -51,7 +51,11 @@ def applied(data: bytes, edits: list[Edit]) -> bytes:
         lines = range(first, last + 1 + (start == end))
         if before.is_aligned(lines):
             after = after or _Cells(new)
-            touched.update(range(after.number(start + shift), after.number(start + shift + size) + 1))
+            begin, stop = after.number(start + shift), after.number(start + shift + size) + 1
+            if start < end and before.at(first) is not None and after.opens(begin):  # its run falls apart
+                after.loosen(begin)
+                begin, stop = begin - 1, stop + 1
+            touched.update(range(begin, stop))
         shift += size - (end - start)
     return after.aligned(touched) if after else new
 
@@ -65,6 +69,7 @@ class _Cells:
         for line in self.lines[:-1]:
             self.starts.append(self.starts[-1] + len(line) + 1)
         self.known: dict[int, _Line | None] = {}
+        self.opening: dict[int, int] = {}
         self.marks: dict[int, list[tuple[str, int]]] = {}
         for kind, start in tokens(data):
             number = self.number(start)
@@ -89,6 +94,8 @@ class _Cells:
             net += (kind in _OPENING) - (kind in _CLOSING)
             if kind == "comment" and i and not raw.startswith(b"/*", at):
                 comment = at
+        if equals >= 0 and net > 0:
+            self.opening[number] = equals
         whole = equals >= 0 and not net  # an expression over several lines is not aligned
         split = equals if whole else comment
         lead, assign = _text(raw[:split]), _text(raw[split:comment])
@@ -98,6 +105,15 @@ class _Cells:
             return None
         gap = len(lead) - len(bare_lead) if whole else 0
         return _Line(bare_lead, gap, bare_assign, len(last) - len(last.rstrip(" \t")), _text(raw[comment:]))
+
+    def opens(self, number: int) -> bool:
+        """Whether a line has the first part of an expression over several lines."""
+        return self.at(number) is None and number in self.opening
+
+    def loosen(self, number: int) -> None:
+        """Write such a line as one that is aligned with no other."""
+        line, equals = self.lines[number], self.opening[number]
+        self.lines[number] = line[:equals].rstrip(b" \t") + b" " + line[equals:]
 
     def is_aligned(self, numbers: Iterable[int]) -> bool:
         """Whether the runs of some lines are as `terraform fmt` has them."""

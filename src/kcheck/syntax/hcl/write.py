@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from typing import TYPE_CHECKING
 
 from kcheck.syntax.insertion import sibling
 from kcheck.text import Edit
+from kcheck.values import Json
 
 if TYPE_CHECKING:
     from kcheck.syntax.hcl import nodes
@@ -171,11 +173,19 @@ class _Writer:
                     result += [f"{indent}  {{", *self.inside(item, f"{indent}    "), f"{indent}  }},"]
                 result.append(f"{indent}]")
                 continue
-            opening = f"{self.key(name)} = {{" if self.objects else f"{name} {{"
+            opening, closing, writer = f"{self.key(name)} = {{" if self.objects else f"{name} {{", "}", self
+            if isinstance(name, Json):
+                opening, closing, writer = f"{self.key(name)} = jsonencode({{", "})", self.of_objects()
             for item in items:
                 result += [""] if blank or result else []
-                result += [f"{indent}{opening}", *self.inside(item, f"{indent}  "), f"{indent}}}"]
+                result += [f"{indent}{opening}", *writer.inside(item, f"{indent}  "), f"{indent}{closing}"]
         return result
+
+    def of_objects(self) -> _Writer:
+        """What writes into an object inside of the block."""
+        inner = copy(self)
+        inner.objects, inner.quoted = True, False
+        return inner
 
     def inside(self, item: Data, indent: str) -> list[str]:
         """The lines of a nested block or object."""
