@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck import engine, fix
+from kcheck import engine, fix, save
 from kcheck.config import Config
 from kcheck.files import Tree
 
@@ -55,8 +55,7 @@ def mended(rule: str, name: str, **config: object) -> str:
     settings = Config(**config)  # type: ignore[arg-type]
     outcome = fix.fix(["."], settings, safeties=("safe", "costs", "unsafe"), rules=(rule,))
     assert not outcome.refused
-    for real, (_, _, new) in outcome.files.items():
-        fix.write(real, new)
+    save.save(outcome.files)
     assert not fix.fix(["."], settings, safeties=("safe", "costs", "unsafe"), rules=(rule,)).files
     with open(name, encoding="utf-8") as file:
         return file.read()
@@ -470,3 +469,101 @@ def test_a_run_of_lines_falls_apart_where_one_of_them_becomes_several(
     after = f"    coredns = {{\n      configuration_values = jsonencode({{\n{SCALING}      }})\n    }}\n"
     rest = "    kube-proxy = {}\n    x          = {}\n"
     assert mended("dns-not-scaled", "main.tf") == text.replace("    coredns = {DNS}\n    vpc-cni = {}\n", after + rest)
+
+
+KUBEADM = """\
+apiVersion: kubeadm.k8s.io/VERSION
+kind: ClusterConfiguration
+clusterName: train
+networking:
+  podSubnet: 10.0.0.0/12
+"""
+PAIRS = """\
+    - name: kube-api-qps
+      value: "100"
+    - name: kube-api-burst
+      value: "200"
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "before", "after"),
+    [
+        pytest.param(
+            "v1beta3", "controllerManager:\n  extraArgs:\n    bind-address: 0.0.0.0\n",
+            'controllerManager:\n  extraArgs:\n    bind-address: 0.0.0.0\n    kube-api-qps: "100"\n    kube-api-burst: "200"\n', id="map",
+        ),
+        pytest.param(
+            "v1beta3", "controllerManager:\n  extraArgs: {}\n",
+            'controllerManager:\n  extraArgs:\n    kube-api-qps: "100"\n    kube-api-burst: "200"\n', id="empty map",
+        ),
+        pytest.param(
+            "v1beta4", "controllerManager:\n  extraArgs:\n    - name: bind-address\n      value: 0.0.0.0\n",
+            f"controllerManager:\n  extraArgs:\n    - name: bind-address\n      value: 0.0.0.0\n{PAIRS}", id="list",
+        ),
+        pytest.param(
+            "v1beta4", 'controllerManager:\n  extraArgs:\n    - name: kube-api-qps\n      value: "50"\n',
+            f"controllerManager:\n  extraArgs:\n{PAIRS}", id="one of two",
+        ),
+        pytest.param(
+            "v1beta4", "controllerManager:\n  extraArgs: []\n",
+            "controllerManager:\n  extraArgs:\n" + PAIRS.replace("\n  ", "\n")[2:], id="empty list",
+        ),
+    ],
+)  # fmt: skip
+def test_arguments_of_kubeadm_are_a_map_or_a_list(
+    write: Callable[[Mapping[str, str | bytes]], Path], version: str, before: str, after: str
+) -> None:
+    head = KUBEADM.replace("VERSION", version)
+    write({"kubeadm.yaml": head + before})
+    assert mended("controller-manager-qps-default", "kubeadm.yaml", nodes={"": 1200}) == head + after
+
+
+def test_flags_of_a_static_pod_are_added_behind_the_others(
+    write: Callable[[Mapping[str, str | bytes]], Path],
+) -> None:
+    text = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: kube-apiserver
+  namespace: kube-system
+spec:
+  containers:
+  - command:
+    - kube-apiserver
+    - --service-cluster-ip-range=10.96.0.0/12
+    - --max-requests-inflight=3000
+FLAG    image: registry.k8s.io/kube-apiserver:v1.33.1
+    name: kube-apiserver
+"""
+    write({"kube-apiserver.yaml": text.replace("FLAG", "")})
+    fixed = mended("apiserver-inflight-default", "kube-apiserver.yaml", nodes={"": 1200})
+    assert fixed == text.replace("FLAG", "    - --max-mutating-requests-inflight=500\n")
+
+
+def test_pods_of_a_node_are_written_to_its_pool(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    text = """\
+resource "google_container_cluster" "train" {
+  name                      = "train"
+  location                  = "us-central1-a"
+  default_max_pods_per_node = 110
+}
+
+resource "google_container_node_pool" "gpu" {
+  name    = "gpu"
+  cluster = google_container_cluster.train.name
+
+  autoscaling {
+    max_node_count = 200
+  }
+
+  node_config {
+    machine_type = "a3-highgpu-8g"
+  }
+}
+"""
+    write({"main.tf": text})
+    (finding,) = found("max-pods-wastes-addresses")
+    assert finding.fix is None
+    assert finding.help == "`110` gives the value; max_pods should be 32"

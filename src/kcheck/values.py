@@ -27,6 +27,12 @@ class Json(str):
     __slots__ = ()
 
 
+class Pair(str):
+    """The name of an item of a list of names and values, as kubeadm and environments have them."""
+
+    __slots__ = ()
+
+
 class Missing(NamedTuple):
     """Where an absent value would be written.
 

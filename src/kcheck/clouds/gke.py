@@ -320,7 +320,10 @@ class _Gke(Reader):
         if of_cluster is None:
             return Unknown("max_pods_per_node is not written, and the pool's cluster is not in this root")
         found: Value[int] = of_cluster["max_pods"]
-        return found
+        if not isinstance(found, Known):
+            return found
+        written = found.origin.missing is None  # another value belongs to the pool, not to the cluster and all of them
+        return Known(found.value, Origin(found.origin.spans) if written else own.origin)
 
     def _gpu(self, fields: Fields) -> Value[bool]:
         if known(fields["gpus"]):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
@@ -12,7 +14,7 @@ from kcheck.fields import Fields
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Cluster, NodePool, Plane, PodRange, Surge
 from kcheck.syntax import yaml
-from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
+from kcheck.values import Known, Origin, Pair, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +27,10 @@ CLOUD = "selfmanaged"
 KIND = "ClusterConfiguration"
 KUBELET = "KubeletConfiguration"
 _PARTS = ("kube-controller-manager", "kube-apiserver", "etcd")
+
+
+_MAPPED = re.compile(r"/v1(alpha\d|beta[1-3])$")
+"""Versions of kubeadm's API in which `extraArgs` are a map."""
 
 
 def read(objects: Iterable[Object], inventory: Inventory) -> None:
@@ -66,6 +72,8 @@ class _Cluster:
     def __init__(self, parts: dict[str, Fields], inventory: Inventory) -> None:
         self.parts = parts
         self.inventory = inventory
+        api = parts[KIND].record.entry("apiVersion") if KIND in parts else None
+        self.listed = isinstance(api, Known) and not _MAPPED.search(str(api.value))
         first = parts[KIND] if KIND in parts else parts["kube-apiserver"]
         self.place: Span = first.record.span
         self.origin = Origin((self.place,))
@@ -85,11 +93,19 @@ class _Cluster:
         found: list[Value[Any]] = []
         for part in (*parts, KIND):
             if part in self.parts:
-                value = self.parts[part][name]
+                value = self.spelled(self.parts[part][name])
                 if not isinstance(value, Unset) and (value.origin is None or value.origin.missing is None):
                     return value
                 found.append(value)
         return found[-1] if found else Unset(self.origin)
+
+    def spelled(self, value: Value[Any]) -> Value[Any]:
+        """A value with the place where it would be written: `extraArgs` are a map up to v1beta3 and a list since."""
+        origin = value.origin
+        if origin is None or origin.missing is None or not self.listed or "extraArgs" not in origin.missing.path:
+            return value
+        *outer, last = origin.missing.path
+        return replace(value, origin=origin._replace(missing=origin.missing._replace(path=(*outer, Pair(last)))))
 
     def _dns(self) -> Value[int]:
         """The replicas of CoreDNS that kubeadm deploys."""
@@ -116,6 +132,7 @@ class _Cluster:
                 event_servers=self.value("event_servers", "kube-apiserver"),
                 reads_inflight=self.value("reads_inflight", "kube-apiserver"),
                 writes_inflight=self.value("writes_inflight", "kube-apiserver"),
+                controller_burst=self.value("controller_burst", "kube-controller-manager"),
                 controller_qps=self.value("controller_qps", "kube-controller-manager"),
                 serial_pulls=self.kubelet("serial_pulls", "plane.serial_pulls") if KIND in self.parts else NOTHING,
             ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.kubernetes import flags
 from kcheck.kubernetes.objects import value_of
 from kcheck.syntax import yaml
-from kcheck.values import Datum, Known, Missing, Origin, Unknown, Unset
+from kcheck.values import Datum, Known, Missing, Origin, Pair, Unknown, Unset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,9 +71,9 @@ class PairsRecord(MappingRecord):
         """The names."""
         return [_name(pair) for pair in self.pairs]
 
-    def absent(self, path: tuple[str, ...]) -> Origin:  # noqa: ARG002 - a pair is no place of its own
-        """What is absent is written by a person."""
-        return Origin((self.span,))
+    def absent(self, path: tuple[str, ...]) -> Origin:
+        """What is absent is a further pair."""
+        return Origin((self.span,), missing=Missing(self.span, tuple(map(Pair, path))))
 
 
 class FlagsRecord:
@@ -81,6 +81,7 @@ class FlagsRecord:
 
     def __init__(self, container: yaml.Node, place: Span) -> None:
         self.span = place
+        self.arguments = yaml.get(container, "args") or yaml.get(container, "command")
         self.flags = {flag.name.value: flag.value for flag in flags.read(container)}
 
     def entry(self, name: str) -> Datum | None:
@@ -96,9 +97,12 @@ class FlagsRecord:
         """The names of the flags."""
         return self.flags
 
-    def absent(self, path: tuple[str, ...]) -> Origin:  # noqa: ARG002 - a flag is written by a person
+    def absent(self, path: tuple[str, ...]) -> Origin:
         """Where it would be written."""
-        return Origin((self.span,))
+        items = self.arguments.items if isinstance(self.arguments, yaml.Sequence) else ()
+        if self.arguments is None or not items or isinstance(items[-1], yaml.Given):
+            return Origin((self.span,))
+        return Origin((self.span,), missing=Missing(self.arguments.span, (f"--{path[-1]}",)))
 
 
 def _name(pair: yaml.Mapping) -> str:

@@ -107,6 +107,7 @@ class Plane:
     reads_inflight: Value[int]
     writes_inflight: Value[int]
     controller_qps: Value[int]
+    controller_burst: Value[int]
     serial_pulls: Value[bool]
 
 

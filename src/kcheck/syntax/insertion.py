@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kcheck.values import Pair
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -25,9 +27,11 @@ class Insertion:
         """Add what is at a path below it; what several fixes add to one place comes together."""
         inner: Data = value
         for name in reversed(path):
-            inner = {name: inner}
+            inner = [{"name": str(name), "value": inner}] if isinstance(name, Pair) else {name: inner}
         if isinstance(inner, dict):
             _join(self.members, inner)
+        elif isinstance(inner, list):
+            self.items += [item for item in inner if item not in self.items]
 
     def append(self, item: Data) -> None:
         """Add an item to a list, once."""

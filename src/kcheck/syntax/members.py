@@ -109,7 +109,7 @@ def _place(node: yaml.Mapping, name: str, value: Data) -> int:
     if isinstance(value, list):
         return len(node.entries) - 1
     short = {entry.key.text: i for i, entry in enumerate(node.entries) if _is_short(entry)}
-    near = sibling(name, short)
+    near = sibling(name, [other for other in short if other != "apiVersion"])  # kind goes there
     return short[near] if near is not None else max(short.values(), default=-1)
 
 

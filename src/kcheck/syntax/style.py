@@ -81,13 +81,19 @@ def style_of(place: Span, keys: Iterable[yaml.Target], texts: Iterable[yaml.Targ
     """The style at a place: quotes as some keys and texts have them, the rest as nearby."""
     data, at = place.source.data, place.start
     key = next(iter(keys), None)
-    texts = [text for text in texts if isinstance(text, yaml.Scalar) and isinstance(yaml.value(text), str)]
+    texts = [text for text in texts if isinstance(text, yaml.Scalar) and _is_chosen(text)]
     if place.source.path.endswith(".json"):
         deeper = re.search(rb"^\s*\{[ \t]*\r?\n( +)\"", data)
         return Style("double", "double", len(deeper[1]) if deeper else 2, 0)
     step = step or _deeper(_MAP, data, at) or 2
     dash = _deeper(_LIST, data, at)
     return Style(_quotes(key) if key else "plain", _quotes(texts[-1]) if texts else "plain", step, dash or 0)
+
+
+def _is_chosen(node: yaml.Scalar) -> bool:
+    """Whether a text has quotes, or none, because somebody likes it so."""
+    value = yaml.value(node)
+    return isinstance(value, str) and yaml.literal(value, "plain")[:1] not in ("'", '"')
 
 
 def _deeper(pattern: re.Pattern[bytes], data: bytes, at: int) -> int | None:

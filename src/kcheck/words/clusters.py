@@ -49,6 +49,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("reads_inflight", "int", "reads that the API server takes at a time (self-managed)", plane.setting("reads_inflight"), "requests", nullable=True),
         made("writes_inflight", "int", "writes that it takes at a time (self-managed)", plane.setting("writes_inflight"), "requests", nullable=True),
         made("controller_qps", "int", "requests a second of the controllers (self-managed)", plane.setting("controller_qps"), nullable=True),
+        made("controller_burst", "int", "requests that they may send at once (self-managed)", plane.setting("controller_burst"), "requests", nullable=True),
         made("serial_pulls", "bool", "whether its kubelets pull one image at a time (self-managed)", plane.setting("serial_pulls"), nullable=True),
         made("dns_replicas", "int", "replicas that CoreDNS keeps whatever the size; null where it scales, or a cache is on each node",
               dns.replicas, "replicas", nullable=True),
