@@ -567,3 +567,82 @@ resource "google_container_node_pool" "gpu" {
     (finding,) = found("max-pods-wastes-addresses")
     assert finding.fix is None
     assert finding.help == "`110` gives the value; max_pods should be 32"
+
+
+CONF = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: volcano-scheduler-configmap
+data:
+  volcano-scheduler.conf: |
+    actions: "enqueue, allocate, backfill"
+    tiers:
+    - plugins:
+      - name: priority
+      - name: gang
+    - plugins:
+      - name: nodeorder
+BINPACK---
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(
+            "      - name: binpack\n        arguments:\n          binpack.resources: rdma/hca\n",
+            "      - name: binpack\n        arguments:\n          binpack.resources: \"rdma/hca, nvidia.com/gpu\"\n"
+            "          binpack.resources.nvidia.com/gpu: 10\n", id="other resources",
+        ),
+        pytest.param(
+            "      - name: binpack\n        arguments:\n          binpack.weight: 5\n          binpack.resources.nvidia.com/gpu: 3\n",
+            "      - name: binpack\n        arguments:\n          binpack.weight: 5\n          binpack.resources.nvidia.com/gpu: 3\n"
+            "          binpack.resources: nvidia.com/gpu\n", id="no resources",
+        ),
+        pytest.param(
+            "", "      - name: binpack\n        arguments:\n          binpack.resources: nvidia.com/gpu\n"
+            "          binpack.resources.nvidia.com/gpu: 10\n", id="no binpack",
+        ),
+    ],
+)  # fmt: skip
+def test_volcano_packs_gpus(write: Callable[[Mapping[str, str | bytes]], Path], before: str, after: str) -> None:
+    cluster = CLUSTER + pool("gpu", TEAM)
+    write({"volcano.yaml": CONF.replace("BINPACK", before) + cluster})
+    assert mended("volcano-does-not-pack", "volcano.yaml") == CONF.replace("BINPACK", after) + cluster
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(
+            "          resources: {}\n", '          resources:\n            requests:\n              cpu: "1"\n', id="empty"
+        ),
+        pytest.param(
+            "          resources: {requests: {cpu: 100m}, limits: {cpu: 500m, memory: 1Gi}}\n",
+            '          resources: {requests: {cpu: "1"}, limits: {cpu: "1", memory: 1Gi}}\n', id="limited",
+        ),
+        pytest.param(
+            "          resources:\n            limits:\n              cpu: 500m\n",
+            '          resources:\n            limits:\n              cpu: "1"\n', id="limit alone",
+        ),
+    ],
+)  # fmt: skip
+def test_the_autoscaler_gets_a_processor(
+    write: Callable[[Mapping[str, str | bytes]], Path], before: str, after: str
+) -> None:
+    text = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: cluster-autoscaler
+spec:
+  template:
+    spec:
+      containers:
+        - name: cluster-autoscaler
+          image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.32.1
+          command: [./cluster-autoscaler, --cloud-provider=aws]
+"""
+    write({"autoscaler.yaml": text + before})
+    assert mended("autoscaler-starved", "autoscaler.yaml", nodes={"": 1000}) == text + after

@@ -78,7 +78,7 @@ def of_release(release: Release) -> Iterator[Autoscaler]:
     custom, gap = release.items("customArgs")
     found += _written(flags.parse(custom), identity, version)
     request, limit = (release.scalar("resources", key, "cpu") for key in ("requests", "limits"))
-    yield _autoscaler(identity, release.place, version, found, gap=gap, cpu=_cpu(request, limit, release.place))
+    yield _autoscaler(identity, release.place, version, found, gap=gap, cpu=_cpus(request, limit))
 
 
 def _chart_version(release: Release) -> Value[str]:
@@ -111,15 +111,18 @@ def _of_container(item: Object, container: yaml.Node, image: Known[Any]) -> Auto
     found = list(_written(flags.read(container), identity, version))
     arguments = yaml.get(container, "args") or yaml.get(container, "command")
     request, limit = (scalar(container, "resources", key, "cpu") for key in ("requests", "limits"))
-    cpu = _cpu(request, limit, container.span)
-    return _autoscaler(identity, item.span, version, found, arguments, flags.gap(container), cpu)
+    return _autoscaler(identity, item.span, version, found, arguments, flags.gap(container), _cpus(request, limit))
 
 
-def _cpu(request: Value[Any], limit: Value[Any], place: Span) -> Value[int]:
-    """Processors that the autoscaler asks for: a limit alone is a request too."""
-    found = limit if isinstance(request, Unset) else request
+def _cpus(request: Value[Any], limit: Value[Any]) -> tuple[Value[int], Value[int]]:
+    """Processors that the autoscaler asks for, a limit alone is a request too; and those that it is limited to."""
+    asked = request if isinstance(limit, Unset) or not isinstance(request, Unset) else limit
+    return _cpu(asked), _cpu(limit)
+
+
+def _cpu(found: Value[Any]) -> Value[int]:
     if not isinstance(found, Known):
-        return Unset(Origin((place,))) if isinstance(found, Unset) else found
+        return found
     try:
         return Known(int(quantity(str(found.value)) * 1000), found.origin)
     except ValueError as error:
@@ -128,14 +131,21 @@ def _cpu(request: Value[Any], limit: Value[Any], place: Span) -> Value[int]:
 
 def _autoscaler(
     identity: str, place: Span, version: Value[str], found: list[Flag], arguments: yaml.Target | None = None,
-    gap: str = "", cpu: Value[int] = NOTHING,
+    gap: str = "", cpu: tuple[Value[int], Value[int]] = (NOTHING, NOTHING),
 ) -> Autoscaler:  # fmt: skip
     """An autoscaler with its flags. A new one goes to the end of `arguments`; `gap` says why one may be missing."""
     written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
     minor = minor_version(known(version) or "")
     fields = {name: _field(name, written, arguments, place, minor, gap) for name in _FLAGS}
     owner: Unknown = Unknown("the manifest's cluster is not known")
-    settings: dict[str, Any] = {**fields, "managed": False, "version": version, "flags": tuple(found), "cpu": cpu}
+    settings: dict[str, Any] = {
+        **fields,
+        "managed": False,
+        "version": version,
+        "flags": tuple(found),
+        "cpu": cpu[0],
+        "cpu_limit": cpu[1],
+    }
     return Autoscaler(identity, place, owner, NAME, **settings)
 
 

@@ -35,7 +35,7 @@ class Autoscaler(Thing):
     `scale_down` says that it deletes nodes at all. It grows the cluster up to `max_nodes`, `max_cores` and `max_memory`
     (GiB), `scale_up_nodes` at a time, and evens out similar pools if told to `balance`. `skip_...` are the pods that
     keep a node, `grace` is how long an evicted one may take, those below `priority_cutoff` do not count. Its own pod
-    asks for `cpu` thousandths of a processor; `managed` says that the cloud runs it.
+    asks for `cpu` thousandths of a processor, and gets `cpu_limit` at most; `managed` says that the cloud runs it.
     """
 
     cluster: Value[Cluster]
@@ -66,6 +66,7 @@ class Autoscaler(Thing):
     grace: Value[int] = NOTHING
     priority_cutoff: Value[int] = NOTHING
     cpu: Value[int] = NOTHING
+    cpu_limit: Value[int] = NOTHING
     profile: Value[str] = NOTHING
     provisioning: Value[bool] = NOTHING
     managed: bool = True

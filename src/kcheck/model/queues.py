@@ -62,10 +62,17 @@ class Namespace(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scheduler(Thing):
-    """The configuration of Volcano's scheduler: its actions, and the arguments of its plugins."""
+    """The configuration of Volcano's scheduler: its actions, and the arguments of its plugins.
+
+    `last` are the plugins of its last tier, `packed` the resources that binpack looks at beside CPU and memory, and
+    `weight` is what GPUs count there.
+    """
 
     actions: Value[tuple[str, ...]]
     plugins: Value[dict[str, dict[str, str]]]
+    last: Value[tuple[str, ...]] = NOTHING
+    packed: Value[str] = NOTHING
+    weight: Value[int] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)

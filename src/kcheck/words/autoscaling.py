@@ -35,6 +35,7 @@ AUTOSCALER = (
     simple("grace", "int", "longest time to stop that it gives an evicted pod", "seconds"),
     simple("priority_cutoff", "int", "priority below which pods neither get nor keep nodes"),
     simple("cpu", "int", "thousandths of a processor that its own pod asks for; null if it does not ask, or the cloud runs it"),
+    simple("cpu_limit", "int", "thousandths of a processor that it gets at most; null where it is not limited"),
     made("managed", "bool", "whether the cloud runs it", lambda a, _w: basics.computed(a, a.managed)),
     simple("version", "string", "its version: its image's tag, or what its chart brings"),
     made("minor", "int", "its minor version; null where the cloud runs it", scaling.minor, nullable=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from kcheck import images
 from kcheck.kubernetes.objects import value_of
@@ -11,14 +11,12 @@ from kcheck.model import CARDS, STAY, UNDISTURBED, Container, Image, PodTemplate
 from kcheck.syntax import yaml
 from kcheck.units import as_text
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of, total
-from kcheck.workloads.scalars import absent, amount, boolean, gap, items, mapping, scalar, text, whole
+from kcheck.workloads.scalars import absent, amount, boolean, gap, items, listed, mapping, scalar, text, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from kcheck.text import Span
-
-T = TypeVar("T")
 
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
 _SHARES = re.compile(
@@ -61,7 +59,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         whole(spec, "terminationGracePeriodSeconds"),
         text(spec, "serviceAccountName"),
         tuple(_ports(spec)),
-        _listed(spec, "volumes", _volume),
+        listed(spec, "volumes", _volume),
         text(spec, "subdomain"),
         found,
         _mark(item, STAY),
@@ -96,7 +94,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         mapped(scalar(node, "resources", "requests", resource or CARDS[0]), str),
         mapped(scalar(node, "resources", "limits", resource or CARDS[0]), str),
         any(_RDMA.search(name) for name in _resources(node)),
-        _listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath")))),
+        listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath")))),
         tuple(dict.fromkeys(_STARTERS.findall(_words(node)))),
         _words(node),
     )
@@ -271,13 +269,3 @@ def _volume(one: yaml.Target) -> Volume:
     memory = known(scalar(one, "emptyDir", "medium")) == "Memory"
     path = str(known(text(one, "hostPath", "path")) or "")
     return Volume(str(known(text(one, "name"))), keys[0] if keys else "emptyDir", memory, path)
-
-
-def _listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Value[tuple[T, ...]]:
-    """The items of a list, each as a function reads it, with the place of the list, or where it would be."""
-    unknown = gap(node, name)
-    if unknown is not None:
-        return unknown
-    found = yaml.get(node, name)
-    origin = Origin((found.span,)) if found is not None else absent(node, name).origin
-    return Known(tuple(map(read, items(node, name))), origin)

@@ -6,13 +6,25 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.kubernetes.objects import inner
-from kcheck.model import NOTHING, Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Thing, Watcher
+from kcheck.model import (
+    CARDS,
+    NOTHING,
+    Admission,
+    Namespace,
+    PriorityClass,
+    Queue,
+    Quota,
+    Scheduler,
+    Sharing,
+    Thing,
+    Watcher,
+)
 from kcheck.syntax import yaml
 from kcheck.units import seconds
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
 from kcheck.workloads import sharings
 from kcheck.workloads.jobs import identity
-from kcheck.workloads.scalars import absent, boolean, gap, items, mapping, scalar, text, whole
+from kcheck.workloads.scalars import absent, boolean, gap, items, listed, mapping, scalar, text, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -175,13 +187,21 @@ def _scheduler(root: yaml.Target, item: Object, own: str) -> Scheduler:
     actions = text(root, "actions")
     names = mapped(actions, lambda value: tuple(name.strip() for name in value.split(",") if name.strip()))
     plugins: dict[str, dict[str, str]] = {}
+    last: Value[tuple[str, ...]] = NOTHING
+    packed: Value[str] = NOTHING
+    weight: Value[int] = NOTHING
     for tier in items(root, "tiers"):
         for plugin in items(tier, "plugins"):
             found = mapping(plugin, "arguments")
             if isinstance(found, Unknown):
                 return Scheduler(own, item.span, names, found)
-            plugins[str(known(text(plugin, "name")))] = known(found) or {}
-    return Scheduler(own, item.span, names, Known(plugins, Origin((root.span,))))
+            name = str(known(text(plugin, "name")))
+            plugins[name] = known(found) or {}
+            if name == "binpack":
+                packed = scalar(plugin, "arguments", "binpack.resources")
+                weight = whole(plugin, "arguments", f"binpack.resources.{CARDS[0]}")
+        last = listed(tier, "plugins", lambda plugin: str(known(text(plugin, "name"))))
+    return Scheduler(own, item.span, names, Known(plugins, Origin((root.span,))), last, packed, weight)
 
 
 def watchers(objects: list[Object]) -> Iterator[Watcher]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.syntax import yaml
@@ -11,6 +11,8 @@ from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+T = TypeVar("T")
 
 
 def scalar(node: yaml.Node, *path: str) -> Value[Any]:
@@ -98,6 +100,16 @@ def items(node: yaml.Node | None, *path: str) -> list[yaml.Target]:
     """The elements of the list at a path."""
     found = yaml.get(node, *path)
     return [yaml.resolve(item) for item in found.items] if isinstance(found, yaml.Sequence) else []
+
+
+def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Value[tuple[T, ...]]:
+    """The items of a list, each as a function reads it, with the place of the list, or where it would be."""
+    unknown = gap(node, name)
+    if unknown is not None:
+        return unknown
+    found = yaml.get(node, name)
+    origin = Origin((found.span,)) if found is not None else absent(node, name).origin
+    return Known(tuple(map(read, items(node, name))), origin)
 
 
 def gap(node: yaml.Node, *path: str) -> Unknown | None:
