@@ -646,3 +646,49 @@ spec:
 """
     write({"autoscaler.yaml": text + before})
     assert mended("autoscaler-starved", "autoscaler.yaml", nodes={"": 1000}) == text + after
+
+
+POOL = """\
+
+resource "google_container_node_pool" "gpu" {
+  name     = "gpu"
+  cluster  = google_container_cluster.train.name
+  location = PLACE
+
+  autoscaling {
+    max_node_count = 800
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "zones", "moved", "kept"),
+    [
+        pytest.param('"us-central1-a"', [], '"us-central1"', '["us-central1-a"]', id="literal"),
+        pytest.param(
+            "google_container_cluster.train.location", ["us-central1-b"], "google_container_cluster.train.location",
+            '["us-central1-b", "us-central1-a"]', id="reference",
+        ),
+    ],
+)  # fmt: skip
+def test_a_zonal_cluster_becomes_a_regional_one_with_the_same_nodes(
+    write: Callable[[Mapping[str, str | bytes]], Path], place: str, zones: list[str], moved: str, kept: str
+) -> None:
+    head = 'resource "google_container_cluster" "train" {\n  name           = "train"\n'
+    before = f'{head}  location       = "us-central1-a"\n'
+    if zones:
+        before += f'  node_locations = ["{zones[0]}"]\n'
+    else:
+        before = before.replace("name           =", "name     =").replace("location       =", "location =")
+    write({"main.tf": f"{before}}}\n" + POOL.replace("PLACE", place)})
+    after = f'{head}  location       = "us-central1"\n  node_locations = {kept}\n}}\n'
+    assert mended("zonal-control-plane", "main.tf") == after + POOL.replace("PLACE", moved)
+
+
+def test_a_zone_that_others_may_have_too_stays(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    head = 'variable "zone" {\n  default = "us-central1-a"\n}\n\n'
+    cluster = 'resource "google_container_cluster" "train" {\n  name     = "train"\n  location = var.zone\n}\n'
+    write({"main.tf": head + cluster + POOL.replace("PLACE", "var.zone")})
+    (finding,) = found("zonal-control-plane")
+    assert finding.fix is None

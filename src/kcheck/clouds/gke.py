@@ -109,6 +109,7 @@ class _Gke(Reader):
                 environment=self.root.environment,
                 version=fields["version"],
                 location=location,
+                node_zones=fields["zones"],
                 zonal=zones.zonal(location, fields["regional"])
                 if written
                 else Known(value=True, origin=Origin((instance.span,))),
@@ -259,6 +260,7 @@ class _Gke(Reader):
             max_pods=self._max_pods(fields, of_cluster),
             pod_range=self._range_of(fields, address, place, of_cluster, cluster),
             spot=spot,
+            location=fields["location"] if fields.resource == POOL else NOTHING,
             location_policy=NOTHING if default else fields["location_policy"],
             together=NOTHING if default else fields["together"],
             zones=fields["zones"],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck import placement
 from kcheck.derive.basics import computed
-from kcheck.model import STAY, UNDISTURBED
+from kcheck.model import LOCAL, STAY, UNDISTURBED
 from kcheck.values import Known, Unknown, Value, known, number, reason_of
 
 if TYPE_CHECKING:
@@ -116,4 +116,4 @@ def pins(template: PodTemplate, world: World) -> Value[str]:
 def _moves(template: PodTemplate) -> bool:
     """Whether an annotation lets the autoscaler move them all the same."""
     own = known(template.annotations) or {}
-    return STAY in own or f"{STAY}-local-volumes" in own
+    return STAY in own or LOCAL in own

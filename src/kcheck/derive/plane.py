@@ -8,7 +8,7 @@ from kcheck.capacity import load
 from kcheck.derive.basics import computed
 from kcheck.model import NOTHING
 from kcheck.units import minor_version
-from kcheck.values import Known, Unknown, Unset, Value, mapped
+from kcheck.values import Known, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,3 +63,15 @@ def minor(cluster: Cluster, _world: World) -> Value[int]:
 def services(cluster: Cluster, world: World) -> Value[int]:
     """Services of the manifests that take an address of the range of services."""
     return computed(cluster, sum(service.addressed for service in world.services(cluster)))
+
+
+def region(cluster: Cluster, world: World) -> Value[str]:
+    """The region of the zone that a cluster is in, where that is written with it and with its pools only."""
+    places = [cluster.location, *(pool.location for pool in world.pools(cluster))]
+    for place in places:
+        if isinstance(place, Unknown) or (isinstance(place, Known) and not place.origin.literal):
+            return computed(cluster, None)
+    own = cluster.location
+    if not isinstance(own, Known) or not known(cluster.zonal) or len(own.origin.spans) > 1:
+        return computed(cluster, None)
+    return computed(cluster, own.value.rpartition("-")[0])

@@ -8,7 +8,7 @@ from kcheck.derive.basics import anyone, computed
 from kcheck.values import Unknown, Value, known, mapped
 
 if TYPE_CHECKING:
-    from kcheck.model import PodTemplate
+    from kcheck.model import PodTemplate, Volume
     from kcheck.world import World
 
 _MEMORY = "/dev/shm"  # noqa: S108 - a path that pods mount
@@ -23,10 +23,16 @@ def names(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
 
 def on_disk(template: PodTemplate, _world: World) -> Value[int]:
     """Volumes on the disk of the node: emptyDir that is not in memory, and hostPath."""
-    return mapped(
-        template.volumes,
-        lambda found: sum(one.kind in ("emptyDir", "hostPath") and not one.memory for one in found),
-    )
+    return mapped(template.volumes, lambda found: sum(map(_is_on_disk, found)))
+
+
+def _is_on_disk(one: Volume) -> bool:
+    return one.kind in ("emptyDir", "hostPath") and not one.memory
+
+
+def disk_names(template: PodTemplate, _world: World) -> Value[str]:
+    """The names of these volumes, as an annotation lists them."""
+    return mapped(template.volumes, lambda found: ",".join(one.name for one in found if _is_on_disk(one)))
 
 
 def shared_memory(template: PodTemplate, _world: World) -> Value[bool]:

@@ -17,6 +17,7 @@ from kcheck.model.clusters import (
 from kcheck.model.inventory import Inventory
 from kcheck.model.pods import (
     CARDS,
+    LOCAL,
     STAY,
     UNDISTURBED,
     Addon,
@@ -36,6 +37,7 @@ from kcheck.model.thing import NOTHING, Thing
 
 __all__ = [
     "CARDS",
+    "LOCAL",
     "NODE_ADDRESSES",
     "NOTHING",
     "STAY",

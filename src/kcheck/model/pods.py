@@ -18,8 +18,9 @@ CARDS = (
 """Resources that count whole accelerators."""
 
 STAY = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+LOCAL = f"{STAY}-local-volumes"
 UNDISTURBED = "karpenter.sh/do-not-disrupt"
-"""The annotations that keep the cluster autoscaler, and Karpenter, from moving a pod."""
+"""Annotations: two that keep the autoscaler and Karpenter from moving pods, one with volumes to leave behind."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,7 +95,8 @@ class PodTemplate(Thing):
     `selection` is what they ask of a node's labels: one of several sets of requirements. `spread` says that a required
     anti-affinity puts each on a node of its own. `ports` are those they take of the node. `grace` is in seconds. Of the
     GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for. `stay` is the
-    annotation that keeps the cluster autoscaler from moving them, `undisturbed` the one that keeps Karpenter from it.
+    annotation that keeps the cluster autoscaler from moving them, `undisturbed` the one that keeps Karpenter from it,
+    `movable` the one that names volumes on the disk of the node with which it may.
     `asks_as_one` says that the pod asks for CPU or memory itself, for all its containers.
     """
 
@@ -123,6 +125,7 @@ class PodTemplate(Thing):
     containers: tuple[Container, ...]
     stay: Value[str] = NOTHING
     undisturbed: Value[str] = NOTHING
+    movable: Value[str] = NOTHING
     asks_as_one: bool = False
 
 

@@ -269,6 +269,10 @@ class _Planned(Instance):
         """A plan is not edited."""
         return Origin((self.span,))
 
+    def made_from(self, kind: str) -> Datum | None:  # noqa: ARG002 - the signature of code
+        """A plan has no `dynamic` blocks."""
+        return None
+
 
 class _Nested(ObjectRecord):
     """A nested block of a planned resource."""

@@ -115,6 +115,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
              volumes.for_memory, nullable=True),
         made("volumes", "string", "the names of their volumes", volumes.names, kind="list"),
         made("disk_volumes", "int", "volumes on the disk of the node", volumes.on_disk, "volumes"),
+        made("disk_names", "string", "the names of these", volumes.disk_names),
+        simple("movable", "string", "those of them with which the autoscaler may move the pods, as an annotation lists them"),
         made("starts", "int", "processes that each starts; null where no number says it", runs.starts, "processes", nullable=True),
         made("vendor", "string", "the resource by which they ask for GPUs; null without", jobs.vendor, nullable=True),
         made("mover", "string", "what may move them while they run; null if nothing does", evictions.mover, nullable=True),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck import images
 from kcheck.kubernetes.objects import value_of
-from kcheck.model import CARDS, STAY, UNDISTURBED, Container, Image, PodTemplate, Requirement, Toleration, Volume
+from kcheck.model import CARDS, LOCAL, STAY, UNDISTURBED, Container, Image, PodTemplate, Requirement, Toleration, Volume
 from kcheck.syntax import yaml
 from kcheck.units import as_text
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of, total
@@ -64,6 +64,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         found,
         _mark(item, STAY),
         _mark(item, UNDISTURBED),
+        _mark(item, LOCAL),
         asks_as_one=not all(isinstance(value, Unset) for value in shared),
     )
 
