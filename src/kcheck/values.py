@@ -21,6 +21,12 @@ Data: TypeAlias = "str | int | bool | list[Data] | dict[str, Data]"
 """A value as a fix writes it: a single one, a list, or a map."""
 
 
+class Item(str):
+    """A step to the item of a list that has this text as its `name`."""
+
+    __slots__ = ()
+
+
 class Missing(NamedTuple):
     """Where an absent value would be written.
 
@@ -59,6 +65,13 @@ class Origin(NamedTuple):
         if span.source.bundled or span in self.spans:
             return self
         return self._replace(spans=(*self.spans, span))
+
+    def below(self, name: str) -> Origin:
+        """Where an attribute would be written that the object with this origin lacks."""
+        if not self.spans or (self.missing and not self.missing.path):
+            return self
+        missing = self.missing or Missing(self.written, ())
+        return Origin((self.written,), missing=missing.below(name))
 
     def outside(self, place: Span | None) -> Origin:
         """The same origin without the spans of skeletons; what is written in one only has its `place`."""

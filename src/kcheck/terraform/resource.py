@@ -90,9 +90,10 @@ class BlockRecord:
         """The origin of something that is not written in this block; a skeleton has no place for it."""
         if self.block.span.source.bundled:
             return Origin((self.span,))
-        dynamic = {block.labels for block in self.block.body.all("dynamic")} if len(path) > 1 else set()
-        nowhere = path[:1] in dynamic  # a second block would be one too many where the first is on
-        return Origin((self.block.header,), missing=Missing(self.block.span, () if nowhere else path))
+        for block in self.block.body.all("dynamic") if len(path) > 1 else ():
+            if block.labels == path[:1]:  # a second block would be one too many where the first is on
+                return Origin((block.header,), missing=Missing(self.block.span, ()))
+        return Origin((self.block.header,), missing=Missing(self.block.span, path))
 
     def attribute(self, name: str) -> Datum:
         """What a reference to an attribute or nested block of this block gives."""
