@@ -10,12 +10,12 @@ from kcheck.kubernetes import flags
 from kcheck.model import NOTHING, Autoscaler, Flag
 from kcheck.syntax import yaml
 from kcheck.units import as_text, minor_version, quantity, seconds
-from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped
+from kcheck.values import Item, Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped
 from kcheck.workloads.jobs import containers, pod_spec
 from kcheck.workloads.scalars import scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.kubernetes.flags import Argument
     from kcheck.kubernetes.objects import Object
@@ -78,7 +78,25 @@ def of_release(release: Release) -> Iterator[Autoscaler]:
     custom, gap = release.items("customArgs")
     found += _written(flags.parse(custom), identity, version)
     request, limit = (release.scalar("resources", key, "cpu") for key in ("requests", "limits"))
-    yield _autoscaler(identity, release.place, version, found, gap=gap, cpu=_cpus(request, limit))
+    cpu = _cpus(request, limit)
+    yield _autoscaler(identity, release.place, version, found, lambda flag: _unset(release, flag), gap, cpu)
+
+
+def _unset(release: Release, flag: str) -> Origin:
+    """Where a flag that a release lacks would be written: where it is null, next to others, or with their map."""
+    old = release.scalar("extraArgs", flag)
+    if isinstance(old, Unset) and old.origin.literal:
+        return old.origin
+    maps = (yaml.get(tree, "extraArgs") for tree in reversed(release.trees))
+    own = next((node for node in maps if isinstance(node, yaml.Mapping)), None)
+    place = Origin((release.place,))
+    if own is not None:
+        return place._replace(missing=Missing(own.span, (flag,)))
+    if release.room and (not release.trees or any(path[0] == "extraArgs" for path in release.sets if path)):
+        return place._replace(missing=release.room.below(Item(f"extraArgs.{flag}")).below("value"))
+    why = "" if release.trees else "the release has no values to add to"
+    room = release.trees[-1].span if release.trees else release.place
+    return place._replace(missing=Missing(room, ("extraArgs", flag), why))
 
 
 def _chart_version(release: Release) -> Value[str]:
@@ -110,8 +128,17 @@ def _of_container(item: Object, container: yaml.Node, image: Known[Any]) -> Auto
     identity = f"{item.home}:{item.kind}/{NAME}"
     found = list(_written(flags.read(container), identity, version))
     arguments = yaml.get(container, "args") or yaml.get(container, "command")
+    last = arguments.items[-1] if isinstance(arguments, yaml.Sequence) and arguments.items else None
+    room, why = item.span, "there is no list of arguments to add to"
+    if arguments is not None and last is not None and not isinstance(last, yaml.Given):
+        room, why = arguments.span, ""
+
+    def absent(flag: str) -> Origin:
+        return Origin((item.span,), missing=Missing(room, (f"--{flag}",), why))
+
     request, limit = (scalar(container, "resources", key, "cpu") for key in ("requests", "limits"))
-    return _autoscaler(identity, item.span, version, found, arguments, flags.gap(container), _cpus(request, limit))
+    cpu = _cpus(request, limit)
+    return _autoscaler(identity, item.span, version, found, absent, flags.gap(container), cpu)
 
 
 def _cpus(request: Value[Any], limit: Value[Any]) -> tuple[Value[int], Value[int]]:
@@ -130,13 +157,13 @@ def _cpu(found: Value[Any]) -> Value[int]:
 
 
 def _autoscaler(
-    identity: str, place: Span, version: Value[str], found: list[Flag], arguments: yaml.Target | None = None,
+    identity: str, place: Span, version: Value[str], found: list[Flag], absent: Callable[[str], Origin],
     gap: str = "", cpu: tuple[Value[int], Value[int]] = (NOTHING, NOTHING),
 ) -> Autoscaler:  # fmt: skip
-    """An autoscaler with its flags. A new one goes to the end of `arguments`; `gap` says why one may be missing."""
+    """An autoscaler with its flags. `absent` is where a new one would be, `gap` says why one may be missing."""
     written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
     minor = minor_version(known(version) or "")
-    fields = {name: _field(name, written, arguments, place, minor, gap) for name in _FLAGS}
+    fields = {name: _field(name, written, absent, place, minor, gap) for name in _FLAGS}
     owner: Unknown = Unknown("the manifest's cluster is not known")
     settings: dict[str, Any] = {
         **fields,
@@ -155,7 +182,7 @@ def _written(found: Iterable[Argument], owner: str, version: Value[str]) -> Iter
 
 
 def _field(
-    name: str, written: dict[str, Flag], arguments: yaml.Target | None, place: Span, minor: int | None, gap: str
+    name: str, written: dict[str, Flag], absent: Callable[[str], Origin], place: Span, minor: int | None, gap: str
 ) -> Value[Any]:
     """The value of a field: of the first flag that is set, else the default of the autoscaler's version."""
     names = _FLAGS[name]
@@ -175,14 +202,7 @@ def _field(
     origin = Origin((place,))
     if default is None:
         return Unknown(f"the default of --{names[0]} depends on the version, which is not known", origin)
-    last = arguments.items[-1] if usable and isinstance(arguments, yaml.Sequence) and arguments.items else None
-    if last is not None and arguments is not None and not isinstance(last, yaml.Given):
-        origin = Origin((place,), missing=Missing(arguments.span, (f"--{usable[0]}",)))
-    elif usable:
-        origin = Origin(
-            (place,), missing=Missing(place, (f"--{usable[0]}",), "there is no list of arguments to add to")
-        )
-    return Known(convert(as_text(default)), origin)
+    return Known(convert(as_text(default)), absent(usable[0]) if usable else origin)
 
 
 def _knows(minor: int | None, name: str) -> bool:

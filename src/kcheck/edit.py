@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from kcheck.findings import Change
     from kcheck.syntax.hcl import nodes
     from kcheck.text import Source, Span
+    from kcheck.values import Data
 
 
-_YAML = (*MANIFESTS, *KUSTOMIZATIONS)
+_YAML = (*MANIFESTS, *KUSTOMIZATIONS, ".tftpl", ".tpl", ".tmpl")
+"""Files that are read as YAML, templates of it too."""
 _LITERAL = re.compile(r"[\"]|(?:null|true|false|-?[\d.]+)$")
 """What a literal of HCL begins with, or is."""
 
@@ -81,6 +83,11 @@ def _is_hcl(source: Source) -> bool:
     return not source.derived and source.path.endswith((".tf", ".tfvars"))
 
 
+def _is_terraform_json(source: Source) -> bool:
+    """Whether a file is Terraform in JSON; plans are not."""
+    return not source.derived and source.path.endswith((".tf.json", ".tfvars.json"))
+
+
 def _is_yaml(source: Source) -> bool:
     """Whether a file is read as YAML; a manifest in JSON is. Plans are nobody's to edit."""
     if source.path.endswith(".json"):
@@ -103,7 +110,7 @@ def _replaced(change: Change) -> Edit:
         style: yaml.Style = "double" if span.text[:1] == '"' else "single" if span.text[:1] == "'" else "plain"
         text = yaml.literal(value, "double" if span.source.path.endswith(".json") else style)
         return Edit(span, text if span.text else f" {text}")  # `key:` without a value
-    if span.source.path.endswith((".tf.json", ".tfvars.json")) and not span.source.derived:
+    if _is_terraform_json(span.source):
         import json
 
         quoted = span.text.startswith('"') and not isinstance(value, str)
@@ -122,14 +129,23 @@ def _added(container: Span, insertion: Insertion) -> list[Edit]:
             return [write.append(found, insertion)]
         if found is not None:
             return write.insert(found, insertion)
-    if _is_hcl(source) or _is_yaml(source):  # in HCL, YAML in a template
+    if _is_hcl(source) or _is_yaml(source) or _is_terraform_json(source):  # in HCL, YAML in a template
         from kcheck.syntax.members import added
 
         edits = added(container, insertion)
         if edits is not None:
             return edits
-    what = ", ".join(insertion.members) or "an item"
+    what = ", ".join([*_names(insertion.members), *_names(insertion.items)])
     raise EditError(f"{what} is absent at {source.path}:{container.begin.line}, where kcheck cannot add to what stands")
+
+
+def _names(value: Data) -> Iterator[str]:
+    """What is added, each with what is below it while that does not branch; items by their names."""
+    for item in value if isinstance(value, list) else ():
+        yield str(item.get("name", "an item")) if isinstance(item, dict) else "an item"
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        below = list(_names(inner))
+        yield f"{name}.{below[0]}" if len(below) == 1 else name
 
 
 def _at(container: Span) -> nodes.Block | nodes.Tuple | None:

@@ -9,7 +9,7 @@ from kcheck import cel, forms
 from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided, said
 from kcheck.subjects import cloud_of
 from kcheck.units import data_text, duration, shown
-from kcheck.values import Origin
+from kcheck.values import Item, Origin
 from kcheck.views import ID
 
 if TYPE_CHECKING:
@@ -211,9 +211,7 @@ class Judge:
                 written = duration(int(value)) if seconds else value
                 change = Change(origin, name, written, *self.view.owner(record), append=setting.append)
                 if not self.writable(change, path, record):
-                    silent = origin.written == self.view.place() or origin.written.source.private
-                    given = _parts(origin) if silent else f"`{_short(origin.written)}` gives the value; "
-                    return None, f"{given}{said(change)}"
+                    return None, f"{self.giving(origin)}{said(change)}"
                 if origin.literal and value == self.view.value(record, path):
                     continue  # it is written as it should be
                 changes.append(change)
@@ -232,6 +230,14 @@ class Judge:
         subject, _, name = text.strip().partition(".")
         word = self.view.data.get(name) if subject == self.view.subject else None
         return word if isinstance(word, dict) else _ordered(self.value(text), text)
+
+    def giving(self, origin: Origin) -> str:
+        """What a person must change instead: the expression that gives a value, or the code behind a plan."""
+        if origin.written.source.private:
+            return f"in the code that {origin.written.source.path} was made from, "
+        return (
+            _parts(origin) if origin.written == self.view.place() else f"`{_short(origin.written)}` gives the value; "
+        )
 
     def writable(self, change: Change, path: tuple[str, ...], record: int) -> bool:
         """Whether a change can be made where the value is written, or would be."""
@@ -279,7 +285,8 @@ def _title(change: Change) -> str:
     plain = change.value if isinstance(change.value, str) else str(change.value).lower()
     value = f'"{plain}"' if isinstance(change.value, str) and written.startswith('"') else plain
     if change.origin.missing is not None:
-        name = change.origin.missing.path[-1]
+        path = change.origin.missing.path
+        name = next((step for step in path if isinstance(step, Item)), path[-1])
         if change.origin.missing.container.source.path.endswith((".yaml", ".yml")) and not name.startswith("--"):
             return f"add {'.'.join(change.origin.missing.path)}: {plain}"
         return f"add {name}={change.value}" if name.startswith("--") else f"add {name} = {value}"

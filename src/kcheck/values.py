@@ -27,8 +27,8 @@ class Json(str):
     __slots__ = ()
 
 
-class Pair(str):
-    """The name of an item of a list of names and values, as kubeadm and environments have them."""
+class Item(str):
+    """A step to the item of a list that has this text as its `name`."""
 
     __slots__ = ()
 
@@ -71,6 +71,13 @@ class Origin(NamedTuple):
         if span.source.bundled or span in self.spans:
             return self
         return self._replace(spans=(*self.spans, span))
+
+    def below(self, name: str) -> Origin:
+        """Where an attribute would be written that the object with this origin lacks."""
+        if not self.spans or (self.missing and not self.missing.path):
+            return self
+        missing = self.missing or Missing(self.written, ())
+        return Origin((self.written,), missing=missing.below(name))
 
     def outside(self, place: Span | None) -> Origin:
         """The same origin without the spans of skeletons; what is written in one only has its `place`."""

@@ -14,7 +14,7 @@ from kcheck.fields import Fields
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Cluster, NodePool, Plane, PodRange, Surge
 from kcheck.syntax import yaml
-from kcheck.values import Known, Origin, Pair, Unknown, Unset, Value, known, mapped
+from kcheck.values import Item, Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,7 +105,9 @@ class _Cluster:
         if origin is None or origin.missing is None or not self.listed or "extraArgs" not in origin.missing.path:
             return value
         *outer, last = origin.missing.path
-        return replace(value, origin=origin._replace(missing=origin.missing._replace(path=(*outer, Pair(last)))))
+        return replace(
+            value, origin=origin._replace(missing=origin.missing._replace(path=(*outer, Item(last), "value")))
+        )
 
     def _dns(self) -> Value[int]:
         """The replicas of CoreDNS that kubeadm deploys."""

@@ -9,7 +9,7 @@ from kcheck.embedded.trees import documents
 from kcheck.embedded.trees import tree as tree_of
 from kcheck.kubernetes.releases import Release, chart_name, path_of
 from kcheck.syntax import yaml
-from kcheck.values import Known, Origin, Unknown, Unset, Value, concealed, known
+from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value, concealed, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,8 +59,19 @@ def _release(instance: Instance, address: str, root: str) -> Release:
     near = isinstance(chart, Known) and isinstance(repository, Unset)
     folder = posixpath.normpath(posixpath.join(root, str(known(chart)))) if near else ""
     return Release(
-        address, instance.span, chart_name(chart), version, tuple(trees), sets, gap, name=name, folder=folder
-    )
+        address, instance.span, chart_name(chart), version, tuple(trees), sets, gap, name=name, folder=folder,
+        room=_room(instance),
+    )  # fmt: skip
+
+
+def _room(instance: Instance) -> Missing | None:
+    """Where a release gets another `set`: a block next to others, or an item of the list that holds them."""
+    listed = instance.entry("set")
+    if isinstance(listed, Known) and isinstance(listed.value, tuple) and listed.origin.spans:
+        return Missing(listed.origin.written, ())
+    blocks = instance.blocks("set")
+    found = instance.absent(("set", "")).missing if blocks and not isinstance(blocks, Unknown) else None
+    return Missing(found.container, ("set",)) if found and found.path else None
 
 
 def _value(record: Record, *, secret: bool) -> yaml.Target:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.kubernetes import flags
 from kcheck.kubernetes.objects import value_of
 from kcheck.syntax import yaml
-from kcheck.values import Datum, Known, Missing, Origin, Pair, Unknown, Unset
+from kcheck.values import Datum, Item, Known, Missing, Origin, Unknown, Unset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,7 +73,7 @@ class PairsRecord(MappingRecord):
 
     def absent(self, path: tuple[str, ...]) -> Origin:
         """What is absent is a further pair."""
-        return Origin((self.span,), missing=Missing(self.span, tuple(map(Pair, path))))
+        return Origin((self.span,), missing=Missing(self.span, (Item(path[-1]), "value")))
 
 
 class FlagsRecord:

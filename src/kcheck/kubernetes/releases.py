@@ -12,7 +12,7 @@ from kcheck.kubernetes import flags
 from kcheck.kubernetes.objects import inner, value_of
 from kcheck.model import NOTHING
 from kcheck.syntax import yaml
-from kcheck.values import Known, Origin, Unknown, Unset, Value
+from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +39,7 @@ class Release:
     `sets` are single values by path, which win over `trees`; of those the last that says something counts. `gap` says
     why some values may be missing. `folder` is that of a chart in the tree; `whole` says that the chart's own values
     are among the trees, and `parts` are the keys of the charts that it brings along. `kind` and `name` are what people
-    call it.
+    call it. `room` is the list that a new one of `sets` would be an item of.
     """
 
     address: str
@@ -54,6 +54,7 @@ class Release:
     folder: str = ""
     whole: bool = False
     parts: frozenset[str] = frozenset()
+    room: Missing | None = None
 
     @cached_property
     def values(self) -> yaml.Target | None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kcheck.values import Pair
+from kcheck.values import Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,11 +27,15 @@ class Insertion:
         """Add what is at a path below it; what several fixes add to one place comes together."""
         inner: Data = value
         for name in reversed(path):
-            inner = [{"name": str(name), "value": inner}] if isinstance(name, Pair) else {name: inner}
+            if isinstance(name, Item):
+                inner = [{"name": str(name), **(inner if isinstance(inner, dict) else {})}]
+            else:
+                inner = {name: inner}
         if isinstance(inner, dict):
             _join(self.members, inner)
         elif isinstance(inner, list):
-            self.items += [item for item in inner if item not in self.items]
+            for item in inner:
+                self.append(item)
 
     def append(self, item: Data) -> None:
         """Add an item to a list, once."""

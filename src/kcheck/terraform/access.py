@@ -48,7 +48,7 @@ def attribute(target: Datum, name: str) -> Datum:
             return found
         message = f"there is no attribute `{name}`"
         if target.origin.spans:
-            raise AbsentError(message, target.origin.written, (name,))
+            raise AbsentError(message, target.origin.below(name))
         raise EvaluationError(message)
     if hasattr(value, "attribute"):
         named: Named = value

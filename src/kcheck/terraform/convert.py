@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kcheck.syntax.json import Node
-    from kcheck.text import Span
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
 _BITS = 512  # the precision of Terraform's numbers
@@ -27,12 +26,11 @@ class EvaluationError(ValueError):
 
 
 class AbsentError(EvaluationError):
-    """An object lacks an attribute. `container` is where the object is written, `path` what is missing below it."""
+    """An object lacks an attribute. `origin` is where that would be written."""
 
-    def __init__(self, message: str, container: Span, path: tuple[str, ...]) -> None:
+    def __init__(self, message: str, origin: Origin) -> None:
         super().__init__(message)
-        self.container = container
-        self.path = path
+        self.origin = origin
 
 
 def kind(value: object) -> str:

@@ -15,7 +15,6 @@ from kcheck.values import (
     Datum,
     Either,
     Known,
-    Missing,
     Origin,
     Piece,
     Reference,
@@ -205,7 +204,7 @@ def _steps(node: nodes.Expression, scope: Scope) -> Datum:
         try:
             target = _steps(node.target, scope)
         except AbsentError as error:
-            raise AbsentError(str(error), error.container, (*error.path, node.name)) from error
+            raise AbsentError(str(error), error.origin.below(node.name)) from error
         return attribute(target, node.name)
     if isinstance(node, nodes.Index):
         return index(_steps(node.target, scope), value_of(node.key, scope))
@@ -283,8 +282,7 @@ def _try(node: nodes.Call, scope: Scope) -> Datum:
         empty = isinstance(argument, nodes.Tuple | nodes.Object) and isinstance(value, Known) and not value.value
         if absent is None or not isinstance(value, Known) or not (empty or isinstance(argument, nodes.Literal)):
             return value
-        missing = Origin((absent.container,), missing=Missing(absent.container, absent.path))
-        return Known(value.value, missing.used(argument.span))
+        return Known(value.value, absent.origin.used(argument.span))
     raise EvaluationError(problem)
 
 
@@ -306,8 +304,8 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
         value = value_of(chosen, scope)
         return _alike(value, evaluate(other, scope))
     yes, no = evaluate(node.yes, scope), evaluate(node.no, scope)
-    if convert.equal(yes, no):
-        return yes
+    if convert.equal(yes, no):  # to change one branch would leave the other
+        return Known(yes.value, _here(node)) if isinstance(yes, Known) and yes.origin.literal else yes
     return Either(condition.reason, _here(node), _common(yes, no), branches=(yes, no))
 
 

@@ -115,9 +115,10 @@ class Module:
                 return Unknown(reason, Origin((block.header,)))
             other = self.configuration.defaults.get(name)
             default = evaluate(entries["default"].expression, self.scope) if other is None else other
-            if self.configuration.skeleton and self.block is not None:
-                origin = Origin((self.block.header,), missing=Missing(self.block.span, (name,)))
-                default = absent(default, given.origin if given is not None and given.origin else origin)
+            if given is not None and given.origin:
+                default = absent(default, given.origin)
+            elif self.configuration.skeleton and self.block is not None:
+                default = absent(default, Origin((self.block.header,), missing=Missing(self.block.span, (name,))))
             given = default
         if "type" in entries:
             try:

@@ -91,10 +91,10 @@ class BlockRecord:
         """The origin of something that is not written in this block; a skeleton has no place for it."""
         if self.block.span.source.bundled:
             return Origin((self.span,))
-        nowhere = (
-            bool(path) and self._dynamic(path[0]) is not None
-        )  # a second block would be one too many where the first is on
-        return Origin((self.block.header,), missing=Missing(self.block.span, () if nowhere else path))
+        block = self._dynamic(path[0]) if path else None
+        if block is not None:  # a second block would be one too many where the first is on
+            return Origin((block.header,), missing=Missing(self.block.span, ()))
+        return Origin((self.block.header,), missing=Missing(self.block.span, path))
 
     def _dynamic(self, kind: str) -> nodes.Block | None:
         """The `dynamic` block that makes nested blocks of a type."""

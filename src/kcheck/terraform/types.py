@@ -78,28 +78,21 @@ def _object(value: Known[object], declared: nodes.Object) -> Datum:
             raise EvaluationError(f"the attribute `{key}` is required")
         if given is None:
             default = value_of(parts[1], _NOTHING) if len(parts) > 1 else Known(None, Origin(()))
-            given = absent(default, _below(value.origin, key))
+            given = absent(default, value.origin.below(key))
         elif len(parts) > 1 and isinstance(given, Known) and given.value is None:
-            given = value_of(parts[1], _NOTHING)
+            given = absent(value_of(parts[1], _NOTHING), given.origin)
         result[key] = convert_to(given, parts[0])
     return Known(result, value.origin)
 
 
-def _below(origin: Origin, key: str) -> Origin:
-    """The origin of an attribute that an object with this origin lacks."""
-    if not origin.spans or (origin.missing and not origin.missing.path):
-        return origin
-    missing = origin.missing or Missing(origin.written, ())
-    return Origin((origin.written,), missing=missing.below(key))
-
-
 def absent(default: Datum, origin: Origin) -> Datum:
-    """A default with all its parts as if it were written where the absent value would be."""
+    """A default with all its parts as if it were written where the absent value would be, or where null is."""
     if isinstance(default, Unknown):
         return default
     value = default.value
     if isinstance(value, dict) and value:  # to write a part of it would lose the others
-        nowhere = origin._replace(missing=Missing(origin.missing.container, ()) if origin.missing else None)
+        missing = Missing(origin.missing.container, ()) if origin.missing else None
+        nowhere = Origin(origin.spans, missing=missing)
         return Known({key: absent(item, nowhere) for key, item in value.items()}, nowhere)
     if isinstance(value, tuple):
         return Known(type(value)(absent(item, origin) for item in value), origin)

@@ -5,6 +5,7 @@ How runs are told is in https://github.com/hashicorp/hcl/blob/main/hclwrite/form
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -51,27 +52,33 @@ def applied(data: bytes, edits: list[Edit]) -> bytes:
         lines = range(first, last + 1 + (start == end))
         if before.is_aligned(lines):
             after = after or _Cells(new)
-            begin, stop = after.number(start + shift), after.number(start + shift + size) + 1
-            if start < end and before.at(first) is not None and after.opens(begin):  # its run falls apart
-                after.loosen(begin)
-                begin, stop = begin - 1, stop + 1
-            touched.update(range(begin, stop))
+            if before.has(first, "assign"):
+                after.open(after.number(start + shift))
+            begin, finish = after.number(start + shift), after.number(start + shift + size)
+            begin -= before.is_joined(first - 1)  # a line that leaves its run leaves it narrower
+            finish += before.is_joined(last)
+            touched.update(range(begin, finish + 1))
         shift += size - (end - start)
     return after.aligned(touched) if after else new
 
 
 class _Cells:
-    """The lines of a file in cells, worked out where they are asked for."""
+    """The lines of a file in cells, worked out where they are asked for; a heredoc is a part of its first line."""
 
     def __init__(self, data: bytes) -> None:
-        self.lines = data.split(b"\n")
+        found = list(tokens(data))
+        within = sorted(_within(data, found))
+        self.lines: list[bytes] = []
         self.starts = [0]
-        for line in self.lines[:-1]:
-            self.starts.append(self.starts[-1] + len(line) + 1)
+        for at in (match.start() for match in re.finditer(b"\n", data)):
+            near = bisect_right(within, (at, len(data))) - 1
+            if near < 0 or within[near][1] <= at:
+                self.lines.append(data[self.starts[-1] : at])
+                self.starts.append(at + 1)
+        self.lines.append(data[self.starts[-1] :])
         self.known: dict[int, _Line | None] = {}
-        self.opening: dict[int, int] = {}
         self.marks: dict[int, list[tuple[str, int]]] = {}
-        for kind, start in tokens(data):
+        for kind, start in found:
             number = self.number(start)
             self.marks.setdefault(number, []).append((kind, start - self.starts[number]))
 
@@ -94,8 +101,6 @@ class _Cells:
             net += (kind in _OPENING) - (kind in _CLOSING)
             if kind == "comment" and i and not raw.startswith(b"/*", at):
                 comment = at
-        if equals >= 0 and net > 0:
-            self.opening[number] = equals
         whole = equals >= 0 and not net  # an expression over several lines is not aligned
         split = equals if whole else comment
         lead, assign = _text(raw[:split]), _text(raw[split:comment])
@@ -106,14 +111,16 @@ class _Cells:
         gap = len(lead) - len(bare_lead) if whole else 0
         return _Line(bare_lead, gap, bare_assign, len(last) - len(last.rstrip(" \t")), _text(raw[comment:]))
 
-    def opens(self, number: int) -> bool:
-        """Whether a line has the first part of an expression over several lines."""
-        return self.at(number) is None and number in self.opening
+    def open(self, number: int) -> None:
+        """Take the blanks before `=` away where what follows has become an expression over several lines."""
+        marks, line = self.marks.get(number, ()), self.lines[number]
+        at = next((at for i, (kind, at) in enumerate(marks) if kind == "=" and i), None)
+        if at is not None and not self.has(number, "assign"):
+            self.lines[number] = line[:at].rstrip(b" \t") + b" " + line[at:]
 
-    def loosen(self, number: int) -> None:
-        """Write such a line as one that is aligned with no other."""
-        line, equals = self.lines[number], self.opening[number]
-        self.lines[number] = line[:equals].rstrip(b" \t") + b" " + line[equals:]
+    def is_joined(self, number: int) -> bool:
+        """Whether a line is in a run with the next one."""
+        return any(self.has(number, cell) and self.has(number + 1, cell) for cell in ("assign", "comment"))
 
     def is_aligned(self, numbers: Iterable[int]) -> bool:
         """Whether the runs of some lines are as `terraform fmt` has them."""
@@ -143,9 +150,9 @@ class _Cells:
         """The runs of neighbouring lines with a cell that some lines are in."""
         done: set[int] = set()
         for number in sorted(numbers):
-            if number in done or not self._has(number, cell):
+            if number in done or not self.has(number, cell):
                 continue
-            while self._has(number - 1, cell):
+            while self.has(number - 1, cell):
                 number -= 1  # noqa: PLW2901 - to the begin of the run
             run: list[tuple[int, _Line]] = []
             while (line := self.at(number)) and getattr(line, cell):
@@ -154,8 +161,25 @@ class _Cells:
             done.update(at for at, _ in run)
             yield run
 
-    def _has(self, number: int, cell: str) -> bool:
+    def has(self, number: int, cell: str) -> bool:
+        """Whether a line has a cell."""
         return bool(getattr(self.at(number), cell, ""))
+
+
+def _within(data: bytes, found: list[tuple[str, int]]) -> Iterator[tuple[int, int]]:
+    """The heredocs and the comments between marks, in which a line end ends no line."""
+    heredocs: list[int] = []
+    opened = False
+    for kind, start in found:
+        if kind == "comment" and data.startswith(b"/*", start):
+            yield start, data.find(b"*/", start)
+        elif kind in ("<<", "<<-"):
+            heredocs.append(start)
+            opened = True
+        elif kind == "heredoc_identifier" and heredocs:
+            if not opened:
+                yield heredocs.pop(), start
+            opened = False
 
 
 def _text(raw: bytes) -> str:

@@ -22,6 +22,8 @@ _LAST = ("depends_on", "lifecycle", "provisioner", "connection", "timeouts")
 """What people write behind all others."""
 _WIDTH = 120
 """How long a line may be that an object stays on."""
+_STEP = re.compile(rb"^\S[^\n]*[{\[(](?:[ \t]*\r?\n)+([ \t]+)[^\s]", re.MULTILINE)
+"""The first indentation below a line without one."""
 
 
 def literal(value: Data, like: str = "") -> str:
@@ -92,7 +94,15 @@ class _Writer:
         self.entries = sorted(block.body.entries.values(), key=lambda entry: entry.span.start)
         self.objects = block.type in ("module", "")
         self.quoted = not block.type and bool(self.entries) and all(e.name.startswith('"') for e in self.entries)
-        self.indent = self._indent()
+        self.indent, self.step = self._indent()
+
+    def line_end(self, offset: int) -> int:
+        """The end of a line, and of the comment that begins on it behind `offset`."""
+        end = self.source.line_end(offset)
+        behind = self.source.data[offset:end].lstrip(b" \t,")
+        if behind.startswith(b"/*") and b"*/" not in behind:
+            return self.line_end(self.source.data.find(b"*/", offset) + 2)
+        return end
 
     def is_long(self, value: Data) -> bool:
         """Whether a value takes lines of its own: what is nested, unless it is an empty object or a list of texts."""
@@ -112,19 +122,28 @@ class _Writer:
         before = [entry for entry in before if entry.name not in _LAST] or before
         single = {entry.name: entry for entry in self.entries if not self._is_multiline(entry)}
         behind: dict[int, list[str]] = {}
+        commas: list[Edit] = []
         first: list[str] = []
         for name, value in members.items():
             near = sibling(name, [other for other in single if other not in _LAST])
             anchor = single[near] if near else before[-1] if before else None
-            text = f"{self.indent}{self.key(name)}{self.equals(anchor)}{literal(value)}{self.comma(anchor)}"
+            text = f"{self.indent}{self.key(name)}{self.equals(anchor)}{literal(value)}"
             if anchor is None:
                 first.append(text)
-            else:
-                behind.setdefault(self.source.line_end(anchor.span.end), []).append(text)
+                continue
+            others = behind.setdefault(self.line_end(anchor.span.end), [])
+            if self.has_comma(anchor):
+                text += ","
+            elif anchor is self.entries[-1] and self.has_comma(self.entries[0]):  # commas between, none at the end
+                end = self.source.span(anchor.span.end, anchor.span.end)
+                others[-1:] = [f"{line}," for line in others[-1:]]
+                commas += [] if others else [Edit(end, ",")]
+            others.append(text)
         newline = self.source.newline
-        edits = [Edit(self.source.span(at, at), newline + newline.join(lines)) for at, lines in behind.items()]
+        added = (Edit(self.source.span(at, at), newline + newline.join(lines)) for at, lines in behind.items())
+        edits = [*commas, *added]
         if first:
-            at = self.source.line_end(self.block.body.span.start)
+            at = self.line_end(self.block.body.span.start)
             blank = newline if self.block.body.blocks or self.entries else ""
             edits.append(Edit(self.source.span(at, at), newline + newline.join(first) + blank))
         return edits
@@ -136,11 +155,10 @@ class _Writer:
         between = self.source.data[entry.span.start + len(entry.name.encode()) : entry.value_span.start].decode()
         return between if between.strip() == ":" else " = "
 
-    def comma(self, entry: nodes.Entry | None) -> str:
-        """The comma that may stand behind the members of an object."""
-        if entry is None or self.block.type:
-            return ""
-        return "," * self.source.data[entry.span.end : self.block.span.end].lstrip(b" \t").startswith(b",")
+    def has_comma(self, entry: nodes.Entry) -> bool:
+        """Whether a comma stands behind a member of an object."""
+        behind = self.source.data[entry.span.end : self.block.span.end].lstrip(b" \t")
+        return not self.block.type and behind.startswith(b",")
 
     def inline(self, members: dict[str, Data]) -> Edit | None:
         """What a short object on one line becomes; None where it needs lines."""
@@ -155,8 +173,12 @@ class _Writer:
         """Nested blocks or objects, at the end."""
         inside: list[nodes.Entry | nodes.Block] = [entry for entry in self.entries if entry.name not in _LAST]
         inside += [inner for inner in self.block.body.blocks if inner.type not in _LAST]
-        at = self.source.line_end(max((item.span.end for item in inside), default=self.block.body.span.start))
-        lines = self.lines(members, self.indent, blank=bool(inside))
+        at = self.line_end(max((item.span.end for item in inside), default=self.block.body.span.start))
+        comma = "," if self.entries and self.has_comma(self.entries[-1]) else ""
+        lines: list[str] = []
+        for name, value in members.items():
+            lines += self.lines({name: value}, self.indent, blank=bool(inside or lines))
+            lines[-1] += comma
         return Edit(self.source.span(at, at), "".join(self.source.newline + line for line in lines))
 
     def lines(self, members: dict[str, Data], indent: str, *, blank: bool) -> list[str]:
@@ -170,7 +192,8 @@ class _Writer:
                 result += [""] if blank or result else []
                 result.append(f"{indent}{self.key(name)} = [")
                 for item in items:
-                    result += [f"{indent}  {{", *self.inside(item, f"{indent}    "), f"{indent}  }},"]
+                    deep = indent + self.step
+                    result += [f"{deep}{{", *self.inside(item, deep + self.step), f"{deep}}},"]
                 result.append(f"{indent}]")
                 continue
             opening, closing, writer = f"{self.key(name)} = {{" if self.objects else f"{name} {{", "}", self
@@ -178,7 +201,7 @@ class _Writer:
                 opening, closing, writer = f"{self.key(name)} = jsonencode({{", "})", self.of_objects()
             for item in items:
                 result += [""] if blank or result else []
-                result += [f"{indent}{opening}", *writer.inside(item, f"{indent}  "), f"{indent}{closing}"]
+                result += [f"{indent}{opening}", *writer.inside(item, indent + self.step), f"{indent}{closing}"]
         return result
 
     def of_objects(self) -> _Writer:
@@ -193,7 +216,7 @@ class _Writer:
 
     def unfold(self, members: dict[str, Data]) -> Edit:
         """A block on one line becomes one on several."""
-        newline, outer = self.source.newline, self.indent[:-2]
+        newline, outer = self.source.newline, self.indent.removesuffix(self.step)
         old = [f"{self.indent}{entry.name} = {entry.value_span.text}" for entry in self.entries]
         lines = self.lines(members, self.indent, blank=False)
         new = ["", *lines] if old and lines and self.is_long(next(iter(members.values()))) else lines
@@ -202,14 +225,21 @@ class _Writer:
     def _is_multiline(self, entry: nodes.Entry) -> bool:
         return self.source.line_number(entry.span.start) != self.source.line_number(entry.span.end)
 
-    def _indent(self) -> str:
-        """The indentation of the block's inside: that of its first line, else two more than its own."""
+    def _indent(self) -> tuple[str, str]:
+        """The indentation of the block's inside, that of its first line if it has one, and how much more it is."""
         inside: list[nodes.Entry | nodes.Block] = [*self.entries, *self.block.body.blocks]
         own = self.source.line_number(self.block.span.start)
+        outer = _blanks(self.source.line(own))
         for item in sorted(inside, key=lambda item: item.span.start):
             number = self.source.line_number(item.span.start)
             if number != own:
-                line = self.source.line(number)
-                return line[: len(line) - len(line.lstrip())]
-        line = self.source.line(own)
-        return line[: len(line) - len(line.lstrip())] + "  "
+                indent = _blanks(self.source.line(number))
+                return indent, indent.removeprefix(outer) if indent.startswith(outer) and indent > outer else "  "
+        found = _STEP.search(self.source.data)
+        step = found[1].decode() if found else "  "
+        return outer + step, step
+
+
+def _blanks(line: str) -> str:
+    """What a line begins with."""
+    return line[: len(line) - len(line.lstrip())]

@@ -75,8 +75,10 @@ def _one(values: tuple[Datum, ...]) -> Datum | None:
     return values[0] if values else None
 
 
-@TABLE.function(entries, anything, anything, optional=1, part=True)
-def _lookup(values: dict[str, Datum], wanted: Datum, default: Datum | None = None) -> Datum:
+@TABLE.function(anything, anything, anything, optional=1, part=True)
+def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
+    """A default that is written in the call gives way to an entry of the map: others may share the call."""
+    values = entries(given)
     key = key_of(wanted) if isinstance(wanted, Unknown) else text(wanted)
     if key is not None and key in values:
         return values[key]
@@ -84,19 +86,28 @@ def _lookup(values: dict[str, Datum], wanted: Datum, default: Datum | None = Non
         raise NotKnownError(wanted.reason)
     if default is None:
         raise EvaluationError(f'the map has no element "{key}"')
+    if key is not None and given.origin and isinstance(default, Known) and default.origin.literal:
+        written = default.origin.written
+        if default.origin.spans == (written,):
+            return Known(default.value, given.origin.below(key).used(written))
     return default
 
 
-@TABLE.function(rest=settled)
-def _merge(*maps: dict[str, Datum] | None) -> dict[str, Datum]:
+@TABLE.function(rest=anything)
+def _merge(*maps: Datum) -> Datum | dict[str, Datum]:
+    """The last map wins, so that is where an entry that none has would be written."""
     result: dict[str, Datum] = {}
-    for values in maps:
+    origin: Origin | None = None
+    for given in maps:
+        values = settled(given)
         if values is None:
             continue
         if not isinstance(values, dict):
             raise EvaluationError(f"a map is needed, not a {convert.kind(values)}")
         result |= values
-    return dict(sorted(result.items()))
+        origin = given.origin
+    ordered = dict(sorted(result.items()))
+    return Known(ordered, origin) if origin and origin.spans else ordered
 
 
 @TABLE.function(entries)

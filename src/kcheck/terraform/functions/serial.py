@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.terraform import convert
 from kcheck.terraform.convert import EvaluationError
-from kcheck.terraform.functions.signature import NotKnownError, Table, anything, data, text
-from kcheck.values import Datum, Encoded, Known, Unencoded, Unknown, pieces_of
+from kcheck.terraform.functions.signature import NotKnownError, Table, anything, data, give, text
+from kcheck.values import Datum, Encoded, Known, Origin, Unencoded, Unknown, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
+
+    from kcheck.syntax.yaml import Node
 
 TABLE = Table()
 
@@ -69,12 +71,12 @@ def _sorted(value: Any) -> Any:
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
-@TABLE.function(text)
-def _jsondecode(value: str) -> Any:
+@TABLE.function(anything)
+def _jsondecode(datum: Datum) -> Any:
     import json
 
     try:
-        return _sorted(json.loads(value, parse_float=convert.to_number, parse_constant=_refuse))
+        return _placed(_sorted(json.loads(text(datum), parse_float=convert.to_number, parse_constant=_refuse)), datum)
     except (ValueError, RecursionError) as error:
         raise EvaluationError(f"jsondecode(): {error}") from error
 
@@ -157,7 +159,34 @@ def _partly(value: Datum) -> list[Datum]:
 def _yamldecode(datum: Datum) -> Any:
     if isinstance(datum, Unknown):
         return _partly(datum)[0]
-    return _yaml_data(text(datum))
+    return _placed(_yaml_data(text(datum)), datum)
+
+
+def _placed(value: Any, datum: Datum) -> Any:
+    """Data that was read from a text, with the places of its parts where the text has places."""
+    if not pieces_of(datum):
+        return value
+    from kcheck.syntax import texts
+
+    roots = list(texts.documents(pieces_of(datum)))
+    return _at(value, roots[0]) if len(roots) == 1 else value
+
+
+def _at(value: Any, node: Node) -> Datum:
+    """A part of such data with its place."""
+    from kcheck.syntax import yaml
+
+    node = yaml.resolve(node)
+    origin = Origin((node.span,))
+    if isinstance(node, yaml.Given):
+        return Known(value, node.datum.origin or origin)
+    if isinstance(node, yaml.Mapping) and isinstance(value, dict):
+        entries = yaml.entries(node)
+        if entries.keys() == value.keys():
+            return Known({key: _at(item, entries[key].value) for key, item in value.items()}, origin)
+    if isinstance(node, yaml.Sequence) and isinstance(value, list) and len(node.items) == len(value):
+        return Known(tuple(map(_at, value, node.items)), origin)
+    return give(value, origin._replace(literal=isinstance(node, yaml.Scalar)))
 
 
 def _yaml_data(value: str) -> Any:
