@@ -17,6 +17,7 @@ from kcheck.findings import Change
 from kcheck.kubernetes.objects import inner
 from kcheck.syntax import yaml
 from kcheck.syntax.hcl.parse import parse
+from kcheck.syntax.insertion import sibling
 from kcheck.terraform.evaluator import Scope, evaluate
 from kcheck.text import Source, apply
 from kcheck.values import Known, Missing, Origin
@@ -64,6 +65,24 @@ def inserted(text: str, at: tuple[str, ...], path: tuple[str, ...], value: str |
 )
 def test_entry(text: str, at: tuple[str, ...], path: tuple[str, ...], expected: str) -> None:
     assert inserted(text, at, path, 5) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "others", "expected"),
+    [
+        ("max_size", ["name", "min_size", "labels"], "min_size"),
+        ("imagePullPolicy", ["name", "image", "stdin"], "image"),
+        (
+            "one_nat_gateway_per_az",
+            ["secondary_cidr_blocks", "enable_nat_gateway", "single_nat_gateway", "tags"],
+            "single_nat_gateway",
+        ),
+        ("scale_down_unneeded", ["expander", "scale_down_delay_after_add"], "scale_down_delay_after_add"),
+        ("sku_tier", ["name", "location", "dns_prefix"], None),
+    ],
+)
+def test_sibling(name: str, others: list[str], expected: str | None) -> None:
+    assert sibling(name, others) == expected
 
 
 NAMES = st.from_regex(r"[a-z][a-zA-Z.\-/]{0,8}", fullmatch=True)

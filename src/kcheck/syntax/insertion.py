@@ -55,9 +55,10 @@ def _join(into: dict[str, Data], more: dict[str, Data]) -> None:
 
 
 def sibling(name: str, others: Iterable[str]) -> str | None:
-    """The last of the names that shares most of its first and last words; None if none shares any.
+    """The last of the names that shares most of its first and last words, or two words at all; None if none does.
 
-    `max_size` goes behind `min_size`, `imagePullPolicy` behind `image`.
+    `max_size` goes behind `min_size`, `imagePullPolicy` behind `image`, `one_nat_gateway_per_az` behind
+    `single_nat_gateway`.
     """
     own = _words(name)
     best, most = None, 0
@@ -65,6 +66,8 @@ def sibling(name: str, others: Iterable[str]) -> str | None:
         words = _words(other)
         shared = _shared(own, words)
         shared += _shared(own[shared:][::-1], words[shared:][::-1])
+        among = len(set(own) & set(words))
+        shared = max(shared, among if among > 1 else 0)
         if shared >= max(most, 1):
             best, most = other, shared
     return best
