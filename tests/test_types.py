@@ -80,6 +80,8 @@ def expressions(rule: Rule) -> list[str]:
         *holes,
         *prefixes,
         *(s.to for s in rule.settings),
+        *(obstacle.where for obstacle in rule.withheld),
+        *(part.text for one in rule.withheld for part in cel.holes(one.help) if not isinstance(part, str)),
     ]
 
 
@@ -87,7 +89,7 @@ def expressions(rule: Rule) -> list[str]:
 def test_expressions_have_the_types_of_their_words(rule: Rule) -> None:
     for text in expressions(rule):
         environment(rule.subject).compile(text)
-    for text in (rule.problem, rule.when, rule.weak, rule.mild):
+    for text in (rule.problem, rule.when, rule.weak, rule.mild, *(one.where for one in rule.withheld)):
         assert not text or environment(rule.subject).compile(text).return_type() == runtime.Type.BOOL
 
 

@@ -193,6 +193,9 @@ class Judge:
 
     def fix(self, rule: Rule) -> tuple[Fix | None, str]:
         """The changes that mend the finding, or what a person must do instead."""
+        for obstacle in rule.withheld:
+            if self.truth(_compiled(obstacle.where, self.variables))[0] is not False:
+                return None, self.filled(obstacle.help)
         changes: list[Change] = []
         titles: list[str] = []
         for setting in rule.settings:

@@ -44,6 +44,13 @@ class Setting(NamedTuple):
     append: bool = False
 
 
+class Obstacle(NamedTuple):
+    """Where a fix may not be made: CEL, and what a person is told instead."""
+
+    where: str
+    help: str
+
+
 class Example(NamedTuple):
     """Files that a rule fires on (`bad`), those that `fix` makes of them, and files it is silent on (`good`).
 
@@ -86,6 +93,7 @@ class Rule(NamedTuple):
     mild: str
     safety: str
     settings: tuple[Setting, ...]
+    withheld: tuple[Obstacle, ...]
     sources: tuple[str, ...]
 
     @property
@@ -269,8 +277,16 @@ def _texts(rule: Rule) -> Iterator[tuple[Steps, str]]:
     for i, setting in enumerate(rule.settings):
         yield ("fix", "changes", i, "append" if setting.append else "set"), setting.place
         yield ("fix", "changes", i, "to"), setting.to
+    for i, obstacle in enumerate(rule.withheld):
+        yield ("fix", "withheld", i, "where"), obstacle.where
+        yield from ((("fix", "withheld", i, "help"), hole) for hole in _holes(obstacle.help))
     for name in ("message", "help"):
-        yield from (((name,), hole.text) for hole in cel.holes(getattr(rule, name)) if not isinstance(hole, str))
+        yield from (((name,), hole) for hole in _holes(getattr(rule, name)))
+
+
+def _holes(text: str) -> Iterator[str]:
+    """The expressions in a text with holes."""
+    return (hole.text for hole in cel.holes(text) if not isinstance(hole, str))
 
 
 def _is_place(steps: Steps) -> bool:
@@ -354,6 +370,7 @@ def _rule(group: str, path: str, data: dict[str, Any]) -> Rule:
             mild=data.get("mild", ""),
             safety=fix.get("safety", ""),
             settings=tuple(map(_setting, changes)),
+            withheld=tuple(Obstacle(one["where"], one["help"].strip()) for one in fix.get("withheld", ())),
             sources=tuple(data.get("sources", ())),
         )
     except (KeyError, TypeError, AttributeError) as error:

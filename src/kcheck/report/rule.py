@@ -38,6 +38,7 @@ def as_text(rule: Rule) -> str:
         lines.append(f"  at most a warning where {rule.weak}")
     if rule.mild:
         lines.append(f"  info where {rule.mild}")
+    lines += [f"  no fix where {obstacle.where}" for obstacle in rule.withheld]
     if rule.unless:
         lines.append(f"  silent where {', '.join(rule.unless)} has found something on the same object")
     entries = rule.entries()
