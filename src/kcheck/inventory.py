@@ -208,7 +208,7 @@ def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
 
 
 def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw) -> None:
-    from kcheck.kubernetes import objects, releases
+    from kcheck.kubernetes import objects, releases, syncs
     from kcheck.workloads import jobs, queues
 
     charts = _charts(tree, reading)
@@ -219,7 +219,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         "Pod": "selfmanaged",
     }
     others = ("NodePool", "Provisioner", "EC2NodeClass", "Service")
-    names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *others))
+    names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *others))
     kinds = objects.Kinds(names, queues.MARKS).wider(wanted.kinds)
     kustomized: Rendering | None = None
     if tree.kustomizations:
@@ -260,7 +260,7 @@ def _label(thing: Thing) -> str:
 def _objects(objects: list[Object], inventory: Inventory, charts: Charts, wanted: Raw) -> list[Thing]:
     """Add what objects are to the inventory, and themselves where rules look at them as they are written."""
     from kcheck import autoscalers
-    from kcheck.kubernetes import releases
+    from kcheck.kubernetes import releases, syncs
     from kcheck.workloads import jobs, queues
 
     result: list[Thing] = []
@@ -290,6 +290,7 @@ def _objects(objects: list[Object], inventory: Inventory, charts: Charts, wanted
         if item.scope:
             inventory.scope_of |= dict.fromkeys(own, item.scope)
         result += own
+    inventory.synced += syncs.read(objects, charts.top)
     watchers = list(queues.watchers(objects))
     inventory.watchers += watchers
     return [*result, *watchers]

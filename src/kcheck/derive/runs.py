@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -140,6 +141,16 @@ def kept_for_ever(workload: Workload, _world: World) -> Value[bool]:
     if isinstance(workload.ttl, Unknown):
         return workload.ttl
     return computed(workload, isinstance(workload.ttl, Unset))
+
+
+def applied_again_by(workload: Workload, world: World) -> Value[str]:
+    """What makes a job again when it is deleted; null if nothing is seen."""
+    if workload.place.source.path.endswith((".tf", ".tf.json")):
+        return computed(workload, "Terraform")
+    own = world.inventory.scope_of.get(workload) or os.path.dirname(workload.place.source.path)
+    folder = f"{os.path.realpath(own)}/"
+    found = (name for name, folders in world.inventory.synced if folders.match(folder))
+    return computed(workload, next(found, None))
 
 
 def unlimited(workload: Workload, _world: World) -> Value[bool]:

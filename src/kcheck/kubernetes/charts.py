@@ -131,15 +131,19 @@ class Charts:
 
     def find(self, source: Source, path: str) -> Source | None:
         """A file by its path from the top of the repository that holds a source; None if it is not in there."""
-        folder = posixpath.dirname(source.path) or "."
-        if folder not in self._tops:
-            self._tops[folder] = self.tree.repository(folder)
-        top = self._tops[folder]
+        top = self.top(source)
         wanted = os.path.join(top, path.lstrip("/"))
         found = self.tree.source(wanted) if holds(top, wanted) else None
         if found is not None and posixpath.basename(found.path) != CHART:
             self.sources.append(found)
         return found
+
+    def top(self, source: Source) -> str:
+        """The folder of the repository that holds a source."""
+        folder = posixpath.dirname(source.path) or "."
+        if folder not in self._tops:
+            self._tops[folder] = self.tree.repository(folder)
+        return self._tops[folder]
 
     def values(self, paths: tuple[str, ...]) -> list[yaml.Mapping]:
         """What some files of values say."""

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
     from kcheck.model.clusters import Autoscaler, Cluster, KarpenterPool, Network, NodePool, PodRange, Subnet
@@ -21,7 +22,8 @@ class Inventory:
     """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is.
 
     `objects` and `resources` are those that rules want to see as they are written. `scope_of` says to which
-    folder a thing belongs that a kustomization there renders from files of others.
+    folder a thing belongs that a kustomization there renders from files of others. `synced` are the tools that make
+    again what is deleted, with a pattern of the folders that they apply.
     """
 
     clusters: list[Cluster] = field(default_factory=list)
@@ -47,6 +49,7 @@ class Inventory:
     objects: list[Manifest] = field(default_factory=list)
     resources: list[Resource] = field(default_factory=list)
     scope_of: dict[Thing, str] = field(default_factory=dict)
+    synced: list[tuple[str, re.Pattern[str]]] = field(default_factory=list)
 
     def telling(self) -> bool:
         """Whether anything was found that rules have something to say of."""

@@ -138,7 +138,8 @@ class Workload(Thing):
     is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker `slots`
     processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and how
     many pods run, is not known. `rival` is a second system that claims the job; `hooked` says that a tool such as Helm
-    removes it. `partial` ones only change parts of another manifest.
+    removes it. `partial` ones only change parts of another manifest. `disposed` is the key that asks for volumes which
+    are deleted with it.
     """
 
     kind: str
@@ -172,6 +173,7 @@ class Workload(Thing):
     rival: Value[str] = NOTHING
     hooked: bool = False
     partial: bool = False
+    disposed: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -94,6 +94,7 @@ def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
         rival=gangs.rival(kind, system, found, item),
         hooked=any("/hook" in key for key in known(mapping(item.root, "metadata", "annotations")) or {}),
         partial=_partial(found, kind),
+        disposed=_disposed(item, kind),
     )
 
 
@@ -115,6 +116,25 @@ def _partial(found: tuple[PodTemplate, ...], kind: str) -> bool:
     if kind in (runtimes.USER, "ray.io/RayJob"):
         return False
     return all(isinstance(one.image, Unset) for template in found for one in template.containers)
+
+
+def _disposed(item: Object, kind: str) -> Value[str]:
+    """The volumes that a job makes and that are deleted with it, by the key that asks for them; unset without any."""
+    key = _CLAIMS.get(kind)
+    if key is None:
+        return NOTHING
+    unknown = gap(item.root, "spec", key)
+    if unknown is not None:
+        return unknown
+    for one in items(item.root, "spec", key):
+        made = kind == "jobset.x-k8s.io/JobSet" or yaml.get(one, "volumeClaim") is not None
+        if made and known(text(one, "retentionPolicy", "whenDeleted")) != "Retain":
+            return Known(key, Origin((one.span,)))
+    return Unset(Origin((item.span,)))
+
+
+_CLAIMS = {"jobset.x-k8s.io/JobSet": "volumeClaimPolicies", "batch.volcano.sh/Job": "volumes"}
+"""Kind of a job that may make volumes -> the key of its spec that lists them."""
 
 
 def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[yaml.Target]) -> Value[int]:
