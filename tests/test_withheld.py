@@ -205,3 +205,215 @@ def test_terraform_makes_a_deleted_job_again(check: Check) -> None:
     }
     """
     assert "Terraform makes it again" in only("job-never-cleaned", check, {"main.tf": code}).help
+
+
+# --- ranges of pods
+
+GKE = """
+resource "google_compute_network" "main" {
+  name                    = "train"
+  auto_create_subnetworks = AUTO
+}
+resource "google_compute_subnetwork" "nodes" {
+  name          = "nodes"
+  network       = google_compute_network.main.id
+  region        = "europe-west4"
+  ip_cidr_range = "10.0.0.0/20"
+  secondary_ip_range {
+    range_name    = "pods"
+    ip_cidr_range = "10.16.0.0/18"
+  }
+  MORE
+}
+OTHERS
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = "europe-west4"
+  node_locations           = ["europe-west4-a"]
+  subnetwork               = google_compute_subnetwork.nodes.id
+  remove_default_node_pool = true
+  initial_node_count       = 1
+  ip_allocation_policy {
+    cluster_secondary_range_name = "pods"
+  }
+  PLANE
+}
+resource "google_container_node_pool" "gpu" {
+  name    = "gpu"
+  cluster = google_container_cluster.train.name
+  autoscaling {
+    max_node_count = 1000
+  }
+}
+"""
+
+
+def gke(more: str = "", others: str = "", plane: str = "", auto: str = "false") -> dict[str, str]:
+    code = GKE.replace("MORE", more).replace("OTHERS", others).replace("PLANE", plane).replace("AUTO", auto)
+    return {"main.tf": code}
+
+
+def test_a_range_of_pods_grows_where_there_is_room(check: Check) -> None:
+    (change,) = only("pod-range-too-small", check, gke()).fix.changes  # type: ignore[union-attr]
+    assert change.value == "10.16.0.0/14"
+
+
+SECOND = 'secondary_ip_range {\n range_name = "NAME"\n ip_cidr_range = RANGE\n}\n'
+SUBNET = """
+resource "google_compute_subnetwork" "other" {
+  name          = "other"
+  network       = google_compute_network.main.id
+  ip_cidr_range = "10.2.0.0/20"
+  %s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (gke(SECOND.replace("RANGE", '"10.17.0.0/20"')), "10.17.0.0/20, a secondary range of google_compute_subnet"),
+        (
+            gke(SECOND.replace("RANGE", "var.unknown")),
+            "where a secondary range of google_compute_subnetwork.nodes lies",
+        ),
+        (gke(others=SUBNET % SECOND.replace("RANGE", '"10.18.0.0/20"')), "10.18.0.0/20, a secondary range of"),
+        (gke(others=(SUBNET % "").replace("10.2.", "10.19.")), "10.19.0.0/20, the subnet google_compute_subnetwork"),
+        (gke(plane='private_cluster_config {\nmaster_ipv4_cidr_block = "10.18.0.0/28"\n}'), "10.18.0.0/28, the contr"),
+    ],
+    ids=["second", "unknown", "elsewhere", "primary", "plane"],
+)
+def test_a_range_of_pods_does_not_grow_over_others(check: Check, files: dict[str, str], told: str) -> None:
+    found = only("pod-range-too-small", check, files)
+    assert found.fix is None
+    assert told in found.help
+    assert found.help.endswith("choose a range that overlaps nothing")
+
+
+def test_a_range_of_pods_does_not_grow_over_what_google_gives_to_subnets(check: Check) -> None:
+    files = {"main.tf": gke(auto="true")["main.tf"].replace("10.16.0.0", "10.131.0.0")}
+    assert "10.128.0.0/9, the subnets of google_compute_network.main" in only("pod-range-too-small", check, files).help
+
+
+def test_a_range_of_pods_stays_among_private_addresses(check: Check) -> None:
+    files = {"main.tf": gke()["main.tf"].replace("10.16.0.0", "192.168.64.0")}
+    found = only("pod-range-too-small", check, files)
+    assert found.fix is None
+    assert "private addresses around 192.168.64.0/18" in found.help
+
+
+def test_a_module_s_ranges_count_though_no_cluster_names_them(check: Check) -> None:
+    code = """
+    module "network" {
+      source       = "terraform-google-modules/network/google"
+      version      = "~> 9.0"
+      network_name = "train"
+      subnets      = [{ subnet_name = "nodes", subnet_ip = "10.0.0.0/20", subnet_region = "europe-west4" }]
+      secondary_ranges = {
+        nodes = [
+          { range_name = "pods", ip_cidr_range = "10.16.0.0/18" },
+          { range_name = "old", ip_cidr_range = "10.17.0.0/20" },
+        ]
+      }
+    }
+    """
+    main = gke()["main.tf"]
+    code += main[main.index('resource "google_container_cluster"') :]
+    files = {"main.tf": code.replace("google_compute_subnetwork.nodes.id", "module.network.subnets_names[0]")}
+    found = only("pod-range-too-small", check, files)
+    assert found.fix is None
+    assert "10.17.0.0/20" in found.help
+
+
+AKS = """
+variable "subnet" {}
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Standard"
+  default_node_pool {
+    name           = "system"
+    node_count     = 900
+    vm_size        = "Standard_D4s_v5"
+    SUBNET
+  }
+  network_profile {
+    network_plugin      = "azure"
+    network_plugin_mode = "overlay"
+    pod_cidr            = "10.244.0.0/16"
+    service_cidr        = "SERVICES"
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("services", "subnet", "told"),
+    [
+        ("10.246.0.0/16", "", "10.246.0.0/16, the services' range"),
+        ("10.0.0.0/16", "vnet_subnet_id = var.subnet", "where the network of system lies is not known"),
+        ("10.0.0.0/16", "", ""),
+    ],
+)
+def test_pods_of_aks_do_not_grow_over_services_and_networks(
+    check: Check, services: str, subnet: str, told: str
+) -> None:
+    files = {"main.tf": AKS.replace("SERVICES", services).replace("SUBNET", subnet)}
+    found = only("pod-range-too-small", check, files)
+    assert (found.fix is None) == bool(told)
+    assert told in found.help
+
+
+ACK = """
+resource "alicloud_vpc" "main" {
+  vpc_name   = "train"
+  cidr_block = "10.0.0.0/12"
+}
+resource "alicloud_vswitch" "nodes" {
+  vpc_id     = alicloud_vpc.main.id
+  cidr_block = "10.0.0.0/16"
+  zone_id    = "cn-beijing-h"
+}
+resource "alicloud_cs_managed_kubernetes" "main" {
+  name         = "train"
+  cluster_spec = "ack.pro.small"
+  vswitch_ids  = [alicloud_vswitch.nodes.id]
+  pod_cidr     = "10.POD.0.0/18"
+  SERVICES
+}
+resource "alicloud_cs_kubernetes_node_pool" "gpu" {
+  cluster_id     = alicloud_cs_managed_kubernetes.main.id
+  node_pool_name = "gpu"
+  vswitch_ids    = [alicloud_vswitch.nodes.id]
+  instance_types = ["ecs.gn7i-c8g1.2xlarge"]
+  scaling_config {
+    min_size = 0
+    max_size = 600
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("pod", "services", "told"),
+    [
+        ("32", 'service_cidr = "172.21.0.0/20"', ""),
+        ("32", "", "where the services' range of alicloud_cs_managed_kubernetes.main lies is not known"),
+        ("32", 'service_cidr = "10.33.0.0/20"', "10.33.0.0/20, the services' range"),
+        ("16", 'service_cidr = "10.18.0.0/20"', "10.18.0.0/20, the services' range"),
+    ],
+)
+def test_pods_of_ack_do_not_grow_over_services(check: Check, pod: str, services: str, told: str) -> None:
+    found = only("pod-range-too-small", check, {"main.tf": ACK.replace("POD", pod).replace("SERVICES", services)})
+    assert (found.fix is None) == bool(told)
+    assert told in found.help
+
+
+def test_pods_of_kubeadm_do_not_grow_over_services(check: Check) -> None:
+    kubeadm = """
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+networking: {podSubnet: 10.100.0.0/18}
+"""
+    found = only("pod-range-too-small", check, {"kubeadm.yaml": kubeadm})
+    assert found.fix is None
+    assert "10.96.0.0/12, the services' range" in found.help

@@ -80,14 +80,26 @@ def free_block(networks: list[str], taken: list[str], prefix: int) -> str | None
     return None
 
 
-def widened(network: Network, addresses: int, others: list[str]) -> str | None:
-    """The smallest range around `network` with so many addresses; None if it overlaps one of the others."""
+def around(network: Network, addresses: int) -> Network | None:
+    """The smallest range around `network` with so many addresses; None if it would leave the private addresses."""
     prefix = network.prefix
     while prefix > 8 and 1 << (32 - prefix) < addresses:
         prefix -= 1
     bits = 32 - prefix
     wide = Network(network.first >> bits << bits, prefix)
+    leaves = any(private.contains(network) and not private.contains(wide) for private in _PRIVATE)
+    return None if leaves or wide.size < addresses else wide
+
+
+def widened(network: Network, addresses: int, others: list[str]) -> str | None:
+    """The same, unless it overlaps one of the others."""
+    wide = around(network, addresses)
     taken = [parse_cidr(other) for other in others]
-    if any(other is None or other.overlaps(wide) for other in taken) or wide.size < addresses:
+    if wide is None or any(other is None or other.overlaps(wide) for other in taken):
         return None
     return str(wide)
+
+
+_BLOCKS = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
+_PRIVATE = tuple(filter(None, map(parse_cidr, _BLOCKS)))
+"""What nobody has on the internet: RFC 1918, and RFC 6598 for those between."""

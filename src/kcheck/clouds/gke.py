@@ -68,8 +68,15 @@ class _Gke(Reader):
 
     def networks(self) -> None:
         for instance in self.root.instances(NETWORK):
-            name = self.fields(NETWORK, instance)["name"]
-            self.network(instance, name, Unset(Origin((instance.span,))))
+            fields = self.fields(NETWORK, instance)
+            self.network(instance, fields["name"], Unset(Origin((instance.span,))))
+            if known(fields["automatic"]):
+                self._automatic(instance, f"the subnets of {instance.address}")
+
+    def _automatic(self, instance: Instance, what: str) -> None:
+        """Reserve the addresses of a network in auto mode, which has a subnet in every region."""
+        cidr = self.default("network.automatic_range", Origin((instance.span,)))
+        self.reserve(f"{self.identity(instance.address)}/automatic", instance.span, what, cidr)
 
     def subnets(self) -> None:
         for instance in self.root.instances(SUBNET):
@@ -83,6 +90,10 @@ class _Gke(Reader):
                 _Secondary(f"{subnet.id}/{known(one['name']) or i}", one["name"], one["cidr"], one.record.span)
                 for i, one in enumerate(read)
             ]
+            if isinstance(nested, Unknown):
+                self.reserve(subnet.id, instance.span, f"a secondary range of {instance.address}", nested)
+            for found in self.secondary[subnet.id]:
+                self.reserve(found.id, found.place, f"a secondary range of {instance.address}", found.cidr)
 
     # --- clusters
 
@@ -122,6 +133,11 @@ class _Gke(Reader):
                 data_plane=fields["network_policy"],
             )
             self.found.clusters.append(cluster)
+            plane = fields["plane_cidr"]
+            if isinstance(fields["subnet"], Unset):  # in auto mode, as nobody says where
+                self._automatic(instance, "the subnets of its network")
+            if not isinstance(plane, Unset):
+                self.reserve(f"{cluster.id}/plane", instance.span, f"the control plane of {instance.address}", plane)
             self.cluster_fields[cluster.id] = fields
             self.cluster_subnets[cluster.id] = self._find(fields, "subnet", "subnets")
             if known(autopilot):

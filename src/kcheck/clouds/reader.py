@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import profiles
 from kcheck.fields import Fields
-from kcheck.model import NOTHING, Inventory, Network, Subnet
+from kcheck.model import NOTHING, Inventory, Network, Reserved, Subnet
 from kcheck.terraform.resource import BlockRecord
 from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value, known, possible
 
@@ -131,6 +131,10 @@ class Reader:
         self.found.subnets.append(found)
         return found
 
+    def reserve(self, identity: str, place: Span, what: str, cidr: Value[str]) -> None:
+        """Enter addresses that ranges of pods may not overlap."""
+        self.found.reserved.append(Reserved(identity, place, self.folder, what, cidr))
+
     def default(self, key: str, origin: Origin) -> Known[Any]:
         """What the cloud uses where nothing is written."""
         return Known(self.defaults[key].value, origin)
@@ -207,6 +211,7 @@ class Reader:
         inventory.networks += self.found.networks
         inventory.subnets += self.found.subnets
         inventory.ranges += self.found.ranges
+        inventory.reserved += self.found.reserved
         inventory.clusters += self.found.clusters
         inventory.autoscalers += self.found.autoscalers
         inventory.pools += self.found.pools

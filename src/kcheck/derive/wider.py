@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import demands, forms
 from kcheck.capacity.pools import addresses_needed
 from kcheck.capacity.ranges import Network as IpRange
-from kcheck.capacity.ranges import free_block, parse_cidr, sufficient_prefix, widened
+from kcheck.capacity.ranges import around, free_block, parse_cidr, sufficient_prefix, widened
 from kcheck.derive.basics import computed
-from kcheck.values import Known, Unknown, Value, known
+from kcheck.values import Known, Unknown, Unset, Value, known, reason_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kcheck.model import Network, PodRange, Subnet
     from kcheck.text import Span
     from kcheck.world import World
@@ -112,26 +114,75 @@ def _fits(network: IpRange | None, others: list[IpRange | None], outer: list[IpR
 
 
 def sufficient_range(pod_range: PodRange, world: World) -> Value[str]:
-    """The range widened until it has room, unless it would then overlap a network, a subnet, pods or services."""
+    """The range widened until it has room; null where something is in the way."""
+    found = demands.bounds(pod_range, world)
+    if isinstance(found, Unknown):
+        return found
+    return computed(pod_range, _widening(pod_range, world).cidr)
+
+
+def in_the_way(pod_range: PodRange, world: World) -> Value[str]:
+    """What keeps the range from being widened; null if nothing does."""
+    return computed(pod_range, _widening(pod_range, world).obstacle)
+
+
+class _Widening(NamedTuple):
+    """A wider range, or what is in its way; neither where it is not known how wide it has to be."""
+
+    cidr: str | None = None
+    obstacle: str | None = None
+
+
+def _widening(pod_range: PodRange, world: World) -> _Widening:
+    return world.remember("widening", pod_range.id, lambda: _widen(pod_range, world))
+
+
+def _widen(pod_range: PodRange, world: World) -> _Widening:
     found = demands.bounds(pod_range, world)
     addresses = known(demands.room(pod_range, world))
     written = known(pod_range.cidr) or ""
     network = demands.range_of(written)
     if isinstance(found, Unknown) or network is None or addresses is None:
-        return computed(pod_range, None)
+        return _Widening()
     needed = network.size - addresses + addresses_needed(found.most or found.least)
     if written.startswith("/"):
-        return computed(pod_range, f"/{min(network.prefix, sufficient_prefix(needed, 0))}")
-    others: list[str] = []
-    for outer in world.near("networks", pod_range.root):
-        if isinstance(outer.cidrs, Unknown):
-            return computed(pod_range, None)
-        others += known(outer.cidrs) or ()
-    taken = [s.cidr for s in world.near("subnets", pod_range.root)]
-    taken += [other.cidr for other in world.near("ranges", pod_range.root) if other is not pod_range]
-    if any(not isinstance(cidr, Known) for cidr in taken):
-        return computed(pod_range, None)
-    others += [known(cidr) for cidr in taken]
-    clusters = world.near("clusters", pod_range.root)
-    others += [known(c.service_cidr) for c in clusters if isinstance(c.service_cidr, Known)]
-    return computed(pod_range, widened(network, needed, others))
+        return _Widening(f"/{min(network.prefix, sufficient_prefix(needed, 0))}")
+    wide = around(network, needed)
+    if wide is None:
+        return _Widening(obstacle=f"there are not {needed:,} private addresses around {written}")
+    for what, value in _beside(pod_range, world):
+        if not isinstance(value, Known):
+            return _Widening(obstacle=f"where {what} lies is not known: {reason_of(value)}")
+        other = parse_cidr(value.value)
+        if other is None:
+            return _Widening(obstacle=f"where {what} lies is the choice of the cloud")
+        if other.overlaps(wide):
+            return _Widening(obstacle=f"{wide} would overlap {other}, {what}")
+    return _Widening(str(wide))
+
+
+def _beside(pod_range: PodRange, world: World) -> Iterator[tuple[str, Value[str]]]:
+    """All that a range may not overlap: networks, subnets, other ranges, services, control planes."""
+    pools = world.range_pools(pod_range)
+    users = () if isinstance(pools, Unknown) else pools
+    clusters = [cluster for pool in users if (cluster := known(pool.cluster))]
+    own = [one for one in world.inventory.reserved if one.id == pod_range.id]
+    for pool in users:
+        if isinstance(pool.subnets, Unknown):
+            yield f"the network of {world.label(pool)}", pool.subnets
+    for root in dict.fromkeys(one.root for one in (pod_range, *own, *clusters)):
+        for network in world.near("networks", root):
+            cidrs = network.cidrs
+            names = [Known(cidr, cidrs.origin) for cidr in cidrs.value] if isinstance(cidrs, Known) else [cidrs]
+            yield from ((f"the network {network.address}", cidr) for cidr in names if not isinstance(cidr, Unset))
+        yield from ((f"the subnet {subnet.address}", subnet.cidr) for subnet in world.near("subnets", root))
+        others = (other for other in world.near("ranges", root) if other is not pod_range)
+        yield from ((f"the pods' range of {other.address}", other.cidr) for other in others)
+        yield from ((one.what, one.cidr) for one in world.near("reserved", root) if one.id != pod_range.id)
+        for cluster in world.near("clusters", root):
+            if not isinstance(cluster.service_cidr, Unset) or cluster.cloud == _CHOOSES:
+                yield f"the services' range of {cluster.address}", cluster.service_cidr
+
+
+_CHOOSES = "ack"
+"""The cloud that puts services among private addresses where nothing is written; GKE has its own for them."""

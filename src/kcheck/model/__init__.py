@@ -11,6 +11,7 @@ from kcheck.model.clusters import (
     NodePool,
     Plane,
     PodRange,
+    Reserved,
     Subnet,
     Surge,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "Quota",
     "Raw",
     "Requirement",
+    "Reserved",
     "Resource",
     "Scheduler",
     "Service",

@@ -190,6 +190,15 @@ class PodRange(Thing):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Reserved(Thing):
+    """Addresses of a network that no range of pods may overlap; `what` is what has them. A range of pods has its id."""
+
+    root: str
+    what: str
+    cidr: Value[str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Subnet(Thing):
     """A subnet of a virtual network. `gap` says why pools in it may be missing."""
 

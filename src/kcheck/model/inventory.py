@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
-    from kcheck.model.clusters import Autoscaler, Cluster, KarpenterPool, Network, NodePool, PodRange, Subnet
+    from kcheck.model.clusters import Autoscaler, Cluster, KarpenterPool, Network, NodePool, PodRange, Reserved, Subnet
     from kcheck.model.pods import Addon, Mirror, Service, Workload
     from kcheck.model.queues import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Sharing, Watcher
     from kcheck.model.raw import Manifest, Resource
@@ -32,6 +32,7 @@ class Inventory:
     networks: list[Network] = field(default_factory=list)
     subnets: list[Subnet] = field(default_factory=list)
     ranges: list[PodRange] = field(default_factory=list)
+    reserved: list[Reserved] = field(default_factory=list)
     karpenter: list[KarpenterPool] = field(default_factory=list)
     workloads: list[Workload] = field(default_factory=list)
     mirrors: list[Mirror] = field(default_factory=list)

@@ -47,6 +47,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full, "nodes", nullable=True),
         made("sufficient_cidr", "string", "the range widened until it has room; null if that overlaps",
               wider.sufficient_range, nullable=True),
+        made("in_the_way", "string", "what it would then overlap, or may overlap; null if nothing is in the way", wider.in_the_way, nullable=True),
         made("pools_count", "int", "number of pools in it", lambda r, w: basics.count(r, w.range_pools(r)), "pools"),
         Field("pools", "records", "pool", "", False, "pools whose pods are in it", lambda r, w: w.range_pools(r)),
     ),

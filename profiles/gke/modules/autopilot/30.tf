@@ -40,6 +40,11 @@ variable "enable_private_nodes" {
   default = false
 }
 
+variable "master_ipv4_cidr_block" {
+  type    = string
+  default = null
+}
+
 resource "google_container_cluster" "primary" {
   name             = var.name
   location         = var.regional ? var.region : var.zones[0]
@@ -54,7 +59,8 @@ resource "google_container_cluster" "primary" {
   }
 
   private_cluster_config {
-    enable_private_nodes = var.enable_private_nodes
+    enable_private_nodes   = var.enable_private_nodes
+    master_ipv4_cidr_block = var.master_ipv4_cidr_block
   }
 }
 

@@ -66,6 +66,11 @@ variable "enable_private_nodes" {
   default = false
 }
 
+variable "master_ipv4_cidr_block" {
+  type    = string
+  default = null
+}
+
 variable "datapath_provider" {
   type    = string
   default = "DATAPATH_PROVIDER_UNSPECIFIED"
@@ -167,7 +172,8 @@ resource "google_container_cluster" "primary" {
   }
 
   private_cluster_config {
-    enable_private_nodes = var.enable_private_nodes
+    enable_private_nodes   = var.enable_private_nodes
+    master_ipv4_cidr_block = var.master_ipv4_cidr_block
   }
 
   node_pool_defaults {
