@@ -417,3 +417,36 @@ networking: {podSubnet: 10.100.0.0/18}
     found = only("pod-range-too-small", check, {"kubeadm.yaml": kubeadm})
     assert found.fix is None
     assert "10.96.0.0/12, the services' range" in found.help
+
+
+# --- images
+
+POD = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: "%s"}]}\n'
+DIGEST = f"@sha256:{'ab' * 32}"
+
+
+@pytest.mark.parametrize(
+    ("image", "now"),
+    [
+        ("gcr.io/google_containers/pause-amd64:3.1", "registry.k8s.io/pause-amd64:3.1"),
+        ("gcr.io/google-containers/kube-proxy:v1.17.0", "registry.k8s.io/kube-proxy:v1.17.0"),
+        (f"k8s.gcr.io/nvidia-gpu-device-plugin{DIGEST}", f"registry.k8s.io/nvidia-gpu-device-plugin{DIGEST}"),
+    ],
+)
+def test_images_of_kubernetes_get_the_name_of_the_new_registry(check: Check, image: str, now: str) -> None:
+    (change,) = only("retired-registry", check, {"pod.yaml": POD % image}).fix.changes  # type: ignore[union-attr]
+    assert change.value == now
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "gcr.io/google-containers/toolbox:20201104-00",
+        "gcr.io/google-containers/startup-script:v2",
+        f"gcr.io/google_containers/pause{DIGEST}",
+    ],
+)
+def test_images_that_may_not_have_been_copied_keep_their_name(check: Check, image: str) -> None:
+    found = only("retired-registry", check, {"pod.yaml": POD % image})
+    assert found.fix is None
+    assert "pull it from registry.k8s.io before you change the name" in found.help

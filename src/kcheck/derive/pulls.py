@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from kcheck import downloads, images, placement
@@ -134,18 +135,31 @@ def moving(image: Image, _world: World) -> Value[bool]:
     return computed(image, not reference.digest and reference.tag in ("", "latest"))
 
 
+def retired(image: Image, _world: World) -> Value[bool]:
+    """Whether an image is on a former registry of Kubernetes."""
+    return mapped(image.text, lambda text: text.startswith((_FORMER, *_FIRST)))
+
+
 def successor(image: Image, _world: World) -> Value[str]:
-    """The image on the registry that replaces a retired one."""
+    """The image on the registry that replaces a retired one; null where it is not known to be there."""
     text = known(image.text) or ""
-    for old, new in _RETIRED:
-        if text.startswith(old):
-            return computed(image, new + text.removeprefix(old))
-    return computed(image, None)
+    if text.startswith(_FORMER):
+        return computed(image, _NOW + text.removeprefix(_FORMER))
+    path = next((text.removeprefix(first) for first in _FIRST if text.startswith(first)), "")
+    return computed(image, _NOW + path if _OF_KUBERNETES.fullmatch(path) else None)
 
 
-_RETIRED = (
-    ("k8s.gcr.io/", "registry.k8s.io/"),
-    ("gcr.io/google-containers/", "registry.k8s.io/"),
-    ("gcr.io/google_containers/", "registry.k8s.io/"),
+_NOW = "registry.k8s.io/"
+_FORMER = "k8s.gcr.io/"
+"""Whose images the new one serves itself, digests included."""
+_FIRST = ("gcr.io/google-containers/", "gcr.io/google_containers/")
+"""The first registry, of Google: what was there in July 2020 was copied; Google has put more of its own there since."""
+_OF_KUBERNETES = re.compile(
+    r"(?:pause|etcd|coredns|hyperkube|conformance|busybox|echoserver|nginx-slim|addon-resizer|metrics-server|heapster"
+    r"|cluster-autoscaler|cluster-proportional(?:-vertical)?-autoscaler|defaultbackend|exechealthz|fluentd-elasticsearch"
+    r"|kube-(?:apiserver|controller-manager|scheduler|proxy|addon-manager|state-metrics|cross)"
+    r"|kubernetes-dashboard(?:-init)?|k8s-dns-(?:kube-dns|dnsmasq-nanny|sidecar|node-cache)"
+    r"|node-problem-detector|volume-nfs|serve_hostname|test-webserver)"
+    r"(?:-(?:amd64|arm|arm64|ppc64le|s390x))?(?::[\w.-]+)?"
 )
-"""Registries that were frozen, and what has their images since: these were copied 1:1 before each was."""
+"""Images of the Kubernetes project, by name or tag: these have come from nowhere else since."""
