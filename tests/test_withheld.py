@@ -450,3 +450,70 @@ def test_images_that_may_not_have_been_copied_keep_their_name(check: Check, imag
     found = only("retired-registry", check, {"pod.yaml": POD % image})
     assert found.fix is None
     assert "pull it from registry.k8s.io before you change the name" in found.help
+
+
+# --- variables with conditions of their own
+
+TIER = """
+variable "tier" {
+  type    = string
+  default = "Free"
+  validation {
+    condition     = CONDITION
+    error_message = "No."
+  }
+}
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = var.tier
+  default_node_pool {
+    name       = "system"
+    node_count = 300
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("condition", ['contains(["Free", "Paid"], var.tier)', 'var.tier != "Standard"'])
+@pytest.mark.parametrize("more", [{}, {"terraform.tfvars": 'tier = "Free"\n'}], ids=["default", "tfvars"])
+def test_a_value_that_its_variable_refuses_is_not_written(check: Check, condition: str, more: dict[str, str]) -> None:
+    found = only("free-control-plane", check, {"main.tf": TIER.replace("CONDITION", condition), **more})
+    assert found.fix is None
+    assert found.help == 'validation of var.tier refuses "Standard"; tier should be Standard'
+
+
+@pytest.mark.parametrize("condition", ['contains(["Free", "Standard"], var.tier)', "var.tier != var.other", "oops("])
+def test_a_value_that_its_variable_takes_or_may_take_is_written(check: Check, condition: str) -> None:
+    code = TIER.replace("CONDITION", condition) + 'variable "other" {}\n'
+    result = check({"main.tf": code}, LARGE)
+    assert [f.fix is None for f in result.findings if f.rule == "free-control-plane"] in ([False], [])
+
+
+def test_a_variable_of_a_called_module_refuses_what_its_caller_would_write(check: Check) -> None:
+    module = TIER.replace("CONDITION", 'contains(["Free"], var.tier)')
+    main = 'module "cluster" {\n  source = "./cluster"\n  tier   = "Free"\n}\n'
+    found = only("free-control-plane", check, {"main.tf": main, "cluster/main.tf": module})
+    assert "validation of var.tier of module.cluster refuses" in found.help
+
+
+def test_a_part_of_a_variable_is_judged_with_the_others(check: Check) -> None:
+    code = """
+    variable "clusters" {
+      type    = map(object({ tier = optional(string, "Free"), nodes = number }))
+      default = { train = { nodes = 300 } }
+      validation {
+        condition     = alltrue([for c in values(var.clusters) : c.tier == "Free" || c.nodes < 10])
+        error_message = "No."
+      }
+    }
+    resource "azurerm_kubernetes_cluster" "main" {
+      for_each = var.clusters
+      name     = each.key
+      sku_tier = each.value.tier
+      default_node_pool {
+        name       = "system"
+        node_count = each.value.nodes
+      }
+    }
+    """
+    assert "validation of var.clusters refuses" in only("free-control-plane", check, {"main.tf": code}).help

@@ -6,23 +6,28 @@ from typing import TYPE_CHECKING
 
 from kcheck import edit, raw
 from kcheck.findings import said
+from kcheck.units import data_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.files import Tree
     from kcheck.findings import Change, Finding
+    from kcheck.terraform.module import Module
     from kcheck.text import Span
     from kcheck.values import Missing
     from kcheck.world import World
 
 
-def given(findings: list[Finding], world: World, tree: Tree) -> list[Finding]:
-    """The findings; what cannot be fixed without somebody's decision says so instead."""
+def given(findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = ()) -> list[Finding]:
+    """The findings; what cannot be fixed without somebody's decision says so instead.
+
+    `roots` are the root modules that were read, whose variables may refuse a value.
+    """
     sharing = _Sharing(findings, world)
     result = []
     for finding in findings:
-        reason = _reason(finding, sharing, tree) if finding.fix else ""
+        reason = (_reason(finding, sharing, tree) or _refused(finding, world, roots)) if finding.fix else ""
         result.append(finding._replace(fix=None, help=reason) if reason else finding)
     return result
 
@@ -42,6 +47,22 @@ def _reason(finding: Finding, sharing: _Sharing, tree: Tree) -> str:
     except edit.EditError as error:
         return f"{error}; {said(changes[0])}"
     return ""
+
+
+def _refused(finding: Finding, world: World, roots: Iterable[Module]) -> str:
+    """Why a variable would not take a new value, so that Terraform would refuse to plan; empty if it would."""
+    if not roots:
+        return ""
+    from kcheck.terraform.validations import Validations
+
+    validations = world.remember("validations", "", lambda: Validations(roots))
+    changes = {change.place: change for change in (finding.fix.changes if finding.fix else ()) if not change.append}
+    found = validations.refusing({place: change.value for place, change in changes.items()})
+    if found is None:
+        return ""
+    variable, change = found[0], changes[found[1]]
+    value = f'"{change.value}"' if isinstance(change.value, str) else data_text(change.value)
+    return f"validation of {variable} refuses {value}; {said(change)}"
 
 
 class _Sharing:

@@ -68,7 +68,7 @@ def run(tree: Tree, config: Config) -> Result:
         by_subject.setdefault(rule.subject, []).append(rule)
     for subject, matching in by_subject.items():
         if subject != "input":
-            result.findings += consent.given(_decide(subject, matching, world, result), world, tree)
+            result.findings += consent.given(_decide(subject, matching, world, result), world, tree, reading.roots)
     result.findings = _pruned(result.findings, by_subject)
     _suppress(result, comments)
     names = {rule.name for rule in rules.every(config.rules)} if comments.all else set()

@@ -35,7 +35,8 @@ class Reading:
     `problems` could not be read; `templates` maps a folder to the manifests in it that are templates; `sources`
     are all files that were looked into; `variables` knows the tfvars files; `gaps` is what kustomizations do that is
     not rendered. Of the manifests, Terraform has `asked` for some, and `filled` some as templates. `charts` are those
-    of the tree; of the `unrendered` ones, with the number of their templates, only the values were read.
+    of the tree; of the `unrendered` ones, with the number of their templates, only the values were read. `roots`
+    are the root modules of Terraform.
     """
 
     inventory: Inventory
@@ -48,6 +49,7 @@ class Reading:
     filled: set[Source] = field(default_factory=set)
     charts: Charts | None = None
     unrendered: list[tuple[Chart, int]] = field(default_factory=list)
+    roots: list[Module] = field(default_factory=list)
 
 
 def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
@@ -76,8 +78,8 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
 
     inventory = reading.inventory
     loader = Loader(tree, config)
-    roots = loader.roots() if tree.folders else []
-    roots += _plans(tree, reading)
+    reading.roots = loader.roots() if tree.folders else []
+    roots = [*reading.roots, *_plans(tree, reading)]
     kinds = {root: root.kinds() for root in roots}
     for cloud, prefixes in profiles.CLOUDS.items():
         if prefixes and any(kind.startswith(prefixes) for own in kinds.values() for kind in own):
