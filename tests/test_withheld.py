@@ -517,3 +517,240 @@ def test_a_part_of_a_variable_is_judged_with_the_others(check: Check) -> None:
     }
     """
     assert "validation of var.clusters refuses" in only("free-control-plane", check, {"main.tf": code}).help
+
+
+# --- images of nodes
+
+EKS = """
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+resource "aws_launch_template" "gpu" {
+  name = "gpu"
+  TEMPLATE
+}
+resource "aws_eks_node_group" "gpu" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "gpu"
+  subnet_ids      = ["subnet-1"]
+  ami_type        = "AL2_x86_64_GPU"
+  instance_types  = ["p5.48xlarge"]
+  LAUNCH
+  scaling_config {
+    min_size = 2
+    max_size = 8
+  }
+}
+"""
+LAUNCH = "launch_template {\n    id      = ID\n    version = 1\n  }"
+MODULE = """
+module "eks" {
+  source             = "terraform-aws-modules/eks/aws"
+  version            = "VERSION"
+  CLUSTER_name               = "train"
+  subnet_ids = ["subnet-1"]
+  eks_managed_node_groups = {
+    gpu = {
+      ami_type       = "AL2_x86_64_GPU"
+      instance_types = ["p5.48xlarge"]
+      min_size       = 2
+      max_size       = 8
+      MORE
+    }
+  }
+}
+"""
+GROUP_MODULE = """
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+module "gpu" {
+  source         = "terraform-aws-modules/eks/aws//modules/eks-managed-node-group"
+  version        = "VERSION"
+  name           = "gpu"
+  cluster_name   = aws_eks_cluster.main.name
+  subnet_ids     = ["subnet-1"]
+  ami_type       = "AL2_x86_64_GPU"
+  instance_types = ["p5.48xlarge"]
+  min_size       = 2
+  max_size       = 8
+  MORE
+}
+"""
+EKSCTL = """
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: train, region: eu-west-1}
+managedNodeGroups:
+  - name: gpu
+    amiFamily: AmazonLinux2
+    instanceType: p5.48xlarge
+    minSize: 2
+    maxSize: 8
+    MORE
+"""
+
+
+def eks(template: str = "", id_: str = "aws_launch_template.gpu.id") -> dict[str, str]:
+    return {"main.tf": EKS.replace("TEMPLATE", template).replace("LAUNCH", LAUNCH.replace("ID", id_))}
+
+
+def module(version: str, more: str = "") -> dict[str, str]:
+    prefix = "" if version == "~> 21.0" else "cluster_"
+    return {"main.tf": MODULE.replace("VERSION", version).replace("CLUSTER_", prefix).replace("MORE", more)}
+
+
+def group_module(version: str, more: str = "") -> dict[str, str]:
+    return {"main.tf": GROUP_MODULE.replace("VERSION", version).replace("MORE", more)}
+
+
+def eksctl(more: str = "") -> dict[str, str]:
+    return {"cluster.yaml": EKSCTL.replace("MORE", more)}
+
+
+BOOTS = [
+    eks('user_data = base64encode("#!/bin/bash")'),
+    eks("user_data = data.cloudinit_config.gpu.rendered"),
+    eks(id_="var.template"),
+    module("~> 19.0", 'pre_bootstrap_user_data = "sysctl -w net.core.somaxconn=4096"'),
+    module("~> 20.0", 'bootstrap_extra_args = "--kubelet-extra-args --max-pods=110"'),
+    module("~> 20.0", "enable_bootstrap_user_data = true"),
+    module("~> 21.0", 'user_data_template_path = "boot.tpl"'),
+    group_module("~> 20.0", 'post_bootstrap_user_data = "echo done"'),
+    group_module("~> 21.0", "enable_bootstrap_user_data = true"),
+    eksctl("preBootstrapCommands: [sysctl -p]"),
+    eksctl("overrideBootstrapCommand: /etc/eks/bootstrap.sh train"),
+    eksctl("launchTemplate: {id: lt-1}"),
+]
+PLAIN = [
+    eks('instance_type = "p5.48xlarge"'),
+    module("~> 19.0"),
+    module("~> 21.0"),
+    group_module("~> 20.0"),
+    group_module("~> 21.0"),
+    eksctl("kubeletExtraConfig: {maxPods: 110}"),
+]
+
+
+@pytest.mark.parametrize("files", BOOTS)
+def test_the_image_is_not_changed_below_code_for_another(check: Check, files: dict[str, str]) -> None:
+    found = only("retired-node-image", check, files)
+    assert found.fix is None
+    assert "a NodeConfig for nodeadm" in found.help
+
+
+@pytest.mark.parametrize("files", PLAIN)
+def test_the_image_is_changed_where_nothing_else_starts_the_nodes(check: Check, files: dict[str, str]) -> None:
+    assert only("retired-node-image", check, files).fix is not None
+
+
+# --- nodes that are paid for anyway
+
+TARGET = '{ capacity_reservation_target = { capacity_reservation_id = "cr-1" } }'
+RESERVED = [
+    eks("capacity_reservation_specification {\ncapacity_reservation_target {\ncapacity_reservation_id = R\n}\n}"),
+    eks('instance_market_options {\nmarket_type = "capacity-block"\n}'),
+    {"main.tf": eks()["main.tf"].replace("ami_type ", 'capacity_type = "CAPACITY_BLOCK"\n  ami_type ')},
+    module("~> 20.0", f"capacity_reservation_specification = {TARGET}"),
+    module("~> 21.0", f"capacity_reservation_specification = {TARGET}"),
+    module("~> 20.0", 'instance_market_options = { market_type = "capacity-block" }'),
+    module("~> 21.0", 'instance_market_options = { market_type = "capacity-block" }'),
+    group_module("~> 20.0", f"capacity_reservation_specification = {TARGET}"),
+    group_module("~> 21.0", 'instance_market_options = { market_type = "capacity-block" }'),
+    eksctl("capacityReservation: {capacityReservationTarget: {capacityReservationID: cr-1}}"),
+    eksctl("instanceMarketOptions: {marketType: capacity-block}"),
+]
+RESERVED[0]["main.tf"] = RESERVED[0]["main.tf"].replace("= R\n", "= aws_ec2_capacity_reservation.gpu.id\n")
+
+
+def wastes(check: Check, files: Mapping[str, str]) -> bool:
+    return "gpu-pool-never-empty" in {finding.rule for finding in check(files, LARGE).findings}
+
+
+@pytest.mark.parametrize("files", RESERVED)
+def test_reserved_machines_of_aws_may_wait_for_jobs(check: Check, files: dict[str, str]) -> None:
+    assert not wastes(check, files)
+
+
+@pytest.mark.parametrize("files", PLAIN)
+def test_other_machines_of_aws_may_not(check: Check, files: dict[str, str]) -> None:
+    assert wastes(check, files)
+
+
+GKE_POOL = """
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = "europe-west4"
+  remove_default_node_pool = true
+  initial_node_count       = 1
+}
+resource "google_container_node_pool" "gpu" {
+  name    = "gpu"
+  cluster = google_container_cluster.train.name
+  autoscaling {
+    min_node_count = 1
+    max_node_count = 8
+  }
+  node_config {
+    machine_type = "a3-highgpu-8g"
+    reservation_affinity {
+      consume_reservation_type = "TYPE"
+    }
+  }
+}
+"""
+GKE_MODULE = """
+module "gke" {
+  source     = "terraform-google-modules/kubernetes-engine/google"
+  version    = "~> 36.0"
+  name       = "train"
+  region     = "europe-west4"
+  node_pools = [{ name = "gpu", machine_type = "a3-highgpu-8g", min_count = 1, consume_reservation_type = "TYPE" }]
+}
+"""
+AKS_POOL = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "train"
+  default_node_pool {
+    name = "system"
+  }
+}
+resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
+  name                  = "gpu"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "Standard_ND96isr_H100_v5"
+  auto_scaling_enabled  = true
+  min_count             = 1
+  max_count             = 8
+  RESERVED
+}
+"""
+AKS_MODULE = """
+module "aks" {
+  source  = "Azure/aks/azurerm"
+  version = "~> 10.0"
+  node_pools = {
+    gpu = {
+      name                = "gpu"
+      vm_size             = "Standard_ND96isr_H100_v5"
+      enable_auto_scaling = true
+      min_count           = 1
+      max_count           = 8
+      RESERVED
+    }
+  }
+}
+"""
+OF_GROUP = "capacity_reservation_group_id = azurerm_capacity_reservation_group.gpu.id"
+
+
+@pytest.mark.parametrize("code", [GKE_POOL, GKE_MODULE])
+@pytest.mark.parametrize(("kind", "paid"), [("SPECIFIC_RESERVATION", True), ("NO_RESERVATION", False)])
+def test_reserved_machines_of_google_may_wait_for_jobs(check: Check, code: str, kind: str, *, paid: bool) -> None:
+    assert wastes(check, {"main.tf": code.replace("TYPE", kind)}) != paid
+
+
+@pytest.mark.parametrize("code", [AKS_POOL, AKS_MODULE])
+@pytest.mark.parametrize("more", [OF_GROUP, ""])
+def test_reserved_machines_of_azure_may_wait_for_jobs(check: Check, code: str, more: str) -> None:
+    assert wastes(check, {"main.tf": code.replace("RESERVED", more)}) == (not more)

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 from kcheck import machines, profiles
 from kcheck.capacity import ack as arithmetic
 from kcheck.clouds import runtime
-from kcheck.clouds.reader import Reader, either, linked, read_all, reason, taint_form, taints_of, together, unlinked
+from kcheck.clouds.reader import (
+    Reader,
+    either,
+    linked,
+    read_all,
+    reason,
+    referred,
+    taint_form,
+    taints_of,
+    together,
+    unlinked,
+)
 from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Surge
 from kcheck.terraform import convert
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -216,6 +227,7 @@ class _Ack(Reader):
                 disk_type=fields["disk_type"],
                 disk_size=fields["disk_size"],
                 charge=fields["charge"],
+                reservation=referred(fields["reservation"]) if inside else NOTHING,
                 on_demand_fallback=fields["on_demand_fallback"] if inside else NOTHING,
                 deployment_set=fields["deployment_set"] if inside else NOTHING,
                 hub_mirror=runtime.registry_mirrors(instance),

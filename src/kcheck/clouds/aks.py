@@ -16,6 +16,7 @@ from kcheck.clouds.reader import (
     linked,
     read_all,
     reason,
+    referred,
     text_of,
     unlinked,
 )
@@ -267,6 +268,7 @@ class _Aks(Reader):
             disk_type=fields["disk_type"],
             disk_size=fields["disk_size"],
             together=fields["together"],
+            reservation=referred(fields["reservation"]),
             price_caps=self._caps(fields),
         )
         self.found.pools.append(pool)

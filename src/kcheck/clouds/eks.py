@@ -258,9 +258,11 @@ class _Eks(Reader):
             image=fields["image"] if managed and not template_of.own_image(template) else NOTHING,
             max_pods=_max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
             pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+            boot_data=template_of.boot_data(fields, template),
             local_disks=template_of.local_disks(template, instance.span),
             hub_mirror=template_of.hub_mirror(template, instance.span),
             together=template["together"] if template else NOTHING,
+            reservation=template_of.reservation(fields["capacity"] if managed else NOTHING, fields, template),
             efa=efa,
             efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
         )
@@ -347,7 +349,7 @@ class _Eks(Reader):
             return mapped(template["instance_type"], lambda name: (name,))
         if fields.resource == POOL:
             if template is None and not isinstance(fields["launch_template"], Unset):
-                return Unknown("the launch template is not in this root", fields["launch_template"].origin)
+                return Unknown(template_of.ELSEWHERE, fields["launch_template"].origin)
             return mapped(self.default("pool.instance_type", written.origin), lambda name: (name,))
         return Unknown("the instance type is in a launch template that is not in this root")
 

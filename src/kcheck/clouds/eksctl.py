@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import machines, profiles
 from kcheck.capacity import eks as arithmetic
-from kcheck.clouds import cni
+from kcheck.clouds import cni, template
 from kcheck.clouds.reader import either, has_accelerator, taints_of, unique
 from kcheck.fields import Fields
 from kcheck.kubernetes.record import MappingRecord
@@ -203,12 +203,14 @@ class _Config:
                 efa_addresses=mapped(types, _efa_addresses) if efa else NOTHING,
                 spot=fields["spot"],
                 together=fields["together"],
+                reservation=template.reserved(fields),
                 labels=fields["labels"],
                 taints=_taints(fields),
                 rolling=self._rolling(fields) if managed else NOTHING,
                 disk_type=fields["disk_type"],
                 disk_size=fields["disk_size"],
                 image=self._image(fields),
+                boot_data=_boot_data(fields),
                 local_disks=mapped(fields["bootstrap"], lambda text: "localStorage" in text or "mdadm" in text),
                 # a reservation of capacity is in one zone
                 zone_count=Known(1, Origin((place,))) if _blocks(fields.record, "capacityReservation") else NOTHING,
@@ -297,6 +299,16 @@ def _written_at(value: Value[int], origin: Origin) -> Value[int]:
 def _blocks(record: Any, kind: str) -> tuple[MappingRecord, ...]:
     found = record.blocks(kind)
     return () if isinstance(found, Unknown) else found
+
+
+def _boot_data(fields: Fields) -> Value[str]:
+    """What starts the nodes beside what eksctl does; its settings of the kubelet are translated by it."""
+    for name, label in (("bootstrap", "overrideBootstrapCommand"), ("prepared", "preBootstrapCommands")):
+        written = fields[name]
+        if not isinstance(written, Unset):
+            return Known(label, written.origin or Origin((fields.record.span,)))
+    own = fields["template"]
+    return own if isinstance(own, Unset) else Unknown(template.ELSEWHERE, own.origin)
 
 
 def _is(subnet: Subnet, name: str, *, zone: bool) -> bool:

@@ -279,6 +279,7 @@ class _Gke(Reader):
             location=fields["location"] if fields.resource == POOL else NOTHING,
             location_policy=NOTHING if default else fields["location_policy"],
             together=NOTHING if default else fields["together"],
+            reservation=_reservation(fields),
             zones=fields["zones"],
             labels=fields["labels"],
             taints=_taints(record),
@@ -395,6 +396,15 @@ def _outside(name: Value[str], what: str) -> Unknown:
     """A range that is named and is not in this root."""
     text = f"the range {name.value} is not in this root" if isinstance(name, Known) else reason(name, what)
     return Unknown(text, name.origin)
+
+
+def _reservation(fields: Fields) -> Value[str]:
+    """The reservation that the machines of a pool come from, and no other: ANY_RESERVATION takes what there is."""
+    affinity = fields["reservation"]
+    return Unset(affinity.origin) if isinstance(affinity, Known) and affinity.value != _SPECIFIC else affinity
+
+
+_SPECIFIC = "SPECIFIC_RESERVATION"
 
 
 def _taints(record: Record) -> Value[tuple[str, ...]]:

@@ -350,6 +350,12 @@ def first_span(instance: Instance, kind: str) -> Span:
     return nested[0].span if not isinstance(nested, Unknown) and nested else instance.span
 
 
+def referred(value: Value[str]) -> Value[str]:
+    """A text that names something; where it comes from a resource, which never gives none, that resource."""
+    symbol = value.symbol if isinstance(value, Unknown) else None
+    return Known(symbol.address, value.origin or Origin(())) if symbol and symbol.attribute != "?" else value
+
+
 def either(value: Value[Any], default: Callable[[Origin], Value[Any]]) -> Value[Any]:
     """The value, or a default where it is not written."""
     return default(value.origin) if isinstance(value, Unset) else value

@@ -6,7 +6,7 @@ import base64
 from typing import TYPE_CHECKING
 
 from kcheck import machines
-from kcheck.clouds.reader import linked, same
+from kcheck.clouds.reader import linked, referred, same
 from kcheck.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kcheck.values import Record
 
 KIND = "aws_launch_template"
+ELSEWHERE = "the launch template is not in this root"
 
 
 def of(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
@@ -50,6 +51,28 @@ def spot(fields: Fields, template: Fields | None) -> Value[bool]:
     return mapped(share, lambda percent: percent == 0 and not known(base))
 
 
+def reservation(capacity: Value[str], fields: Fields, template: Fields | None) -> Value[str]:
+    """The capacity reservation, or block of capacity, that the machines of a group with such a capacity come from."""
+    if known(capacity) == "CAPACITY_BLOCK":
+        return capacity
+    if template is None:
+        written = fields["launch_template"]
+        return written if isinstance(written, Unset) else Unknown(ELSEWHERE, written.origin)
+    return reserved(template)
+
+
+def reserved(fields: Fields) -> Value[str]:
+    """The same as a launch template, or a group of eksctl, says it."""
+    market = fields["market"]
+    if isinstance(market, Unknown) or known(market) == _BLOCK:
+        return market
+    return referred(fields["reservation"])
+
+
+_BLOCK = "capacity-block"
+"""How EC2 calls machines that are paid for a time in advance."""
+
+
 def efa(template: Fields | None, instance: Instance, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
     """The types of the EFA interfaces that a launch template makes for machines of some types."""
     nested = template.record.blocks("network_interfaces") if template else ()
@@ -79,6 +102,18 @@ def _cards(types: Value[tuple[str, ...]]) -> int:
 def local_disks(template: Fields | None, place: Span) -> Value[bool]:
     """Whether the user data of a launch template joins the local disks of a machine."""
     return _starts_with(template, place, _JOINED)
+
+
+def boot_data(fields: Fields, template: Fields | None) -> Value[str]:
+    """What starts the nodes of a group beside what EKS does: the user data of its launch template."""
+    if template is None:
+        written = fields["launch_template"]
+        return written if isinstance(written, Unset) else Unknown(ELSEWHERE, written.origin)
+    data = template["user_data"]
+    origin = data.origin or Origin((template.record.span,))
+    if isinstance(data, Unset) or (isinstance(data, Known) and not data.value.strip()):
+        return Unset(origin)
+    return Known("user data", origin)  # also where a template of which not all is known makes it
 
 
 def hub_mirror(template: Fields | None, place: Span) -> Value[bool]:

@@ -230,7 +230,8 @@ class NodePool(Thing):
     `streaming` says that containers start before their image is there, `hub_mirror` that nodes ask a mirror before
     Docker Hub. The kernel of a node is told to know at most `neighbours` others. `together` is the
     placement group or policy that keeps nodes close to each other. `bid` is how a spot pool bids, `price_caps` the most
-    that it pays for a machine type in dollars an hour.
+    that it pays for a machine type in dollars an hour. `reservation` names what its machines are reserved by, and paid.
+    `boot_data` is what the user adds to the start of a node.
     """
 
     address: str
@@ -281,6 +282,8 @@ class NodePool(Thing):
     on_demand_fallback: Value[bool] = NOTHING
     location: Value[str] = NOTHING
     location_policy: Value[str] = NOTHING
+    reservation: Value[str] = NOTHING
+    boot_data: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -128,6 +128,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("efa_only", "int", "EFA interfaces of a node that take none", pools.efa_of("efa-only"), nullable=True),
         made("nvme", "int", "GB of local disks of its smallest machine (EKS)", pools.nvme, "GB"),
         simple("local_disks", "bool", "whether the start-up of a node joins them; null where nothing is written"),
+        simple("reservation", "string", "what its machines are reserved by, and paid whether they run or not: a capacity reservation or block; null without one"),
+        simple("boot_data", "string", "what the user's own start-up of its nodes is called: user_data, preBootstrapCommands; null without one (EKS)"),
         simple("charge", "string", "PostPaid or PrePaid (ACK)"),
         simple("on_demand_fallback", "bool", "whether a spot pool takes nodes at full price where there are no others (ACK)"),
         simple("location", "string", "location of its cluster as written with it (GKE)"),

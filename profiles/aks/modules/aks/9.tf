@@ -258,24 +258,25 @@ variable "pod_subnet_id" {
 
 variable "node_pools" {
   type = map(object({
-    name                  = string
-    vm_size               = string
-    mode                  = optional(string, "User")
-    priority              = optional(string, "Regular")
-    enable_auto_scaling   = optional(bool)
-    node_count            = optional(number)
-    min_count             = optional(number)
-    max_count             = optional(number)
-    max_pods              = optional(number)
-    vnet_subnet_id        = optional(string)
-    pod_subnet_id         = optional(string)
-    zones                 = optional(set(string))
-    node_labels           = optional(map(string))
-    node_taints           = optional(list(string))
-    os_disk_size_gb       = optional(number)
-    os_disk_type          = optional(string, "Managed")
-    upgrade_settings      = optional(object({ drain_timeout_in_minutes = optional(number), max_surge = string }))
-    create_before_destroy = optional(bool, true)
+    name                          = string
+    vm_size                       = string
+    mode                          = optional(string, "User")
+    priority                      = optional(string, "Regular")
+    enable_auto_scaling           = optional(bool)
+    node_count                    = optional(number)
+    min_count                     = optional(number)
+    max_count                     = optional(number)
+    max_pods                      = optional(number)
+    vnet_subnet_id                = optional(string)
+    pod_subnet_id                 = optional(string)
+    zones                         = optional(set(string))
+    node_labels                   = optional(map(string))
+    node_taints                   = optional(list(string))
+    os_disk_size_gb               = optional(number)
+    os_disk_type                  = optional(string, "Managed")
+    upgrade_settings              = optional(object({ drain_timeout_in_minutes = optional(number), max_surge = string }))
+    capacity_reservation_group_id = optional(string)
+    create_before_destroy         = optional(bool, true)
   }))
   default  = {}
   nullable = false
@@ -373,23 +374,24 @@ resource "azurerm_kubernetes_cluster" "main" {
 resource "azurerm_kubernetes_cluster_node_pool" "node_pool_create_before_destroy" {
   for_each = var.node_pools
 
-  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
-  name                  = "${each.value.name}${each.value.create_before_destroy == true ? substr(md5(uuid()), 0, 4) : ""}"
-  vm_size               = each.value.vm_size
-  mode                  = each.value.mode
-  priority              = each.value.priority
-  auto_scaling_enabled  = each.value.enable_auto_scaling
-  node_count            = each.value.node_count
-  min_count             = each.value.min_count
-  max_count             = each.value.max_count
-  max_pods              = each.value.max_pods
-  vnet_subnet_id        = each.value.vnet_subnet_id
-  pod_subnet_id         = each.value.pod_subnet_id
-  zones                 = each.value.zones
-  node_labels           = each.value.node_labels
-  node_taints           = each.value.node_taints
-  os_disk_size_gb       = each.value.os_disk_size_gb
-  os_disk_type          = each.value.os_disk_type
+  kubernetes_cluster_id         = azurerm_kubernetes_cluster.main.id
+  name                          = "${each.value.name}${each.value.create_before_destroy == true ? substr(md5(uuid()), 0, 4) : ""}"
+  vm_size                       = each.value.vm_size
+  mode                          = each.value.mode
+  priority                      = each.value.priority
+  auto_scaling_enabled          = each.value.enable_auto_scaling
+  node_count                    = each.value.node_count
+  min_count                     = each.value.min_count
+  max_count                     = each.value.max_count
+  max_pods                      = each.value.max_pods
+  vnet_subnet_id                = each.value.vnet_subnet_id
+  pod_subnet_id                 = each.value.pod_subnet_id
+  zones                         = each.value.zones
+  node_labels                   = each.value.node_labels
+  node_taints                   = each.value.node_taints
+  os_disk_size_gb               = each.value.os_disk_size_gb
+  os_disk_type                  = each.value.os_disk_type
+  capacity_reservation_group_id = each.value.capacity_reservation_group_id
 
   dynamic "upgrade_settings" {
     for_each = each.value.upgrade_settings == null ? [] : [each.value.upgrade_settings]

@@ -96,6 +96,31 @@ data "aws_subnets" "placement_group" {}
 resource "aws_launch_template" "this" {
   for_each = { for k, v in var.eks_managed_node_groups : k => v if var.create && try(v.create, true) }
 
+  # what the caller adds to the start of a node; the module writes it out
+  user_data = join("\n", compact([
+    try(each.value.pre_bootstrap_user_data, var.eks_managed_node_group_defaults.pre_bootstrap_user_data, ""),
+    try(each.value.post_bootstrap_user_data, var.eks_managed_node_group_defaults.post_bootstrap_user_data, ""),
+    try(each.value.bootstrap_extra_args, var.eks_managed_node_group_defaults.bootstrap_extra_args, ""),
+    try(each.value.user_data_template_path, var.eks_managed_node_group_defaults.user_data_template_path, ""),
+    try(each.value.enable_bootstrap_user_data, var.eks_managed_node_group_defaults.enable_bootstrap_user_data, false) ? "bootstrap.sh" : "",
+  ]))
+
+  dynamic "capacity_reservation_specification" {
+    for_each = try(each.value.capacity_reservation_specification, var.eks_managed_node_group_defaults.capacity_reservation_specification, null) == null ? [] : [try(each.value.capacity_reservation_specification, var.eks_managed_node_group_defaults.capacity_reservation_specification, null)]
+
+    content {
+      capacity_reservation_target = try([capacity_reservation_specification.value.capacity_reservation_target], [])
+    }
+  }
+
+  dynamic "instance_market_options" {
+    for_each = try(each.value.instance_market_options, var.eks_managed_node_group_defaults.instance_market_options, null) == null ? [] : [try(each.value.instance_market_options, var.eks_managed_node_group_defaults.instance_market_options, null)]
+
+    content {
+      market_type = try(instance_market_options.value.market_type, null)
+    }
+  }
+
   dynamic "block_device_mappings" {
     for_each = try(each.value.block_device_mappings, var.eks_managed_node_group_defaults.block_device_mappings, {})
 
@@ -173,6 +198,22 @@ resource "aws_launch_template" "self_managed" {
   for_each = { for k, v in var.self_managed_node_groups : k => v if var.create && try(v.create, true) }
 
   instance_type = try(each.value.instance_type, var.self_managed_node_group_defaults.instance_type, "m6i.large")
+
+  dynamic "capacity_reservation_specification" {
+    for_each = try(each.value.capacity_reservation_specification, var.self_managed_node_group_defaults.capacity_reservation_specification, null) == null ? [] : [try(each.value.capacity_reservation_specification, var.self_managed_node_group_defaults.capacity_reservation_specification, null)]
+
+    content {
+      capacity_reservation_target = try([capacity_reservation_specification.value.capacity_reservation_target], [])
+    }
+  }
+
+  dynamic "instance_market_options" {
+    for_each = try(each.value.instance_market_options, var.self_managed_node_group_defaults.instance_market_options, null) == null ? [] : [try(each.value.instance_market_options, var.self_managed_node_group_defaults.instance_market_options, null)]
+
+    content {
+      market_type = try(instance_market_options.value.market_type, null)
+    }
+  }
 
   dynamic "block_device_mappings" {
     for_each = try(each.value.block_device_mappings, var.self_managed_node_group_defaults.block_device_mappings, {})

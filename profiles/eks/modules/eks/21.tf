@@ -73,10 +73,19 @@ variable "eks_managed_node_groups" {
       device_name = optional(string)
       ebs         = optional(object({ volume_size = optional(number), volume_type = optional(string) }))
     })), {})
-    enable_efa_support = optional(bool, false)
-    enable_efa_only    = optional(bool, true)
-    efa_indices        = optional(list(number), [0])
-    network_interfaces = optional(list(object({ network_card_index = optional(number), interface_type = optional(string) })), [])
+    enable_bootstrap_user_data = optional(bool, false)
+    pre_bootstrap_user_data    = optional(string)
+    post_bootstrap_user_data   = optional(string)
+    bootstrap_extra_args       = optional(string)
+    user_data_template_path    = optional(string)
+    capacity_reservation_specification = optional(object({
+      capacity_reservation_target = optional(object({ capacity_reservation_id = optional(string), capacity_reservation_resource_group_arn = optional(string) }))
+    }))
+    instance_market_options = optional(object({ market_type = optional(string) }))
+    enable_efa_support      = optional(bool, false)
+    enable_efa_only         = optional(bool, true)
+    efa_indices             = optional(list(number), [0])
+    network_interfaces      = optional(list(object({ network_card_index = optional(number), interface_type = optional(string) })), [])
   }))
   default = {}
 }
@@ -96,10 +105,14 @@ variable "self_managed_node_groups" {
       device_name = optional(string)
       ebs         = optional(object({ volume_size = optional(number), volume_type = optional(string) }))
     })), {})
-    enable_efa_support = optional(bool, false)
-    enable_efa_only    = optional(bool, true)
-    efa_indices        = optional(list(number), [0])
-    network_interfaces = optional(list(object({ network_card_index = optional(number), interface_type = optional(string) })), [])
+    capacity_reservation_specification = optional(object({
+      capacity_reservation_target = optional(object({ capacity_reservation_id = optional(string), capacity_reservation_resource_group_arn = optional(string) }))
+    }))
+    instance_market_options = optional(object({ market_type = optional(string) }))
+    enable_efa_support      = optional(bool, false)
+    enable_efa_only         = optional(bool, true)
+    efa_indices             = optional(list(number), [0])
+    network_interfaces      = optional(list(object({ network_card_index = optional(number), interface_type = optional(string) })), [])
   }))
   default = {}
 }
@@ -139,6 +152,31 @@ resource "aws_eks_addon" "this" {
 # for EFA the module asks AWS how many cards the instance type has: here the second one stands for the others
 resource "aws_launch_template" "this" {
   for_each = { for k, v in var.eks_managed_node_groups == null ? {} : var.eks_managed_node_groups : k => v if var.create && v.create }
+
+  # what the caller adds to the start of a node; the module writes it out
+  user_data = join("\n", compact([
+    each.value.pre_bootstrap_user_data,
+    each.value.post_bootstrap_user_data,
+    each.value.bootstrap_extra_args,
+    each.value.user_data_template_path,
+    each.value.enable_bootstrap_user_data ? "bootstrap.sh" : "",
+  ]))
+
+  dynamic "capacity_reservation_specification" {
+    for_each = each.value.capacity_reservation_specification == null ? [] : [each.value.capacity_reservation_specification]
+
+    content {
+      capacity_reservation_target = try([capacity_reservation_specification.value.capacity_reservation_target], [])
+    }
+  }
+
+  dynamic "instance_market_options" {
+    for_each = each.value.instance_market_options == null ? [] : [each.value.instance_market_options]
+
+    content {
+      market_type = try(instance_market_options.value.market_type, null)
+    }
+  }
 
   dynamic "block_device_mappings" {
     for_each = each.value.block_device_mappings
@@ -217,6 +255,22 @@ resource "aws_launch_template" "self_managed" {
   for_each = { for k, v in var.self_managed_node_groups == null ? {} : var.self_managed_node_groups : k => v if var.create && v.create }
 
   instance_type = each.value.instance_type
+
+  dynamic "capacity_reservation_specification" {
+    for_each = each.value.capacity_reservation_specification == null ? [] : [each.value.capacity_reservation_specification]
+
+    content {
+      capacity_reservation_target = try([capacity_reservation_specification.value.capacity_reservation_target], [])
+    }
+  }
+
+  dynamic "instance_market_options" {
+    for_each = each.value.instance_market_options == null ? [] : [each.value.instance_market_options]
+
+    content {
+      market_type = try(instance_market_options.value.market_type, null)
+    }
+  }
 
   dynamic "block_device_mappings" {
     for_each = each.value.block_device_mappings

@@ -34,6 +34,41 @@ variable "block_device_mappings" {
   default = {}
 }
 
+variable "capacity_reservation_specification" {
+  type    = any
+  default = {}
+}
+
+variable "instance_market_options" {
+  type    = any
+  default = {}
+}
+
+variable "enable_bootstrap_user_data" {
+  type    = bool
+  default = false
+}
+
+variable "pre_bootstrap_user_data" {
+  type    = string
+  default = ""
+}
+
+variable "post_bootstrap_user_data" {
+  type    = string
+  default = ""
+}
+
+variable "bootstrap_extra_args" {
+  type    = string
+  default = ""
+}
+
+variable "user_data_template_path" {
+  type    = string
+  default = ""
+}
+
 variable "enable_efa_support" {
   type    = bool
   default = false
@@ -125,6 +160,31 @@ data "aws_subnets" "placement_group" {
 # for EFA the module asks AWS how many cards the instance type has: here the second one stands for the others
 resource "aws_launch_template" "this" {
   count = var.create ? 1 : 0
+
+  # what the caller adds to the start of a node; the module writes it out
+  user_data = join("\n", compact([
+    var.pre_bootstrap_user_data,
+    var.post_bootstrap_user_data,
+    var.bootstrap_extra_args,
+    var.user_data_template_path,
+    var.enable_bootstrap_user_data ? "bootstrap.sh" : "",
+  ]))
+
+  dynamic "capacity_reservation_specification" {
+    for_each = var.capacity_reservation_specification == null ? [] : [var.capacity_reservation_specification]
+
+    content {
+      capacity_reservation_target = try([capacity_reservation_specification.value.capacity_reservation_target], [])
+    }
+  }
+
+  dynamic "instance_market_options" {
+    for_each = var.instance_market_options == null ? [] : [var.instance_market_options]
+
+    content {
+      market_type = try(instance_market_options.value.market_type, null)
+    }
+  }
 
   dynamic "block_device_mappings" {
     for_each = var.block_device_mappings

@@ -93,29 +93,30 @@ variable "enable_gcfs" {
 
 variable "node_pools" {
   type = list(object({
-    name              = string
-    node_locations    = optional(string, "")
-    autoscaling       = optional(bool, true)
-    min_count         = optional(number, 1)
-    max_count         = optional(number, 100)
-    total_min_count   = optional(number)
-    total_max_count   = optional(number)
-    location_policy   = optional(string)
-    node_count        = optional(number, 1)
-    machine_type      = optional(string, "e2-medium")
-    image_type        = optional(string, "COS_CONTAINERD")
-    disk_size_gb      = optional(number, 100)
-    disk_type         = optional(string, "pd-standard")
-    spot              = optional(bool, false)
-    preemptible       = optional(bool, false)
-    accelerator_count = optional(number, 0)
-    accelerator_type  = optional(string, "")
-    max_pods_per_node = optional(number)
-    pod_range         = optional(string)
-    strategy          = optional(string, "SURGE")
-    max_surge         = optional(number, 1)
-    max_unavailable   = optional(number, 0)
-    enable_gcfs       = optional(bool)
+    name                     = string
+    node_locations           = optional(string, "")
+    autoscaling              = optional(bool, true)
+    min_count                = optional(number, 1)
+    max_count                = optional(number, 100)
+    total_min_count          = optional(number)
+    total_max_count          = optional(number)
+    location_policy          = optional(string)
+    node_count               = optional(number, 1)
+    machine_type             = optional(string, "e2-medium")
+    image_type               = optional(string, "COS_CONTAINERD")
+    disk_size_gb             = optional(number, 100)
+    disk_type                = optional(string, "pd-standard")
+    spot                     = optional(bool, false)
+    preemptible              = optional(bool, false)
+    accelerator_count        = optional(number, 0)
+    accelerator_type         = optional(string, "")
+    max_pods_per_node        = optional(number)
+    pod_range                = optional(string)
+    strategy                 = optional(string, "SURGE")
+    max_surge                = optional(number, 1)
+    max_unavailable          = optional(number, 0)
+    enable_gcfs              = optional(bool)
+    consume_reservation_type = optional(string, "")
   }))
   default = [{ name = "default-node-pool" }]
 }
@@ -238,6 +239,14 @@ resource "google_container_node_pool" "pools" {
 
       content {
         enabled = each.value.enable_gcfs
+      }
+    }
+
+    dynamic "reservation_affinity" {
+      for_each = each.value.consume_reservation_type == "" ? [] : [1]
+
+      content {
+        consume_reservation_type = each.value.consume_reservation_type
       }
     }
 
