@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcheck import inventory
 from kcheck.config import Config
+from kcheck.files import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -754,3 +756,90 @@ def test_reserved_machines_of_google_may_wait_for_jobs(check: Check, code: str, 
 @pytest.mark.parametrize("more", [OF_GROUP, ""])
 def test_reserved_machines_of_azure_may_wait_for_jobs(check: Check, code: str, more: str) -> None:
     assert wastes(check, {"main.tf": code.replace("RESERVED", more)}) == (not more)
+
+
+# --- providers of old
+
+PIN = 'terraform {\n  required_providers {\n    PROVIDER = { source = "hashicorp/PROVIDER", version = "VERSION" }\n  }\n}\n'
+BLOCK_PIN = 'provider "PROVIDER" {\n  version = "VERSION"\n}\n'
+SHORT_PIN = 'terraform {\n  required_providers {\n    PROVIDER = "VERSION"\n  }\n}\n'
+AZURE = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  TIER
+  default_node_pool {
+    name                = "system"
+    enable_auto_scaling = true
+    min_count           = 1
+    max_count           = 300
+  }
+}
+"""
+
+
+def pinned(version: str, tier: str = "", pin: str = PIN) -> dict[str, str]:
+    return {"main.tf": pin.replace("PROVIDER", "azurerm").replace("VERSION", version) + AZURE.replace("TIER", tier)}
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (pinned("~> 2.46"), "azurerm is pinned below 3.0, of which kcheck does not know whether it has sku_tier"),
+        (pinned("~> 2.46", pin=BLOCK_PIN), "azurerm is pinned below 3.0"),
+        (pinned("=1.44.0", pin=SHORT_PIN), "azurerm is pinned below 3.0"),
+        (pinned("~> 3.40.0"), "azurerm is pinned below 3.51, which has other values"),
+        (pinned("~> 3.40.0", 'sku_tier = "Free"'), "azurerm is pinned below 3.51, which has other values"),
+        (pinned(">= 2.0, < 3.0", 'sku_tier = "Free"'), "azurerm is pinned below 3.51"),
+        (pinned("~> 3.0"), ""),
+        (pinned(">= 2.0"), ""),
+        (pinned("~> 4.0"), ""),
+        ({"main.tf": AZURE.replace("TIER", "")}, ""),
+    ],
+)
+def test_an_old_provider_gets_nothing_that_it_may_not_know(check: Check, files: dict[str, str], told: str) -> None:
+    found = only("free-control-plane", check, files)
+    assert (found.fix is None) == bool(told)
+    assert told in found.help
+
+
+def test_the_locked_version_of_a_provider_decides(check: Check) -> None:
+    lock = (
+        'provider "registry.terraform.io/hashicorp/azurerm" {\n  version     = "VERSION"\n  constraints = ">= 2.0"\n}\n'
+    )
+    for version, fixed in (("2.99.0", False), ("3.117.0", True)):
+        files = {**pinned(">= 2.0"), ".terraform.lock.hcl": lock.replace("VERSION", version)}
+        assert (only("free-control-plane", check, files).fix is not None) == fixed
+
+
+def test_a_module_s_pin_counts_for_its_root(check: Check) -> None:
+    files = {
+        "main.tf": AZURE.replace("TIER", "") + 'module "other" {\n  source = "./other"\n}\n',
+        "other/versions.tf": PIN.replace("PROVIDER", "azurerm").replace("VERSION", "~> 2.0"),
+    }
+    assert "azurerm is pinned below 3.0" in only("free-control-plane", check, files).help
+
+
+def test_an_absent_block_is_not_added_to_an_old_provider(check: Check) -> None:
+    found = only("idle-nodes-kept-long", check, pinned("~> 1.40", pin=BLOCK_PIN))
+    assert found.fix is None
+    assert "azurerm is pinned below 3.0" in found.help
+
+
+def test_what_is_written_is_changed_with_an_old_provider(check: Check) -> None:
+    code = GKE_POOL.replace("TYPE", "NO_RESERVATION")
+    pin = PIN.replace("PROVIDER", "google").replace("VERSION", "~> 3.90")
+    assert only("gpu-pool-never-empty", check, {"main.tf": pin + code}).fix is not None
+
+
+@pytest.mark.parametrize(
+    ("version", "spelling"), [("~> 3.100", "ebpf_data_plane"), ("~> 4.0", "network_data_plane"), (">= 3.0", "network_")]
+)
+def test_an_absent_attribute_is_written_as_the_pinned_provider_spells_it(
+    write: Callable[[Mapping[str, str]], object], version: str, spelling: str
+) -> None:
+    profile = 'sku_tier = "Standard"\n  network_profile {\n    network_plugin      = "azure"\n    network_plugin_mode = "overlay"\n  }'
+    write(pinned(version, profile))
+    (cluster,) = inventory.read(Tree(["."]), Config()).inventory.clusters
+    assert cluster.data_plane.origin is not None
+    assert cluster.data_plane.origin.missing is not None
+    assert cluster.data_plane.origin.missing.path[-1].startswith(spelling)

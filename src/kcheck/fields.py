@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import profiles
 from kcheck.terraform import convert
 from kcheck.terraform.convert import EvaluationError
+from kcheck.terraform.versions import ANY
 from kcheck.units import seconds
 from kcheck.values import Datum, Known, Origin, Unknown, Unset, Value, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from kcheck.terraform.versions import Range
     from kcheck.values import Record
 
 
@@ -43,9 +46,14 @@ def _paths(text: str) -> tuple[_Path, ...]:
 class Fields:
     """The fields of one record, read when they are asked for."""
 
-    def __init__(self, cloud: str, resource: str, record: Record) -> None:
+    def __init__(
+        self, cloud: str, resource: str, record: Record, pins: Mapping[str, Range] = MappingProxyType({})
+    ) -> None:
         self.resource = resource
         self.record = record
+        self._cloud = cloud
+        self._provider = resource.partition("_")[0]
+        self._pin = pins.get(self._provider, ANY)
         self._table = profiles.table(cloud)[resource]
         self._settings = profiles.settings(cloud)
 
@@ -60,17 +68,23 @@ class Fields:
         return value
 
     def _value(self, name: str) -> Value[Any]:
-        entry = self._table[name]
+        entry: Any = self._table[name]
         kind = entry.get("type", "string")
         found: Value[Any] | None = None
         for path in _paths(entry["path"]):
-            value = self._read(path)
+            value = self._read(path, entry.get("since", {}))
             if not isinstance(value, Unset):
                 found = value
                 break
-            # the first spelling is where it would be written, unless another one is there and null
-            if found is None or value.origin.literal:
+            # the first spelling that the provider knows is where it would be written, unless another is there and null
+            if found is None or value.origin.literal or (_refused(found) and not _refused(value)):
                 found = value
+        if found is not None and found.origin and self._pin is not ANY and "values_since" in entry:
+            since = entry["values_since"]
+            why = (
+                "" if self._pin.reaches(since) else f"{self._provider} is pinned below {since}, which has other values"
+            )
+            found = replace(found, origin=found.origin._replace(refusal=found.origin.refusal or why))
         if isinstance(found, Unset) and "unset" in entry:
             default = self._settings[entry["unset"]].value
             return Known(_TYPES[kind](default), found.origin)
@@ -78,24 +92,34 @@ class Fields:
             return _typed(found, kind)
         return found if found is not None else Unset(self.record.absent((name,)))
 
+    def _absent(self, record: Record, path: tuple[str, ...], since: Mapping[str, str]) -> Unset:
+        """What is not written; where the provider is pinned to a version that may lack it, it cannot be."""
+        origin, name, oldest = record.absent(path), path[-1], profiles.oldest(self._cloud).get(self._provider)
+        first, why = since.get(name), ""
+        if first is not None and not self._pin.reaches(first):
+            why = f"{self._provider} is pinned below {first}, which has no {name}"
+        elif oldest is not None and not self._pin.reaches(oldest):
+            why = f"{self._provider} is pinned below {oldest}, of which kcheck does not know whether it has {name}"
+        return Unset(origin._replace(refusal=why) if why else origin)
+
     def raw(self, name: str) -> Datum | None:
         """The field's datum as it was evaluated, symbols included; None if it is absent."""
-        values = map(self._read, _paths(self._table[name]["path"]))
+        values = (self._read(path, {}) for path in _paths(self._table[name]["path"]))
         return next((value for value in values if not isinstance(value, Unset)), None)
 
-    def _read(self, path: _Path) -> Value[Any]:
+    def _read(self, path: _Path, since: Mapping[str, str]) -> Value[Any]:
         record = self.record
         for i, step in enumerate(path.outer):
             nested = record.blocks(step)
             if isinstance(nested, Unknown):
                 return nested
             if not nested:
-                return Unset(record.absent((*path.outer[i:], path.written)))
+                return self._absent(record, (*path.outer[i:], path.written), since)
             record = nested[0]
         name = path.name
         value = record.entry(name)
         if value is None:
-            return Unset(record.absent((name,)))
+            return self._absent(record, (name,), since)
         if isinstance(value, Known) and value.value is None:
             return Unset(value.origin)
         if not path.first or isinstance(value, Unknown):
@@ -105,6 +129,10 @@ class Fields:
             return Unknown(f"`{name}` has {len(items)} elements, kcheck reads one", value.origin)
         item: Datum = items[0]
         return item
+
+
+def _refused(value: Value[Any]) -> bool:
+    return bool(value.origin and value.origin.refusal)
 
 
 def _typed(value: Known[Any], kind: str) -> Value[Any]:

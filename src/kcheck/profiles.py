@@ -131,7 +131,21 @@ def _any(name: str) -> dict[str, Any]:
 @cache
 def table(cloud: str) -> dict[str, dict[str, dict[str, str]]]:
     """Which attribute of which resource or manifest is which field: resource -> field -> {path, type, unset}."""
-    data: dict[str, dict[str, dict[str, str]]] = {}
+    return {name: fields for name, fields in _tables(cloud).items() if name != _OLDEST}
+
+
+def oldest(cloud: str) -> dict[str, str]:
+    """The oldest version of each provider that the tables are about."""
+    found: dict[str, str] = _tables(cloud).get(_OLDEST, {})
+    return found
+
+
+_OLDEST = "providers"
+
+
+@cache
+def _tables(cloud: str) -> dict[str, Any]:
+    data: dict[str, Any] = {}
     for name in ("terraform.yaml", "manifests.yaml"):
         path = os.path.join(PROFILES, cloud, name)
         data |= load_yaml(path) if os.path.exists(path) else {}

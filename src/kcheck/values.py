@@ -54,12 +54,14 @@ class Origin(NamedTuple):
     """Where a value comes from: a chain of spans, the place where it is written first, its last use last.
 
     `literal` says that the first span is a literal that can be replaced by another one. A value that is absent
-    and takes a default has `missing`, and the span of its container.
+    and takes a default has `missing`, and the span of its container. A `refusal` says why nothing else can be
+    written there, though the place is known.
     """
 
     spans: tuple[Span, ...]
     literal: bool = False
     missing: Missing | None = None
+    refusal: str = ""
 
     @property
     def written(self) -> Span:

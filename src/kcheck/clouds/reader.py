@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import profiles
 from kcheck.fields import Fields
 from kcheck.model import NOTHING, Inventory, Network, Reserved, Subnet
+from kcheck.terraform import pins
 from kcheck.terraform.resource import BlockRecord
 from kcheck.values import Known, Missing, Origin, Unknown, Unset, Value, known, possible
 
@@ -93,6 +94,7 @@ class Reader:
         self._addressed: dict[str, dict[str, Any]] = {}
         self.defaults = profiles.settings(cloud)
         self.pool_instances = {kind: list(root.instances(kind)) for kind in pools}
+        self.pins = pins.of(root)
         self.gap = self._gap()
 
     def _gap(self) -> str:
@@ -108,7 +110,7 @@ class Reader:
 
     def fields(self, resource: str, record: Record) -> Fields:
         """The fields of a record by the cloud's table."""
-        return Fields(self.cloud, resource, record)
+        return Fields(self.cloud, resource, record, self.pins)
 
     def network(self, instance: Instance, name: Value[str], cidrs: Value[tuple[str, ...]]) -> Network:
         """Enter a virtual network."""

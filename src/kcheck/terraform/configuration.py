@@ -30,6 +30,7 @@ class Configuration:
     calls: dict[str, nodes.Block] = field(default_factory=dict)
     outputs: dict[str, nodes.Block] = field(default_factory=dict)
     providers: list[nodes.Block] = field(default_factory=list)
+    required: list[nodes.Block] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     incomplete: bool = False
     skeleton: bool = False
@@ -46,6 +47,8 @@ class Configuration:
                 continue
             if block.type == "provider":
                 self.providers.append(block)
+            if block.type == "terraform":
+                self.required += block.body.all("required_providers")
             found = self._table(block)
             if found is None:
                 continue

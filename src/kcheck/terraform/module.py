@@ -63,6 +63,9 @@ class Host(Protocol):
     def files(self, root: Module) -> Files:
         """The files that the functions of a root module may read."""
 
+    def locked(self, root: Module) -> dict[str, str]:
+        """The versions of providers that a root module has locked."""
+
 
 class Module:
     """One folder with its inputs: the root, or a call of a module.

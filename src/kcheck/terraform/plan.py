@@ -75,6 +75,9 @@ class _Nowhere:
     def files(self, _root: Module) -> Files:
         raise NotImplementedError
 
+    def locked(self, _root: Module) -> dict[str, str]:
+        return {}
+
 
 class _Plan(Module):
     """The root module of a plan: only its resources are there, those of called modules with their full address."""

@@ -130,6 +130,10 @@ class Loader:
         """The files that the functions of a root module may read."""
         return _Files(self, root.configuration.folder)
 
+    def locked(self, root: Module) -> dict[str, str]:
+        """The versions of providers that a root module has locked."""
+        return self._locked(root.configuration.folder)
+
     def _published(self, module: Module, block: nodes.Block) -> Configuration | str:
         """The skeleton of a module from a registry or a repository."""
         source = _text(block, "source")

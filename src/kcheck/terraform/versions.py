@@ -17,9 +17,19 @@ class Range(NamedTuple):
     low: Version
     high: Version
 
+    def both(self, other: Range) -> Range | None:
+        """The versions that lie in both; None if none does."""
+        found = Range(max(self.low, other.low), min(self.high, other.high))
+        return found if found.low < found.high else None
+
     def overlaps(self, other: Range) -> bool:
         """Whether a version lies in both."""
-        return max(self.low, other.low) < min(self.high, other.high)
+        return self.both(other) is not None
+
+    def reaches(self, version: str) -> bool:
+        """Whether the newest of them is that version, or newer."""
+        found = parse(version)
+        return found is not None and self.high > found.low
 
 
 ANY = Range((0, 0, 0), _END)
