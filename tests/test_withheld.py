@@ -843,3 +843,70 @@ def test_an_absent_attribute_is_written_as_the_pinned_provider_spells_it(
     assert cluster.data_plane.origin is not None
     assert cluster.data_plane.origin.missing is not None
     assert cluster.data_plane.origin.missing.path[-1].startswith(spelling)
+
+
+# --- disks and zones
+
+DISK = """
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = "us-central1-a"
+  remove_default_node_pool = true
+  initial_node_count       = 1
+}
+resource "google_container_node_pool" "gpu" {
+  name    = "gpu"
+  cluster = google_container_cluster.train.name
+  autoscaling {
+    max_node_count = 200
+  }
+  node_config {
+    machine_type = MACHINE
+    disk_type    = "pd-standard"
+  }
+}
+"""
+ACK_DISK = """
+resource "alicloud_cs_managed_kubernetes" "main" {
+  name = "train"
+}
+resource "alicloud_cs_kubernetes_node_pool" "gpu" {
+  cluster_id           = alicloud_cs_managed_kubernetes.main.id
+  node_pool_name       = "gpu"
+  instance_types       = [MACHINE]
+  system_disk_category = "cloud_efficiency"
+  scaling_config {
+    min_size = 0
+    max_size = 600
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "machine", "fixed"),
+    [
+        (DISK, '"n2-standard-8"', True),
+        (DISK, '"a3-highgpu-8g"', True),
+        (DISK, '"n4-standard-8"', False),
+        (DISK, '"c4a-standard-8"', False),
+        (DISK, '"a3-ultragpu-8g"', False),
+        (DISK, "var.machine", False),
+        (ACK_DISK, '"ecs.gn7i-c8g1.2xlarge"', True),
+        (ACK_DISK, '"ecs.gn5-c8g1.2xlarge"', False),
+    ],
+)
+def test_a_disk_is_written_that_the_machines_take(check: Check, code: str, machine: str, *, fixed: bool) -> None:
+    found = only("slow-boot-disk", check, {"main.tf": code.replace("MACHINE", machine) + 'variable "machine" {}\n'})
+    assert (found.fix is not None) == fixed
+    assert fixed or "look which disks they take" in found.help
+
+
+@pytest.mark.parametrize("policy", ["", 'placement_policy {\n    type = "COMPACT"\n  }'])
+def test_any_zone_is_no_help_for_nodes_that_stay_together(check: Check, policy: str) -> None:
+    code = GKE_POOL.replace("TYPE", "NO_RESERVATION").replace(
+        "  node_config {", f"  {policy}\n  node_config {{\n    spot = true"
+    )
+    found = only("spot-location-policy", check, {"main.tf": code})
+    assert (found.fix is None) == bool(policy)
+    assert not policy or "its placement policy (COMPACT)" in found.help

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
+import re
 from typing import TYPE_CHECKING, Any
 
-from kcheck import demands, machines
+from kcheck import demands, machines, profiles
 from kcheck.capacity import gke
 from kcheck.capacity.pools import surge_nodes
 from kcheck.derive import money
@@ -199,6 +200,18 @@ def better_disk(pool: NodePool, world: World) -> Value[bool]:
     if None in found:
         return Unknown("which disks its machines have is not known", pool.instance_types.origin)
     return computed(pool, bool(found) and all(found))
+
+
+def takes_no_fast_disk(pool: NodePool, _world: World) -> Value[bool]:
+    """Whether any of its machine types does not boot from the disks that its cloud has as the faster ones."""
+    cluster = known(pool.cluster)
+    setting = profiles.settings(cluster.cloud).get("pool.other_disks") if cluster else None
+    if setting is None:
+        return computed(pool, value=False)
+    if isinstance(pool.instance_types, Unknown):
+        return Unknown(pool.instance_types.reason, pool.instance_types.origin)
+    pattern = re.compile(str(setting.value))
+    return computed(pool, any(map(pattern.search, known(pool.instance_types) or ())))
 
 
 def zones(pool: NodePool, _world: World) -> Value[int]:

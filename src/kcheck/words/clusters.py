@@ -123,6 +123,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("disk_type", "string", "type of the boot disks"),
         simple("disk_size", "int", "size of the boot disks in GB"),
         made("better_disk", "bool", "whether its machines can boot from a faster disk; on AKS one of their own", pools.better_disk),
+        made("takes_no_fast_disk", "bool", "whether its machines do not boot from limits.disk.fast: Hyperdisk only (GKE), old GPU machines (ACK)", pools.takes_no_fast_disk),
+        simple("together", "string", "placement group or policy that keeps its nodes close to each other"),
         simple("image", "string", "what the nodes run: AMI type (EKS), image type (GKE)"),
         made("efa", "int", "EFA interfaces of a node that take an address", pools.efa_of("efa"), nullable=True),
         made("efa_only", "int", "EFA interfaces of a node that take none", pools.efa_of("efa-only"), nullable=True),
