@@ -96,7 +96,7 @@ def _unset(release: Release, flag: str) -> Origin:
         return place._replace(missing=release.room.below(Item(f"extraArgs.{flag}")).below("value"))
     why = "" if release.trees else "the release has no values to add to"
     room = release.trees[-1].span if release.trees else release.place
-    return place._replace(missing=Missing(room, ("extraArgs", flag), why))
+    return place._replace(missing=Missing(room, ("extraArgs", flag)), why=why)
 
 
 def _chart_version(release: Release) -> Value[str]:
@@ -134,7 +134,7 @@ def _of_container(item: Object, container: yaml.Node, image: Known[Any]) -> Auto
         room, why = arguments.span, ""
 
     def absent(flag: str) -> Origin:
-        return Origin((item.span,), missing=Missing(room, (f"--{flag}",), why))
+        return Origin((item.span,), missing=Missing(room, (f"--{flag}",)), why=why)
 
     request, limit = (scalar(container, "resources", key, "cpu") for key in ("requests", "limits"))
     cpu = _cpus(request, limit)

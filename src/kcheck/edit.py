@@ -39,8 +39,6 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
     insertions: dict[Span, Insertion] = {}
     for change in changes:
         missing = change.origin.missing
-        if change.origin.refusal:
-            raise EditError(change.origin.refusal)
         if missing is not None:
             value = [change.value] if change.append else change.value
             insertions.setdefault(missing.container, Insertion()).add(missing.path, value)

@@ -84,7 +84,7 @@ class Fields:
             why = (
                 "" if self._pin.reaches(since) else f"{self._provider} is pinned below {since}, which has other values"
             )
-            found = replace(found, origin=found.origin._replace(refusal=found.origin.refusal or why))
+            found = replace(found, origin=found.origin._replace(why=found.origin.why or why))
         if isinstance(found, Unset) and "unset" in entry:
             default = self._settings[entry["unset"]].value
             return Known(_TYPES[kind](default), found.origin)
@@ -100,7 +100,7 @@ class Fields:
             why = f"{self._provider} is pinned below {first}, which has no {name}"
         elif oldest is not None and not self._pin.reaches(oldest):
             why = f"{self._provider} is pinned below {oldest}, of which kcheck does not know whether it has {name}"
-        return Unset(origin._replace(refusal=why) if why else origin)
+        return Unset(origin._replace(why=why) if why else origin)
 
     def raw(self, name: str) -> Datum | None:
         """The field's datum as it was evaluated, symbols included; None if it is absent."""
@@ -132,7 +132,7 @@ class Fields:
 
 
 def _refused(value: Value[Any]) -> bool:
-    return bool(value.origin and value.origin.refusal)
+    return bool(value.origin and value.origin.why)
 
 
 def _typed(value: Known[Any], kind: str) -> Value[Any]:

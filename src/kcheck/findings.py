@@ -51,8 +51,8 @@ class Change(NamedTuple):
 def said(change: Change) -> str:
     """What a person has to write where kcheck does not."""
     value, missing = data_text(change.value), change.origin.missing
-    if missing is not None and missing.why:
-        return f"{missing.why}; {'.'.join(missing.path)} should be {value}"
+    if change.origin.why:
+        return f"{change.origin.why}; {'.'.join(missing.path) if missing else change.name} should be {value}"
     return f"{change.name} should also have {value}" if change.append else f"{change.name} should be {value}"
 
 

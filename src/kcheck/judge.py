@@ -245,10 +245,10 @@ class Judge:
     def writable(self, change: Change, path: tuple[str, ...], record: int) -> bool:
         """Whether a change can be made where the value is written, or would be."""
         origin = change.origin
-        if isinstance(change.value, float | bytes) or origin.written.source.derived:
+        if isinstance(change.value, float | bytes) or origin.written.source.derived or origin.why:
             return False
         if origin.missing is not None:
-            return bool(origin.missing.path) and not origin.missing.why
+            return bool(origin.missing.path)
         return origin.literal or (change.append and self.view.kind(record, path) == "list")
 
 

@@ -38,30 +38,29 @@ class Missing(NamedTuple):
 
     `container` is the block or mapping that exists; `path` the names below it that do not, the last one the
     attribute, those before it nested blocks or mappings. An empty path belongs to a part of a default that can only be
-    written as a whole. `why` says why only a person can write it.
+    written as a whole.
     """
 
     container: Span
     path: tuple[str, ...]
-    why: str = ""
 
     def below(self, name: str) -> Missing:
         """Where an attribute of the absent value would be written."""
-        return self._replace(path=(*self.path, name))
+        return Missing(self.container, (*self.path, name))
 
 
 class Origin(NamedTuple):
     """Where a value comes from: a chain of spans, the place where it is written first, its last use last.
 
     `literal` says that the first span is a literal that can be replaced by another one. A value that is absent
-    and takes a default has `missing`, and the span of its container. A `refusal` says why nothing else can be
-    written there, though the place is known.
+    and takes a default has `missing`, and the span of its container. `why` says why only a person can write
+    something there, though the place is known.
     """
 
     spans: tuple[Span, ...]
     literal: bool = False
     missing: Missing | None = None
-    refusal: str = ""
+    why: str = ""
 
     @property
     def written(self) -> Span:

@@ -107,8 +107,9 @@ def _policy(fields: Fields, place: Origin) -> Value[str]:
         if own.origin is None or own.origin.missing is None or (beside and beside.missing is None):
             return own
         path = ("spec", "disruption", "consolidationPolicy")
-        missing = Missing(own.origin.missing.container, path, "its disruption needs consolidateAfter too")
-        return replace(own, origin=Origin((fields.record.span,), missing=missing))
+        missing = Missing(own.origin.missing.container, path)
+        why = "its disruption needs consolidateAfter too"
+        return replace(own, origin=Origin((fields.record.span,), missing=missing, why=why))
     on = fields["consolidation"]
     if isinstance(on, Unknown):
         return on
