@@ -140,6 +140,46 @@ def test_a_subnet_in_the_way_leaves_it_to_a_person(write: Write) -> None:
     assert finding.help == "`cidrsubnet(local.cidr, 8, each.value)` gives the value; cidr should be 10.0.12.0/22"
 
 
+GCP = """\
+resource "google_compute_network" "main" {{
+  name                    = "main"
+  auto_create_subnetworks = false
+}}
+
+resource "google_compute_subnetwork" "nodes" {{
+  name          = "nodes"
+  region        = "us-central1"
+  network       = google_compute_network.main.id
+  ip_cidr_range = "10.0.0.0/24"
+
+  secondary_ip_range {{
+    range_name    = "others"
+    ip_cidr_range = "{other}"
+  }}
+}}
+
+resource "google_container_cluster" "main" {{
+  name       = "train"
+  location   = "us-central1"
+  network    = google_compute_network.main.id
+  subnetwork = google_compute_subnetwork.nodes.name
+}}
+
+resource "google_container_node_pool" "main" {{
+  name       = "main"
+  cluster    = google_container_cluster.main.id
+  node_count = 150
+}}
+"""
+
+
+def test_a_subnet_is_not_widened_over_a_range_that_no_cluster_names(write: Write) -> None:
+    text = GCP.format(other="10.1.0.0/20")
+    assert mended(write, text) == text.replace('"10.0.0.0/24"', '"10.0.0.0/23"')
+    text = GCP.format(other="10.0.1.0/24")
+    assert mended(write, text) == text
+
+
 def test_all_subnets_that_the_bits_are_for_must_exist(write: Write) -> None:
     """There is no number 100 of 64."""
     text = VNET.format(first=100, other="10.0.128.0/24")

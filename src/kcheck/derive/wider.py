@@ -50,7 +50,8 @@ def _allot(network: Network, world: World) -> dict[str, str]:
         if isinstance(network.cidrs, Known):
             block = free_block(list(network.cidrs.value), others, prefix)
         else:
-            cidrs = [known(r.cidr) or "" for r in world.near("ranges", network.root)]
+            beside = [*world.near("ranges", network.root), *world.near("reserved", network.root)]
+            cidrs = [known(one.cidr) or "" for one in beside]  # what is not known may lie anywhere
             ranges = [cidr for cidr in cidrs if not cidr.startswith("/")]  # of those the cloud finds the address
             own = parse_cidr(taken[subnet.id])
             block = widened(own, 1 << (32 - prefix), others + ranges) if own else None
