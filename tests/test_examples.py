@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
 from kcheck import engine, fix, settings
+from kcheck.cli import cli
 from kcheck.config import Config
 from kcheck.files import Tree
 from kcheck.report import model
@@ -152,3 +156,29 @@ def test_aks_training_at_16_nodes_has_nothing_to_say() -> None:
     """The first try worked: with 16 nodes only the Free tier is worth a word."""
     found = places(engine.run(Tree(["aks-training"]), Config(nodes={"": 16})))
     assert [(severity, rule) for _, _, severity, rule in found] == [("warning", "free-control-plane")]
+
+
+SAID = {
+    "subnet": "subnet-too-small", "pod-range": "pod-range-too-small", "docker-hub": "docker-hub-image",
+    "pool-quota": "pool-over-quota", "pool-limit": "pool-over-limit", "flannel-routes": "flannel-route-limit",
+    "address-units": "subnet-too-small",
+}  # fmt: skip
+"""The mechanism of a wall -> the rule whose finding asks a person to move it."""
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name != "own-rules"])
+def test_after_all_fixes_the_target_is_reached_or_a_person_is_asked(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "examples" / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path / name)
+    result = CliRunner().invoke(cli, ["fix", ".", "--unsafe-fixes"])
+    assert result.exit_code == 1
+    asked = {
+        line.split()[2].rstrip(":")
+        for line in result.stderr.splitlines()
+        if line.startswith("  ") and "=" not in line.split()[0]
+    }
+    walls = json.loads(CliRunner().invoke(cli, ["capacity", ".", "--format", "json"]).stdout)["clusters"][0]["walls"]
+    short = {wall["mechanism"] for wall in walls if wall["before_target"] and wall["kind"] != "recommended"}
+    assert {SAID[mechanism] for mechanism in short} <= asked
