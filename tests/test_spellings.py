@@ -102,7 +102,6 @@ TIER: dict[str, str | Files] = {
     "tfvars in JSON": {
         "main.tf": tier("var.tier", TYPED % '"Free"'), "terraform.tfvars.json": f'{{\n  "tier": {FREE}\n}}\n',
     },
-    "branch that counts": tier(f'var.large ? "Standard" : {FREE}', 'variable "large" {\n  default = false\n}\n'),
     "default of the branch": tier(
         'var.tier == null ? "Premium" : var.tier', TYPED % FREE
     ),
@@ -873,6 +872,10 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
     "part of a list": (
         "free-control-plane", tier('split(",", "Free,Premium")[0]'),
         '`split(",", "Free,Premium")` gives the value; tier should be Standard',
+    ),
+    "branch that somebody chose": (
+        "free-control-plane", tier('var.x ? "Standard" : "Free"', 'variable "x" {\n  default = false\n}\n'),
+        '`var.x ? "Standard" : "Free"` gives the value; tier should be Standard',
     ),
     "both branches": (
         "free-control-plane", tier('var.x ? "Free" : "Free"', 'variable "x" {}\n'),
