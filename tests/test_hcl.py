@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.align import applied
 from kcheck.syntax.hcl.parse import parse
-from kcheck.syntax.hcl.write import insert, literal
+from kcheck.syntax.hcl.write import append, insert, literal
 from kcheck.syntax.insertion import Insertion
 from kcheck.terraform.evaluator import Scope, evaluate
-from kcheck.text import Source
+from kcheck.text import Source, apply
 from kcheck.values import Known
 
 
@@ -178,6 +178,7 @@ INSERTIONS = [
         "a {\n  y = 2\n  x = 1\n\n  b {\n    z = 1\n  }\n\n  depends_on = [c.d]\n}\n",
     ),
     ("a {\n  min_size = 2\n  c = 1\n}\n", {("max_size",): 5}, "a {\n  min_size = 2\n  max_size = 5\n  c = 1\n}\n"),
+    ("a { /* why */ }\n", {("x",): 1}, "a {\n  /* why */\n  x = 1\n}\n"),
     ("a {\n  y = 2\n}", {("x",): True}, "a {\n  y = 2\n  x = true\n}"),
     ("a {\n}\n", {("b", "x"): 1}, "a {\n  b {\n    x = 1\n  }\n}\n"),
 ]
@@ -190,6 +191,45 @@ def test_insert(before: str, wanted: dict[tuple[str, ...], str | int | bool], af
     for path, new in wanted.items():
         insertion.add(path, new)
     assert applied(before.encode(), insert(file.body.blocks[0], insertion)).decode() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted", "after"),
+    [
+        ("{\n  y = 2,\n  z = { q = 1 } }", {("x",): 1}, "{\n  y = 2,\n  z = { q = 1 },\n  x = 1 }"),
+        ("{\n  y = 2\n  z = 3 }", {("b", "x"): 1}, "{\n  y = 2\n  z = 3\n\n  b = {\n    x = 1\n  } }"),
+        ("{\n  y = 2\n  z = 3, }", {("x",): 1}, "{\n  y = 2\n  z = 3,\n  x = 1, }"),
+    ],
+)
+def test_insert_into_an_object(before: str, wanted: dict[tuple[str, ...], int], after: str) -> None:
+    """The brace may close on the line of the last member."""
+    node = read(f"a = {before}\n").body.entries["a"].expression
+    assert isinstance(node, nodes.Object)
+    insertion = Insertion()
+    for path, new in wanted.items():
+        insertion.add(path, new)
+    source = node.span.source
+    assert apply(source.data, insert(nodes.as_block(node), insertion)).decode() == f"a = {after}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[]", '["x"]'),
+        ("[1]", '[1, "x"]'),
+        ("[/* none */]", '[/* none */ "x"]'),
+        ("[\n  # none\n]", '[\n  # none\n  "x",\n]'),
+        ("[\n  1,\n]", '[\n  1,\n  "x",\n]'),
+        ("[\n  1 # one\n]", '[\n  1, # one\n  "x"\n]'),
+        ("[\n  1]", '[\n  1, "x"]'),
+    ],
+)
+def test_append(before: str, after: str) -> None:
+    node = read(f"a = {before}\n").body.entries["a"].expression
+    assert isinstance(node, nodes.Tuple)
+    insertion = Insertion()
+    insertion.append("x")
+    assert apply(node.span.source.data, append(node, insertion)).decode() == f"a = {after}\n"
 
 
 @pytest.mark.parametrize(("before", "wanted", "after"), INSERTIONS)

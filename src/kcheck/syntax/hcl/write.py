@@ -68,21 +68,36 @@ def insert(block: nodes.Block, insertion: Insertion) -> list[Edit]:
     return [*edits, writer.long(long)] if long else edits
 
 
-def append(items: nodes.Tuple, insertion: Insertion) -> Edit:
-    """The edit that adds items to a list: each on its own line where the last one is."""
+def append(items: nodes.Tuple, insertion: Insertion) -> list[Edit]:
+    """The edits that add items to a list: each on its own line where the last one is. Comments stay where they are."""
     source = items.span.source
     texts = [literal(item) for item in insertion.items]
     if not items.items:
-        return Edit(items.span, f"[{', '.join(texts)}]")
+        return [_filled(items, texts)]
     last = items.items[-1].span
     before = source.before(last.start)
     comma = source.data[last.end : items.span.end].lstrip().startswith(b",")
-    if before.strip():
-        return Edit(source.span(last.end, last.end), "".join(f", {text}" for text in texts))
+    end = source.line_end(last.end)
+    if before.strip() or end >= items.span.end:
+        return [Edit(source.span(last.end, last.end), "".join(f", {text}" for text in texts))]
+    lines = [f"{source.newline}{before}{text}" for text in texts]
     if comma:
-        end = source.line_end(last.end)
-        return Edit(source.span(end, end), "".join(f"{source.newline}{before}{text}," for text in texts))
-    return Edit(source.span(last.end, last.end), "".join(f",{source.newline}{before}{text}" for text in texts))
+        return [Edit(source.span(end, end), "".join(f"{line}," for line in lines))]
+    added = Edit(source.span(end, end), ",".join(lines))
+    return [Edit(source.span(last.end, last.end), ","), added]
+
+
+def _filled(items: nodes.Tuple, texts: list[str]) -> Edit:
+    """The edit that gives an empty list its first items, behind what is said in it."""
+    source, inside = items.span.source, items.span.text[1:-1].rstrip()
+    if not inside:
+        return Edit(items.span, f"[{', '.join(texts)}]")
+    at = items.span.start + 1 + len(inside.encode())
+    number = source.line_number(at)
+    if number == source.line_number(items.span.start):
+        return Edit(source.span(at, at), f" {', '.join(texts)}")
+    indent = _blanks(source.line(number))
+    return Edit(source.span(at, at), "".join(f"{source.newline}{indent}{text}," for text in texts))
 
 
 class _Writer:
@@ -97,8 +112,11 @@ class _Writer:
         self.indent, self.step = self._indent()
 
     def line_end(self, offset: int) -> int:
-        """The end of a line, and of the comment that begins on it behind `offset`."""
+        """The end of a line, and of the comment that begins on it behind `offset`; before a brace that closes there."""
         end = self.source.line_end(offset)
+        if offset < self.block.span.end <= end:
+            rest = self.source.data[offset : self.block.span.end]
+            return offset + (len(rest) - len(rest.lstrip(b" \t")) + 1 if rest.lstrip(b" \t").startswith(b",") else 0)
         behind = self.source.data[offset:end].lstrip(b" \t,")
         if behind.startswith(b"/*") and b"*/" not in behind:
             return self.line_end(self.source.data.find(b"*/", offset) + 2)
@@ -218,6 +236,9 @@ class _Writer:
         """A block on one line becomes one on several."""
         newline, outer = self.source.newline, self.indent.removesuffix(self.step)
         old = [f"{self.indent}{entry.name} = {entry.value_span.text}" for entry in self.entries]
+        inside = self.block.body.span.text[1:-1].strip()
+        if "/*" in inside:  # what is said there stays where it is said
+            old = [f"{self.indent}{inside}"]
         lines = self.lines(members, self.indent, blank=False)
         new = ["", *lines] if old and lines and self.is_long(next(iter(members.values()))) else lines
         return Edit(self.block.body.span, newline.join(["{", *old, *new, f"{outer}}}"]))
