@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,9 +11,12 @@ from click.testing import CliRunner
 
 from kcheck import engine, fix
 from kcheck.cli import cli
+from kcheck.commands.fix import _Places
 from kcheck.config import Config
 from kcheck.files import Tree
 from kcheck.findings import Severity
+from kcheck.save import File
+from kcheck.text import Edit, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -97,9 +101,20 @@ def test_who_is_to_blame_is_found_by_halves(write: Write, monkeypatch: pytest.Mo
     assert len(runs) < 20
 
 
-def test_a_value_that_nobody_can_tell_any_more_is_no_fix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kcheck.text import Edit
+def test_pools_that_share_the_target_are_mended_together_or_not_at_all(write: Write) -> None:
+    """With half of them bigger, the share of the others would be another one."""
+    group = 'p{0} = {{ instance_types = ["m5.xlarge"] }}\n    '
+    code = CAPPED.replace("default = {}", "".join(group.format(i) for i in range(6))).replace(
+        "max_size = 30", "max_size = 3"
+    )
+    write({"eks/main.tf": code, "bad/main.tf": CAPPED})
+    outcome = fix.fix(["."], Config(nodes={"": 1000}), rules=("pool-capped-by-default",))
+    assert {refused.finding.span.source.path for refused in outcome.refused} == {"bad/main.tf"}
+    sizes = re.findall(r"max_size = (\d+)", outcome.files[0].new.decode())
+    assert len(set(sizes[:-1])) == 1
 
+
+def test_a_value_that_nobody_can_tell_any_more_is_no_fix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": AKS})
     monkeypatch.setattr("kcheck.edit.edits", lambda changes: [Edit(c.origin.written, "var.tier") for c in changes])
     outcome = fix.fix(["."], Config())
@@ -109,8 +124,6 @@ def test_a_value_that_nobody_can_tell_any_more_is_no_fix(write: Write, monkeypat
 
 
 def test_a_thing_that_is_lost_is_no_fix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kcheck.text import Edit
-
     write({"job.yaml": job("a")})
     place = job("a").index("kind: Job")
     monkeypatch.setattr(
@@ -278,8 +291,6 @@ def test_a_file_that_cannot_be_written_is_an_error(write: Write, monkeypatch: py
 
 
 def test_bug_tells_what_to_send_in(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kcheck.text import Edit
-
     write({"main.tf": AKS})
     monkeypatch.setattr("kcheck.edit.edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes])
     result = run(".")
@@ -305,3 +316,16 @@ def test_summary(write: Write) -> None:
         "1 more with --info: job-never-cleaned 1.\n"
     )
     assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(("written", "place"), [(False, "main.tf:3:14"), (True, "main.tf:5:14")])
+def test_places_are_those_of_the_files_as_they_are_now(written: bool, place: str, write: Write) -> None:
+    """A finding of the second round, below a line that the first one added, above which the third one adds another."""
+    write({"main.tf": AKS})
+    outcome = fix.fix(["."], Config())
+    (finding,) = outcome.fixed
+    second = Source("main.tf", b"# one\n" + AKS.encode())
+    start = second.data.index(b'"Free"')
+    later = finding._replace(span=second.span(start, start + 6))
+    outcome.files = [File("main.tf", "main.tf", AKS.encode(), b"# two\n# one\n" + AKS.encode())]
+    assert _Places(outcome, written=written).of(later) == place

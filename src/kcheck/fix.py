@@ -152,13 +152,15 @@ class _Fixer:
         if worse is None:
             self.fixed += chosen
             return after
-        if len(chosen) == 1:
-            self.refused.append(Refused(chosen[0], worse.reason, worse.bug))
+        groups = _groups(chosen)
+        if len(groups) == 1:
+            self.refused += [Refused(finding, worse.reason, worse.bug) for finding in chosen]
             return state
-        suspects = [finding for finding in chosen if _names(finding) & worse.objects]
-        first = [finding for finding in chosen if finding not in suspects] if suspects else []
-        if not first:
-            first, suspects = chosen[: len(chosen) // 2], chosen[len(chosen) // 2 :]
+        late = [any(_names(finding) & worse.objects for finding in group) for group in groups]
+        if all(late) or not any(late):
+            late = [i >= len(groups) // 2 for i in range(len(groups))]
+        first = [f for group, waits in zip(groups, late, strict=True) if not waits for f in group]
+        suspects = [f for group, waits in zip(groups, late, strict=True) if waits for f in group]
         half = self.attempt(state, first)
         # where places have moved, the others have their turn in the next round
         return self.attempt(state, suspects) if half is state else half
@@ -236,6 +238,16 @@ def _keys(finding: Finding) -> set[tuple[str, str]]:
 
 def _all_keys(result: Result) -> set[tuple[str, str]]:
     return {key for finding in result.findings for key in _keys(finding)}
+
+
+def _groups(findings: list[Finding]) -> list[list[Finding]]:
+    """Findings in groups that are mended together or not at all: pools of a root share the target between them."""
+    groups: dict[object, list[Finding]] = {}
+    for i, finding in enumerate(findings):
+        shared = finding.fix is not None and any(change.subject == "pool" for change in finding.fix.changes)
+        key = (finding.rule, finding.object.partition(":")[0]) if shared else i
+        groups.setdefault(key, []).append(finding)
+    return list(groups.values())
 
 
 def _names(finding: Finding) -> set[str]:

@@ -66,7 +66,8 @@ def command(
         sys.exit(2)
     threshold = fail_on or config.fail_on
     left = [finding for finding in outcome.left if options.fails(finding, threshold)]
-    for line in _summary(outcome, left):
+    places = _Places(outcome, written=not diff_only and output is None)
+    for line in _summary(outcome, left, places):
         click.echo(line, err=True)
     options.tell_bugs(outcome.result)
     if outcome.result.bugs or any(refused.bug for refused in outcome.refused):
@@ -75,7 +76,7 @@ def command(
         sys.exit(1)
 
 
-def _summary(outcome: Outcome, left: list[Finding]) -> Iterable[str]:
+def _summary(outcome: Outcome, left: list[Finding], places: _Places) -> Iterable[str]:
     """What was mended and what was not, and what a person has to decide."""
     files = len(outcome.files)
     counts = Counter(finding.fix.safety for finding in outcome.fixed if finding.fix)
@@ -86,10 +87,10 @@ def _summary(outcome: Outcome, left: list[Finding]) -> Iterable[str]:
         yield "Nothing was fixed." if outcome.left else "Nothing to fix."
     for finding in outcome.fixed:
         if finding.fix and finding.fix.safety != "safe":
-            yield f"  {finding.fix.safety}: {_place(finding)} {finding.rule}: {finding.fix.title}"
+            yield f"  {finding.fix.safety}: {places.of(finding)} {finding.rule}: {finding.fix.title}"
     tried = {key for refused in outcome.refused for key in refused.finding.keys}
     for refused in outcome.refused:
-        yield from _refused(refused)
+        yield from _refused(refused, places)
     for flag, why, held in _held_back(outcome):
         if held:
             names = ", ".join(f"{name} {count}" for name, count in sorted(Counter(f.rule for f in held).items()))
@@ -98,7 +99,7 @@ def _summary(outcome: Outcome, left: list[Finding]) -> Iterable[str]:
     if rest:
         yield f"{len(rest)} left for you to decide:"
     for finding in rest[:_SHOWN]:
-        yield f"  {_place(finding)} {finding.severity.word} {finding.rule}: {finding.message}"
+        yield f"  {places.of(finding)} {finding.severity.word} {finding.rule}: {finding.message}"
         if finding.help:
             yield f"    = help: {finding.help}"
     if len(rest) > _SHOWN:
@@ -116,9 +117,9 @@ def _held_back(outcome: Outcome) -> Iterable[tuple[str, str, list[Finding]]]:
     yield "with --info", "", small
 
 
-def _refused(refused: Refused) -> Iterable[str]:
+def _refused(refused: Refused, places: _Places) -> Iterable[str]:
     finding = refused.finding
-    yield f"{_place(finding)} {finding.rule}: not written: {refused.reason.rstrip('.')}."
+    yield f"{places.of(finding)} {finding.rule}: not written: {refused.reason.rstrip('.')}."
     if refused.bug:
         yield f"  This is a bug in kcheck. Please send in these lines: {finding.fix.title if finding.fix else ''}"
         begin = finding.span.begin.line
@@ -126,6 +127,29 @@ def _refused(refused: Refused) -> Iterable[str]:
             yield f"    {finding.span.source.line(number)}"
 
 
-def _place(finding: Finding) -> str:
-    begin = finding.span.begin
-    return f"{finding.span.source.path}:{begin.line}:{begin.column}"
+class _Places:
+    """Where findings of any round are in the files as they are now: the new ones if they are `written`."""
+
+    def __init__(self, outcome: Outcome, *, written: bool) -> None:
+        self.now = {file.path: file.new if written else file.old for file in outcome.files}
+        self.lines: dict[bytes, list[int]] = {}
+
+    def of(self, finding: Finding) -> str:
+        """Path, line and column."""
+        source, begin = finding.span.source, finding.span.begin
+        now = self.now.get(source.path, source.data)
+        line = begin.line if now == source.data else self._moved(source.data, now)[begin.line - 1]
+        return f"{source.path}:{line}:{begin.column}"
+
+    def _moved(self, then: bytes, now: bytes) -> list[int]:
+        """The line that each line of an earlier text has now; of one that is gone, the line in its place."""
+        if then not in self.lines:
+            from difflib import SequenceMatcher
+
+            old, new = then.split(b"\n"), now.split(b"\n")
+            found = [1] * len(old)
+            for _, start, end, to, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+                for i in range(start, end):
+                    found[i] = min(to + i - start, max(to, stop - 1), len(new) - 1) + 1
+            self.lines[then] = found
+        return self.lines[then]
