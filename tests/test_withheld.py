@@ -95,6 +95,7 @@ spec:
       replicas: 8
       template: {spec: {restartPolicy: Never, containers: [{name: train, image: "quay.io/example/train:1"}]}}
 """
+SCRATCH = "{name: ck, ephemeral: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1Ti}}}}}}"
 APPLICATION = """
 apiVersion: argoproj.io/v1alpha1
 kind: Application
@@ -129,6 +130,11 @@ spec: {interval: 10m, path: ./jobs}
         (JOB_SET.replace("POLICY", ""), "volumeClaimPolicies"),
         (JOB_SET.replace("POLICY", "\n      retentionPolicy: {whenDeleted: Delete}"), "volumeClaimPolicies"),
         (VOLCANO.replace("CLAIM", "volumeClaim: {accessModes: [ReadWriteMany]}"), "volumes"),
+        (JOB.replace("Never, ", f"Never, volumes: [{SCRATCH}], "), "ephemeral volumeClaimTemplates"),
+        (
+            VOLCANO.replace("CLAIM", "volumeClaimName: old").replace("Never, ", f"Never, volumes: [{SCRATCH}], "),
+            "ephemeral volumeClaimTemplates",
+        ),
     ],
 )
 def test_a_job_whose_volumes_go_with_it_gets_no_time_to_live(check: Check, job: str, key: str) -> None:

@@ -60,7 +60,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("lingering_cost", "string", "what their nodes cost in an hour", runs.lingering_cost),
         made("hung_cost", "string", "what the nodes of its pods with GPUs cost in a day", runs.hung_cost),
         made("kept_for_ever", "bool", "whether nothing removes it when it has ended", runs.kept_for_ever),
-        simple("disposed", "string", "the key by which it makes volumes that are deleted with it: volumeClaimPolicies (JobSet), volumes (Volcano); null without any"),
+        simple("disposed", "string", "the key by which it makes volumes that are deleted with it: volumeClaimPolicies (JobSet), volumes (Volcano), ephemeral volumes of pods; null without any"),
         made("applied_again_by", "string", "what makes it again when it is deleted: an Application of Argo CD that heals itself, a Kustomization of Flux, Terraform; null if nothing is seen",
              runs.applied_again_by, nullable=True),
         made("retries_by_default", "bool", "whether nobody wrote how often it starts again", runs.retries_by_default),

@@ -94,7 +94,7 @@ def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
         rival=gangs.rival(kind, system, found, item),
         hooked=any("/hook" in key for key in known(mapping(item.root, "metadata", "annotations")) or {}),
         partial=_partial(found, kind),
-        disposed=_disposed(item, kind),
+        disposed=_disposed(item, kind, found),
     )
 
 
@@ -118,19 +118,26 @@ def _partial(found: tuple[PodTemplate, ...], kind: str) -> bool:
     return all(isinstance(one.image, Unset) for template in found for one in template.containers)
 
 
-def _disposed(item: Object, kind: str) -> Value[str]:
+def _disposed(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> Value[str]:
     """The volumes that a job makes and that are deleted with it, by the key that asks for them; unset without any."""
-    key = _CLAIMS.get(kind)
-    if key is None:
-        return NOTHING
-    unknown = gap(item.root, "spec", key)
+    for template in found:
+        if isinstance(template.volumes, Unknown):
+            return template.volumes
+        if any(volume.kind == _EPHEMERAL for volume in known(template.volumes) or ()):
+            return Known("ephemeral volumeClaimTemplates", template.volumes.origin)  # which belong to the pods
+    key = _CLAIMS.get(kind, "")
+    unknown = gap(item.root, "spec", key) if key else None
     if unknown is not None:
         return unknown
-    for one in items(item.root, "spec", key):
+    for one in items(item.root, "spec", key) if key else ():
         made = kind == "jobset.x-k8s.io/JobSet" or yaml.get(one, "volumeClaim") is not None
         if made and known(text(one, "retentionPolicy", "whenDeleted")) != "Retain":
             return Known(key, Origin((one.span,)))
     return Unset(Origin((item.span,)))
+
+
+_EPHEMERAL = "ephemeral"
+"""The kind of a volume with a claim of its own for each pod."""
 
 
 _CLAIMS = {"jobset.x-k8s.io/JobSet": "volumeClaimPolicies", "batch.volcano.sh/Job": "volumes"}
