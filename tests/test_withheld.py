@@ -427,6 +427,39 @@ networking: {podSubnet: 10.100.0.0/18}
     assert "10.96.0.0/12, the services' range" in found.help
 
 
+# --- shared memory
+
+TRAINING = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 16
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: quay.io/example/train:1
+          command: [torchrun, train.py]
+          resources: {limits: {nvidia.com/gpu: 8}}
+      volumes:
+        - {name: NAME, KIND}
+"""
+
+
+@pytest.mark.parametrize("kind", ["emptyDir: {}", "hostPath: {path: /dev/shm}", "nfs: {server: a, path: /b}"])
+def test_a_volume_that_has_the_name_of_shared_memory_is_in_the_way(check: Check, kind: str) -> None:
+    found = only("missing-shared-memory", check, {"job.yaml": TRAINING.replace("NAME", "dshm").replace("KIND", kind)})
+    assert found.fix is None
+    assert "its volume dshm is not known to be in memory" in found.help
+
+
+def test_a_volume_of_another_name_is_not_in_the_way(check: Check) -> None:
+    job = TRAINING.replace("NAME", "data").replace("KIND", "emptyDir: {}")
+    assert only("missing-shared-memory", check, {"job.yaml": job}).fix is not None
+
+
 # --- images
 
 POD = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: "%s"}]}\n'
