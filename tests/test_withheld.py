@@ -493,6 +493,13 @@ def test_images_that_may_not_have_been_copied_keep_their_name(check: Check, imag
     assert "pull it from registry.k8s.io before you change the name" in found.help
 
 
+@pytest.mark.parametrize("registry", ["gcr.io/google_containers", "gcr.io/google-containers", "k8s.gcr.io"])
+def test_an_image_without_a_tag_is_not_moved_to_a_registry_that_wants_one(check: Check, registry: str) -> None:
+    found = only("retired-registry", check, {"pod.yaml": POD % f"{registry}/pause"})
+    assert found.fix is None
+    assert "it has no tag" in found.help
+
+
 # --- variables with conditions of their own
 
 TIER = """

@@ -135,6 +135,14 @@ def moving(image: Image, _world: World) -> Value[bool]:
     return computed(image, not reference.digest and reference.tag in ("", "latest"))
 
 
+def bare(image: Image, _world: World) -> Value[bool]:
+    """Whether an image has neither a tag nor a digest, and no chart gives it one."""
+    reference = images.parse(known(image.text) or "")
+    if reference is None:
+        return Unknown(reason_of(image.registry))
+    return computed(image, not (reference.tag or reference.digest or image.untagged))
+
+
 def retired(image: Image, _world: World) -> Value[bool]:
     """Whether an image is on a former registry of Kubernetes."""
     return mapped(image.text, lambda text: text.startswith((_FORMER, *_FIRST)))

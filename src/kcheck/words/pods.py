@@ -177,6 +177,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("registry", "string", "host of its registry; docker.io for every spelling of Docker Hub", nullable=False),
         made("moving", "bool", "whether its tag is latest, or none", pulls.moving),
         made("retired", "bool", "whether it is on a former registry of Kubernetes", pulls.retired),
+        made("bare", "bool", "whether it has neither a tag nor a digest, and nothing beside it gives one", pulls.bare),
         made("successor", "string", "the same image on the registry that replaces a retired one; null where it is not known to be there, and for others", pulls.successor, nullable=True),
         made("mirrored", "string", "the image on the mirror that the settings, or the code with a full name, have for its registry; null without one",
              pulls.mirrored, nullable=True),
