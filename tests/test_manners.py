@@ -378,6 +378,12 @@ spec:
         - key: node.kubernetes.io/instance-type
           operator: In
           values: [p5.48xlarge]
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: train}}
+spec:
+  template: {{spec: {{containers: [{{name: train, image: "a:1", resources: {{limits: {{nvidia.com/gpu: 8}}}}}}]}}}}
 """
 
 

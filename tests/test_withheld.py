@@ -47,14 +47,56 @@ spec:
 
 def test_when_empty_needs_a_second_value_before_v1(check: Check) -> None:
     pool = NODE_POOL.replace("VERSION", "v1beta1").replace("POLICY", "WhenUnderutilized")
-    found = only("karpenter-disrupts-training", check, {"pool.yaml": pool})
+    found = only(
+        "karpenter-disrupts-training", check, {"pool.yaml": pool, "job.yaml": GPU_JOB.replace("SELECTION", "")}
+    )
     assert found.fix is None
     assert "wants consolidateAfter beside WhenEmpty" in found.help
 
 
-def test_when_empty_is_written_in_v1(check: Check) -> None:
-    pool = NODE_POOL.replace("VERSION", "v1").replace("POLICY", "WhenEmptyOrUnderutilized")
-    assert only("karpenter-disrupts-training", check, {"pool.yaml": pool}).fix is not None
+PACKING = NODE_POOL.replace("VERSION", "v1").replace("POLICY", "WhenEmptyOrUnderutilized")
+GPU_JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 4
+  template:
+    spec:
+      restartPolicy: Never
+      SELECTION
+      containers: [{name: train, image: "quay.io/example/train:1", resources: {limits: {nvidia.com/gpu: 8}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    "selection",
+    ["priorityClassName: low", "nodeSelector: {karpenter.sh/nodepool: gpu}", "tolerations: [{operator: Exists}]"],
+)
+def test_when_empty_is_written_in_v1(check: Check, selection: str) -> None:
+    files = {"pool.yaml": PACKING, "job.yaml": GPU_JOB.replace("SELECTION", selection)}
+    assert only("karpenter-disrupts-training", check, files).fix is not None
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"job.yaml": GPU_JOB.replace("SELECTION", "nodeSelector: {karpenter.sh/nodepool: other}")},
+        {"job.yaml": GPU_JOB.replace("SELECTION", "").replace("nvidia.com/gpu: 8", "cpu: 8")},
+        {"chat.yaml": GPU_JOB.replace("SELECTION", "").replace("batch/v1", "apps/v1").replace("Job", "Deployment")},
+    ],
+)
+def test_a_pool_on_which_no_training_job_is_seen_is_packed_as_before(check: Check, files: dict[str, str]) -> None:
+    found = only("karpenter-disrupts-training", check, {"pool.yaml": PACKING, **files})
+    assert found.fix is None
+    assert "no job with GPUs that could land on gpu is in this code" in found.help
+
+
+def test_a_taint_keeps_training_jobs_from_a_pool(check: Check) -> None:
+    pool = PACKING.replace("requirements:", "taints: [{key: team, value: a, effect: NoSchedule}]\n      requirements:")
+    files = {"pool.yaml": pool, "job.yaml": GPU_JOB.replace("SELECTION", "")}
+    assert only("karpenter-disrupts-training", check, files).fix is None
 
 
 # --- jobs that nothing removes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kcheck import machines
@@ -28,7 +29,9 @@ def read(inventory: Inventory) -> None:
     objects = [(addon, addon.tree) for addon in inventory.addons if addon.tree is not None]
     for addon, tree in objects:
         if text(tree, "kind") in KINDS:
-            inventory.karpenter.append(provisioners.read(addon, tree, inventory.cluster_of.get(addon)))
+            found = provisioners.read(addon, tree, inventory.cluster_of.get(addon))
+            labels = _labels(tree, text(tree, "metadata", "name"), Origin((addon.place,)))
+            inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree)))
     classes: dict[tuple[str, str], yaml.Mapping] = {}
     for addon, tree in objects:
         cluster = inventory.cluster_of.get(addon)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck import placement
 from kcheck.derive.basics import computed
+from kcheck.model import NOTHING, NodePool
 from kcheck.values import Known, Unknown, Unset, Value, known, mapped, number
 
 if TYPE_CHECKING:
-    from kcheck.model import KarpenterPool
+    from kcheck.model import KarpenterPool, Workload
     from kcheck.world import World
 
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.")
@@ -62,9 +64,46 @@ def protected(pool: KarpenterPool, _world: World) -> Value[bool]:
     return computed(pool, any(nodes in ("0", "0%") for nodes in known(budgets) or ()))
 
 
+def trains(pool: KarpenterPool, world: World) -> Value[bool]:
+    """Whether a job with GPUs that may land on its nodes is applied with it."""
+    nodes = _nodes(pool)
+    jobs = (one for one in _with_gpus(pool, world) if one.batch)
+    found = any(placement.fit(template, nodes).fits is not False for one in jobs for template in one.templates)
+    return computed(pool, found)
+
+
+def _nodes(pool: KarpenterPool) -> NodePool:
+    """The nodes that it makes, as far as pods choose by that."""
+    name = {"karpenter.sh/nodepool": pool.name.value} if isinstance(pool.name, Known) else {}
+    labels = pool.labels if isinstance(pool.labels, Unknown) else (known(pool.labels) or {}) | name
+    return NodePool(
+        pool.id,
+        pool.place,
+        pool.id,
+        pool.cluster,
+        pool.name,
+        autoscaled=computed(pool, value=True),
+        min_nodes=NOTHING,
+        max_nodes=NOTHING,
+        surge=NOTHING,
+        subnets=NOTHING,
+        pods_take_addresses=NOTHING,
+        instance_types=Unknown("the machine types are Karpenter's choice"),
+        gpu=pool.gpu,
+        labels=labels if isinstance(labels, Unknown) else computed(pool, labels),
+        taints=pool.taints,
+        spot=pool.spot,
+    )
+
+
 def serves(pool: KarpenterPool, world: World) -> Value[bool]:
     """Whether GPU workloads are applied with it, and all of them run for ever: services."""
+    ends = [one.batch for one in _with_gpus(pool, world)]
+    return computed(pool, bool(ends) and not any(ends))
+
+
+def _with_gpus(pool: KarpenterPool, world: World) -> list[Workload]:
+    """The workloads with GPUs that are applied with it."""
     cluster = known(pool.cluster)
     near = world.workloads(cluster) if cluster else world.neighbours("workloads", pool)
-    ends = [one.batch for one in near if number(one.gpus, 0) and not one.per_node]
-    return computed(pool, bool(ends) and not any(ends))
+    return [one for one in near if number(one.gpus, 0) and not one.per_node]

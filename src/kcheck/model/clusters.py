@@ -292,7 +292,8 @@ class KarpenterPool(Thing):
 
     `limits` are written `cpu=1000`, `budgets` are the numbers of nodes that it may disrupt at a time. Nodes are
     replaced after `expire_after`; empty ones, by the `policy` also under-used ones, are taken away after
-    `consolidate_after`. Unset is never. With `replicas` it has that many nodes, whatever pods want.
+    `consolidate_after`. Unset is never. With `replicas` it has that many nodes, whatever pods want. Its nodes have
+    `labels` and `taints`, as those of a node pool.
     """
 
     kind: str
@@ -307,3 +308,5 @@ class KarpenterPool(Thing):
     gpu: Value[bool]
     spot: Value[bool]
     replicas: Value[int] = NOTHING
+    labels: Value[dict[str, str]] = NOTHING
+    taints: Value[tuple[str, ...]] = NOTHING

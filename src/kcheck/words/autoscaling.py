@@ -93,6 +93,7 @@ KARPENTER_POOL = (
     simple("gpu", "bool", "whether its nodes have GPUs or other accelerators", nullable=False),
     simple("spot", "bool", "whether its nodes are spot and nothing else"),
     made("serves", "bool", "whether GPU workloads are applied with it, and all of them run for ever", karpenter.serves),
+    made("trains", "bool", "whether a job with GPUs that may land on its nodes is applied with it", karpenter.trains),
     Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
 )  # fmt: skip
 
