@@ -502,6 +502,56 @@ def test_a_volume_of_another_name_is_not_in_the_way(check: Check) -> None:
     assert only("missing-shared-memory", check, {"job.yaml": job}).fix is not None
 
 
+# --- CoreDNS
+
+ADDON = """
+resource "aws_eks_cluster" "train" {
+  name = "train"
+}
+resource "aws_eks_addon" "dns" {
+  cluster_name         = aws_eks_cluster.train.name
+  addon_name           = "coredns"
+  configuration_values = SETTINGS
+}
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = aws_eks_cluster.train.name
+  instance_types = ["p5.48xlarge"]
+  scaling_config {
+    min_size     = 0
+    max_size     = 1000
+    desired_size = 0
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["fargate", "Fargate"])
+def test_coredns_on_fargate_is_not_told_to_scale(check: Check, name: str) -> None:
+    code = ADDON.replace("SETTINGS", f'jsonencode({{\n    computeType = "{name}"\n  }})')
+    found = only("dns-not-scaled", check, {"main.tf": code})
+    assert found.fix is None
+    assert "each replica is a machine of Fargate" in found.help
+
+
+def test_coredns_on_nodes_is_told_to_scale(check: Check) -> None:
+    code = ADDON.replace("SETTINGS", 'jsonencode({\n    computeType = "ec2"\n  })')
+    assert only("dns-not-scaled", check, {"main.tf": code}).fix is not None
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ('"{\\"replicaCount\\": 2}"', "configuration_values is no jsonencode of an object that kcheck could add to"),
+        ("jsonencode({ autoScaling = { enabled = false } })", "configuration_values has autoScaling already"),
+    ],
+)
+def test_a_person_is_told_which_key_scales_coredns(check: Check, settings: str, told: str) -> None:
+    found = only("dns-not-scaled", check, {"main.tf": ADDON.replace("SETTINGS", settings)})
+    assert found.fix is None
+    assert f"{told}; configuration_values.autoScaling should be" in found.help
+    assert "dns_scaling" not in found.help
+
+
 # --- images
 
 POD = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: "%s"}]}\n'

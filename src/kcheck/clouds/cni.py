@@ -46,6 +46,22 @@ def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
     return Known(int(count.value), count.origin) if isinstance(count, Known) and str(count.value).isdigit() else default
 
 
+def dns(addons: list[Fields], place: Span) -> dict[str, Value[Any]]:
+    """The fields of a cluster that its add-on of CoreDNS gives."""
+    return {
+        "dns_replicas": dns_replicas(addons, place),
+        "dns_scaling": dns_scaling(addons),
+        "dns_compute": _compute(addons),
+    }
+
+
+def _compute(addons: list[Fields]) -> Value[str]:
+    """What CoreDNS runs on as its add-on says; unset where that says nothing."""
+    raw = addons[0].raw("settings") if addons else None
+    found = _member(_json(raw), "computeType") if raw is not None else None
+    return NOTHING if found is None else mapped(found, lambda name: str(name).lower())
+
+
 def dns_scaling(addons: list[Fields]) -> Value[bool]:
     """Where the add-on of CoreDNS would be told to scale it; unset everywhere without it."""
     return Unset(_absent(addons[0], "autoScaling")) if addons else NOTHING
@@ -63,7 +79,15 @@ def _absent(addon: Fields, name: str) -> Origin:
     datum = encoded(raw) if raw is not None else None
     if isinstance(datum, Known) and isinstance(datum.value, dict) and datum.origin.spans and name not in datum.value:
         return Origin(datum.origin.spans, missing=Missing(datum.origin.written, (name,)))
-    return Origin((addon.record.span,))
+    why = (
+        f"configuration_values has {name} already"
+        if raw is not None and isinstance(_member(_json(raw), name), Known)
+        else _NOT_OPEN
+    )
+    return Origin((addon.record.span,), missing=Missing(addon.record.span, ("configuration_values", name)), why=why)
+
+
+_NOT_OPEN = "configuration_values is no jsonencode of an object that kcheck could add to"
 
 
 def read(addons: list[Fields], place: Span) -> Cni:

@@ -162,8 +162,7 @@ class _Eks(Reader):
                 cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields["ip_family"], settings, instance.span),
-                dns_replicas=cni.dns_replicas(dns, instance.span),
-                dns_scaling=cni.dns_scaling(dns),
+                **cni.dns(dns, instance.span),
             )
             self.found.clusters.append(cluster)
 

@@ -122,9 +122,10 @@ class Cluster(Thing):
     `node_zones` are those of its nodes as written (GKE).
     `environment` is the name of its variables in the settings. A node has `outbound_ports` on the `outbound_ips`
     addresses; `single_gateway` and `gateway_per_zone` are the inputs of the module that makes the NAT gateways (EKS);
-    `load_balancer` and `backend_type` are those of Azure's load balancer. CoreDNS keeps `dns_replicas`
-    whatever the size; unset where it scales, and `dns_scaling` is where its add-on would say so. `grower` is what the
-    cluster's own code installs to grow its pools, unknown where it only gives the rights to do so.
+    `load_balancer` and `backend_type` are those of Azure's load balancer. CoreDNS keeps `dns_replicas` whatever the
+    size; unset where it scales, and `dns_scaling` is where its add-on would say so; `dns_compute` is what that puts it
+    on. `grower` is what the cluster's own code installs to grow its pools, unknown where it only gives the rights to do
+    so.
     """
 
     cloud: str
@@ -158,6 +159,7 @@ class Cluster(Thing):
     pods_take_addresses: Value[bool] = NOTHING
     dns_replicas: Value[int] = NOTHING
     dns_scaling: Value[bool] = NOTHING
+    dns_compute: Value[str] = NOTHING
     grower: Value[str] = NOTHING
     environment: str = ""
 

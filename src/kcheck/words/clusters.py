@@ -57,6 +57,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("dns_replicas", "int", "replicas that CoreDNS keeps whatever the size; null where it scales, or a cache is on each node",
               dns.replicas, "replicas", nullable=True),
         simple("dns_scaling", "bool", "the place where its add-on would be told to scale it; null (EKS)"),
+        simple("dns_compute", "string", "computeType of that add-on: fargate, ec2; null where it says none (EKS)"),
         made("dns_addon", "bool", "whether an add-on of CoreDNS is in its code (EKS)", dns.addon),
         made("dns_sufficient", "int", "replicas for its target by the usual rule", dns.sufficient, "replicas"),
         made("heartbeats", "int", "writes a second by which its kubelets say that they live", plane.heartbeats),
