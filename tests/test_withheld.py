@@ -502,6 +502,62 @@ def test_a_volume_of_another_name_is_not_in_the_way(check: Check) -> None:
     assert only("missing-shared-memory", check, {"job.yaml": job}).fix is not None
 
 
+# --- NAT gateways
+
+VPC = """
+variable "names" {}
+module "vpc" {
+  source             = "terraform-aws-modules/vpc/aws"
+  version            = "~> 5.0"
+  cidr               = "10.0.0.0/8"
+  azs                = ["eu-west-1a", "eu-west-1b"]
+  private_subnets    = ["10.0.0.0/12", "10.16.0.0/12"]
+  enable_nat_gateway = true
+  single_nat_gateway = true
+  MORE
+}
+resource "aws_eks_cluster" "train" {
+  name = "train"
+}
+resource "aws_eks_node_group" "cpu" {
+  cluster_name   = aws_eks_cluster.train.name
+  subnet_ids     = module.vpc.private_subnets
+  instance_types = ["m5.large"]
+  scaling_config {
+    min_size     = 0
+    max_size     = 1000
+    desired_size = 0
+  }
+}
+"""
+PUBLIC = 'public_subnets = ["10.32.0.0/24", "10.32.1.0/24"]'
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("", "public_subnets has one for each of azs"),
+        ('public_subnets = ["10.32.0.0/24"]', "public_subnets has one for each of azs"),
+        ("public_subnets = var.names", "public_subnets has one for each of azs"),
+        (f'{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = ["eipalloc-1"]', "fewer than azs: write as many"),
+        (f"{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = var.names", "as many external_nat_ip_ids. See that it has"),
+        (PUBLIC, ""),
+        (f'{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = ["eipalloc-1", "eipalloc-2"]', ""),
+    ],
+)
+def test_one_gateway_a_zone_needs_public_subnets_and_addresses(check: Check, more: str, told: str) -> None:
+    found = only("single-nat-gateway", check, {"main.tf": VPC.replace("MORE", more)})
+    assert (found.fix is None) == bool(told)
+    assert told in found.help
+
+
+def test_the_input_of_the_module_is_named(check: Check) -> None:
+    code = VPC.replace("MORE", f"{PUBLIC}\none_nat_gateway_per_az = 1 > 2")
+    found = only("single-nat-gateway", check, {"main.tf": code})
+    assert found.fix is None
+    assert "one_nat_gateway_per_az should be true" in found.help
+
+
 # --- CoreDNS
 
 ADDON = """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcheck import machines, profiles
 from kcheck.capacity import eks as arithmetic
-from kcheck.clouds import cni
+from kcheck.clouds import cni, nat
 from kcheck.clouds import template as template_of
 from kcheck.clouds.reader import (
     Reader,
@@ -157,8 +157,7 @@ class _Eks(Reader):
                 network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 service_cidr=fields["service_cidr"],
                 outbound_ips=self._nat_gateways(instance),
-                single_gateway=self._gateways("single"),
-                gateway_per_zone=self._gateways("per_zone"),
+                **nat.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
                 cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields["ip_family"], settings, instance.span),
@@ -183,11 +182,6 @@ class _Eks(Reader):
         if not all(gateway.certain for gateway in gateways):
             return Unknown("the number of NAT gateways is not known", origin)
         return Known(len(gateways), origin) if gateways else Unset(origin)
-
-    def _gateways(self, name: str) -> Value[bool]:
-        """An input of the module that makes the only NAT gateway of this root; unset where no module does."""
-        gateways = [self.fields(NAT, instance) for instance in self.root.instances(NAT)]
-        return gateways[0][name] if len(gateways) == 1 and gateways[0].raw(name) is not None else NOTHING
 
     # --- pools
 

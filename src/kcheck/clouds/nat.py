@@ -1,12 +1,13 @@
-"""Google's Cloud NAT: the addresses and ports through which private nodes reach the internet."""
+"""NAT gateways, through which private nodes reach the internet: Google's Cloud NAT, and those of the VPC module."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from kcheck.model import NOTHING
-from kcheck.values import Known, Unset, Value, equals, known
+from kcheck.values import Known, Missing, Origin, Unset, Value, equals, known, unknown_of
 
 if TYPE_CHECKING:
     from kcheck.fields import Fields
@@ -38,3 +39,35 @@ def ports(gateways: list[Fields]) -> Value[int]:
         return NOTHING
     written: Value[int] = gateways[0]["ports"]
     return written
+
+
+def inputs(gateways: list[Fields]) -> dict[str, Value[Any]]:
+    """The fields of a cluster that the inputs of the module give which makes the only NAT gateway of its root (EKS)."""
+    if len(gateways) != 1 or gateways[0].raw("single") is None:
+        return {}
+    own = gateways[0]
+    return {
+        "single_gateway": _named(own["single"], "single_nat_gateway"),
+        "gateway_per_zone": _named(own["per_zone"], "one_nat_gateway_per_az"),
+        "gateways_lack": _lacking(own),
+    }
+
+
+def _lacking(own: Fields) -> Value[str]:
+    """The list of the module that is shorter than its zones, so that it cannot make a gateway in each; else unset."""
+    zones, public, addresses = (own[name] for name in ("zones", "public", "addresses"))
+    origin = Origin((own.record.span,))
+    if isinstance(zones, Known):
+        for count, name in ((public, "public_subnets"), (addresses, "external_nat_ip_ids")):
+            if isinstance(count, Known) and count.value < zones.value:
+                return Known(name, origin)
+    return unknown_of(zones, public, addresses) or Unset(origin)
+
+
+def _named(value: Value[Any], name: str) -> Value[Any]:
+    """A value that an expression gives, with the name of the input: only a person can write it there."""
+    origin = value.origin
+    if origin is None or not origin.spans or origin.literal or (origin.missing and origin.missing.path):
+        return value
+    why = f"{name} is no literal that could be changed"
+    return replace(value, origin=origin._replace(missing=Missing(origin.written, (name,)), why=origin.why or why))

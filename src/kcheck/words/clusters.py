@@ -34,6 +34,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("outbound_ips", "int", "public addresses of the outbound load balancer", "addresses"),
         simple("single_gateway", "bool", "whether the VPC module is told to make one NAT gateway only; null where no module makes it (EKS)"),
         simple("gateway_per_zone", "bool", "whether it is told to make one a zone"),
+        simple("gateways_lack", "string", "the list of that module that is shorter than its zones: public_subnets, external_nat_ip_ids; null where none is"),
         simple("load_balancer", "string", "standard or basic (AKS)"),
         simple("backend_type", "string", "NodeIP or NodeIPConfiguration: how nodes are behind the load balancer (AKS)"),
         simple("outbound_ports", "int", "outbound ports that a node has for itself; 0 where the cloud divides them (AKS)", "ports"),

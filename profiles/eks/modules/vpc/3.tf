@@ -69,6 +69,16 @@ variable "one_nat_gateway_per_az" {
   default = false
 }
 
+variable "reuse_nat_ips" {
+  type    = bool
+  default = false
+}
+
+variable "external_nat_ip_ids" {
+  type    = list(string)
+  default = []
+}
+
 locals {
   longest   = max(length(var.private_subnets), length(var.public_subnets), length(var.database_subnets))
   nat_count = var.single_nat_gateway ? 1 : var.one_nat_gateway_per_az ? length(var.azs) : local.longest
@@ -170,6 +180,9 @@ resource "aws_nat_gateway" "this" {
   subnet_id = element(aws_subnet.public[*].id, count.index)
   single    = var.single_nat_gateway # not of the provider: where a fix is written
   per_zone  = var.one_nat_gateway_per_az
+  zones     = length(var.azs)
+  public    = length(var.public_subnets)
+  addresses = var.reuse_nat_ips ? length(var.external_nat_ip_ids) : length(var.azs)
 }
 
 output "vpc_id" {
