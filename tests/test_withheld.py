@@ -502,6 +502,75 @@ def test_a_volume_of_another_name_is_not_in_the_way(check: Check) -> None:
     assert only("missing-shared-memory", check, {"job.yaml": job}).fix is not None
 
 
+# --- network policies of Azure
+
+POLICY = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Standard"
+  default_node_pool {
+    name       = "system"
+    node_count = 400
+    SUBNET
+  }
+  network_profile {
+    network_plugin = "azure"
+    network_policy = "azure"
+    MODE
+  }
+}
+resource "azurerm_kubernetes_cluster_node_pool" "other" {
+  name                  = "other"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "Standard_D4s_v5"
+  node_count            = 3
+  OTHER
+}
+"""
+POLICY_MODULE = """
+module "aks" {
+  source         = "Azure/aks/azurerm"
+  version        = "~> 10.0"
+  agents_count   = 400
+  sku_tier       = "Standard"
+  network_plugin = "azure"
+  network_policy = "azure"
+  MODE
+  node_pools = {
+    other = { name = "other", vm_size = "Standard_D4s_v5", node_count = 3, OTHER }
+  }
+}
+"""
+OVERLAY = 'network_plugin_mode = "overlay"'
+PODS = "pod_subnet_id = azurerm_subnet.pods.id"
+
+
+@pytest.mark.parametrize(
+    ("code", "mode", "subnet", "other", "fixed"),
+    [
+        (POLICY, OVERLAY, "", "", True),
+        (POLICY, "", "", "", False),
+        (POLICY, "", PODS, "", False),
+        (POLICY, "", PODS, PODS, True),
+        (POLICY, OVERLAY, "", 'os_type = "Windows"', False),
+        (POLICY, OVERLAY, "", 'os_type = "Linux"', True),
+        (POLICY_MODULE, OVERLAY, "", "", True),
+        (POLICY_MODULE, OVERLAY, "", 'os_type = "Windows"', False),
+        (POLICY_MODULE, "", "", "", False),
+    ],
+)
+def test_cilium_needs_overlay_or_pod_subnets_and_linux(
+    check: Check, code: str, mode: str, subnet: str, other: str, *, fixed: bool
+) -> None:
+    code = code.replace("MODE", mode).replace("SUBNET", subnet).replace("OTHER", other)
+    subnets = (
+        'resource "azurerm_subnet" "pods" {\n  name             = "pods"\n  address_prefixes = ["10.0.0.0/9"]\n}\n'
+    )
+    found = only("network-policy-manager-limit", check, {"main.tf": subnets + code})
+    assert (found.fix is not None) == fixed
+    assert fixed or "Linux nodes only" in found.help
+
+
 # --- NAT gateways
 
 VPC = """
@@ -540,7 +609,10 @@ PUBLIC = 'public_subnets = ["10.32.0.0/24", "10.32.1.0/24"]'
         ('public_subnets = ["10.32.0.0/24"]', "public_subnets has one for each of azs"),
         ("public_subnets = var.names", "public_subnets has one for each of azs"),
         (f'{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = ["eipalloc-1"]', "fewer than azs: write as many"),
-        (f"{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = var.names", "as many external_nat_ip_ids. See that it has"),
+        (
+            f"{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = var.names",
+            "as many external_nat_ip_ids. See that it has",
+        ),
         (PUBLIC, ""),
         (f'{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = ["eipalloc-1", "eipalloc-2"]', ""),
     ],

@@ -256,6 +256,7 @@ class _Aks(Reader):
             max_pods=self._max_pods(fields, cluster, pod_subnet),
             pod_subnets=mapped(pod_subnet, lambda found: (found,)),
             pod_addresses=Known((batch, batch), origin),
+            system=fields["os"],
             pod_range=Unset(origin) if pod_range is None else Known(pod_range, origin),
             spot=mapped(fields["priority"], lambda priority: priority == "Spot"),
             zones=fields["zones"],

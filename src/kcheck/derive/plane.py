@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcheck.capacity import load
-from kcheck.derive.basics import computed
+from kcheck.derive.basics import anyone, computed
 from kcheck.model import NOTHING
 from kcheck.units import minor_version
-from kcheck.values import Known, Unknown, Unset, Value, known, mapped
+from kcheck.values import Known, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +58,20 @@ def minor(cluster: Cluster, _world: World) -> Value[int]:
     number = minor_version(cluster.version.value)
     why = f"`{cluster.version.value}` is no version of Kubernetes"
     return Unknown(why, cluster.version.origin) if number is None else Known(number, cluster.version.origin)
+
+
+def cilium_fits(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether Cilium could power Azure CNI: pods have an overlay or subnets of their own, and all nodes are Linux."""
+    found = world.all_pools(cluster)
+    if isinstance(found, Unknown):
+        return found
+    windows = anyone(cluster, [mapped(pool.system, lambda name: name.lower() == "windows") for pool in found])
+    if not isinstance(windows, Known) or windows.value:
+        return mapped(windows, lambda _: False)
+    if equals(cluster.network_mode, "overlay"):
+        return computed(cluster, value=True)
+    apart = [not isinstance(pool.pod_subnets, Unset) for pool in found]
+    return computed(cluster, value=bool(apart) and all(apart))
 
 
 def services(cluster: Cluster, world: World) -> Value[int]:

@@ -234,7 +234,7 @@ class NodePool(Thing):
     Docker Hub. The kernel of a node is told to know at most `neighbours` others. `together` is the
     placement group or policy that keeps nodes close to each other. `bid` is how a spot pool bids, `price_caps` the most
     that it pays for a machine type in dollars an hour. `reservation` names what its machines are reserved by, and paid.
-    `boot_data` is what the user adds to the start of a node.
+    `boot_data` is what the user adds to the start of a node. `system` is Linux or Windows (AKS).
     """
 
     address: str
@@ -287,6 +287,7 @@ class NodePool(Thing):
     location_policy: Value[str] = NOTHING
     reservation: Value[str] = NOTHING
     boot_data: Value[str] = NOTHING
+    system: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)

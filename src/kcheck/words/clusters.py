@@ -39,6 +39,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("backend_type", "string", "NodeIP or NodeIPConfiguration: how nodes are behind the load balancer (AKS)"),
         simple("outbound_ports", "int", "outbound ports that a node has for itself; 0 where the cloud divides them (AKS)", "ports"),
         simple("data_plane", "string", "what moves packets: azure or cilium (AKS), ADVANCED_DATAPATH ... (GKE)"),
+        made("cilium_fits", "bool", "whether Azure CNI powered by Cilium could be its network: overlay or pod subnets, and no Windows pool", plane.cilium_fits),
         simple("security_group", "string", "basic or enterprise (ACK)"),
         made("minor", "int", "minor version of Kubernetes", plane.minor, nullable=True),
         made("services", "int", "Services of the manifests that take an address", plane.services, "services"),

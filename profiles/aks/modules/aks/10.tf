@@ -287,6 +287,7 @@ variable "node_pools" {
     node_taints                   = optional(list(string))
     os_disk_size_gb               = optional(number)
     os_disk_type                  = optional(string, "Managed")
+    os_type                       = optional(string, "Linux")
     upgrade_settings              = optional(object({ drain_timeout_in_minutes = optional(number), max_surge = string }))
     capacity_reservation_group_id = optional(string)
     create_before_destroy         = optional(bool, true)
@@ -398,6 +399,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "node_pool_create_before_destroy
   node_taints                   = each.value.node_taints
   os_disk_size_gb               = each.value.os_disk_size_gb
   os_disk_type                  = each.value.os_disk_type
+  os_type                       = each.value.os_type
   capacity_reservation_group_id = each.value.capacity_reservation_group_id
 
   dynamic "upgrade_settings" {

@@ -92,6 +92,7 @@ variable "agent_pools" {
   type = map(object({
     name                = string
     vm_size             = optional(string)
+    os_type             = optional(string, "Linux")
     enable_auto_scaling = optional(bool)
     count_of            = optional(number)
     min_count           = optional(number)
@@ -222,6 +223,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "nodepools" {
   node_count            = each.value.max_count != null && each.value.min_count != null ? null : each.value.count_of
   vnet_subnet_id        = each.value.vnet_subnet_id
   vm_size               = each.value.vm_size
+  os_type               = each.value.os_type
   auto_scaling_enabled  = each.value.enable_auto_scaling
   min_count             = each.value.min_count
   max_count             = each.value.max_count

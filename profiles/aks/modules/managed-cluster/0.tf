@@ -95,6 +95,7 @@ variable "node_pools" {
   type = map(object({
     name                 = string
     vm_size              = string
+    os_type              = optional(string, "Linux")
     auto_scaling_enabled = optional(bool, false)
     node_count           = optional(number)
     min_count            = optional(number)
@@ -205,6 +206,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "nodepools" {
   kubernetes_cluster_id = azurerm_kubernetes_cluster.this.id
   name                  = "${each.value.name}${var.create_nodepools_before_destroy ? substr(md5(uuid()), 0, 4) : ""}"
   vm_size               = each.value.vm_size
+  os_type               = each.value.os_type
   auto_scaling_enabled  = each.value.auto_scaling_enabled
   node_count            = each.value.node_count
   min_count             = each.value.min_count
