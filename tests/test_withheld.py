@@ -502,6 +502,64 @@ def test_a_volume_of_another_name_is_not_in_the_way(check: Check) -> None:
     assert only("missing-shared-memory", check, {"job.yaml": job}).fix is not None
 
 
+# --- zones of Google
+
+ZONAL = """
+variable "zones" {
+  type    = list(string)
+  default = ["us-central1-a"]
+}
+locals {
+  zone   = "us-central1-a"
+  places = { train = { location = "us-central1-a" } }
+}
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = OWN
+  remove_default_node_pool = true
+  initial_node_count       = 1
+}
+resource "google_container_node_pool" "cpu" {
+  name     = "cpu"
+  location = POOL
+  cluster  = google_container_cluster.train.name
+  autoscaling {
+    max_node_count = 800
+  }
+}
+"""
+LITERAL = '"us-central1-a"'
+
+
+@pytest.mark.parametrize(
+    ("own", "pool", "told"),
+    [
+        (LITERAL, LITERAL, ""),
+        (LITERAL, "null", ""),
+        ("one(var.zones)", "null", "`one(var.zones)` gives its location"),
+        ("var.zones[0]", "null", "`var.zones[0]` gives its location"),
+        ("element(var.zones, 0)", "null", "`element(var.zones, 0)` gives its location"),
+        ("local.zone", "null", "`local.zone` gives its location"),
+        ("local.places.train.location", "null", "`local.places.train.location` gives its location"),
+        (f'true ? {LITERAL} : "us-central1"', "null", "gives its location"),
+        (LITERAL, "one(var.zones)", "or its pools have one that is no literal"),
+    ],
+)
+def test_a_zone_that_others_may_have_is_left_to_people(check: Check, own: str, pool: str, told: str) -> None:
+    found = only("zonal-control-plane", check, {"main.tf": ZONAL.replace("OWN", own).replace("POOL", pool)})
+    assert (found.fix is None) == bool(told)
+    assert told in found.help
+    if found.fix:
+        assert "add us-central1-a to node_locations" in found.fix.title
+
+
+def test_the_module_is_asked_for_a_regional_cluster(check: Check) -> None:
+    code = GKE_MODULE.replace('region     = "europe-west4"', 'regional = false\nzones = ["europe-west4-a"]')
+    found = only("zonal-control-plane", check, {"main.tf": code.replace("TYPE", "NO_RESERVATION")})
+    assert found.fix is None
+    assert "write regional = true" in found.help
+
+
 # --- network policies of Azure
 
 POLICY = """

@@ -46,7 +46,7 @@ def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
     return Known(int(count.value), count.origin) if isinstance(count, Known) and str(count.value).isdigit() else default
 
 
-def dns(addons: list[Fields], place: Span) -> dict[str, Value[Any]]:
+def dns(addons: list[Fields], place: Span) -> dict[str, Any]:
     """The fields of a cluster that its add-on of CoreDNS gives."""
     return {
         "dns_replicas": dns_replicas(addons, place),

@@ -120,7 +120,7 @@ class _Gke(Reader):
                 environment=self.root.environment,
                 version=fields["version"],
                 location=location,
-                node_zones=fields["zones"],
+                node_locations=fields["zones"],
                 zonal=zones.zonal(location, fields["regional"])
                 if written
                 else Known(value=True, origin=Origin((instance.span,))),

@@ -41,7 +41,7 @@ def ports(gateways: list[Fields]) -> Value[int]:
     return written
 
 
-def inputs(gateways: list[Fields]) -> dict[str, Value[Any]]:
+def inputs(gateways: list[Fields]) -> dict[str, Any]:
     """The fields of a cluster that the inputs of the module give which makes the only NAT gateway of its root (EKS)."""
     if len(gateways) != 1 or gateways[0].raw("single") is None:
         return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from kcheck.capacity import load
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.model import Cluster
+    from kcheck.text import Span
     from kcheck.world import World
 
 
@@ -80,12 +82,40 @@ def services(cluster: Cluster, world: World) -> Value[int]:
 
 
 def region(cluster: Cluster, world: World) -> Value[str]:
-    """The region of the zone that a cluster is in, where that is written with it and with its pools only."""
-    places = [cluster.location, *(pool.location for pool in world.pools(cluster))]
-    for place in places:
-        if isinstance(place, Unknown) or (isinstance(place, Known) and not place.origin.literal):
-            return computed(cluster, None)
-    own = cluster.location
-    if not isinstance(own, Known) or not known(cluster.zonal) or len(own.origin.spans) > 1:
+    """The region of the zone that a cluster is in, where it and its pools have that as a literal of their own."""
+    own, pools = cluster.location, world.pools(cluster)
+    if not isinstance(own, Known) or not known(cluster.zonal):
         return computed(cluster, None)
-    return computed(cluster, own.value.rpartition("-")[0])
+    places: list[tuple[Span, Value[str]]] = [(cluster.place, own)]
+    for pool in pools:
+        refers = isinstance(pool.location, Known) and pool.location.origin.written == own.origin.written
+        if not refers and not isinstance(pool.location, Unset):
+            places.append((pool.place, pool.location))
+    if all(_is_beside(value, place) for place, value in places):
+        return computed(cluster, own.value.rpartition("-")[0])
+    return computed(cluster, None)
+
+
+def _is_beside(value: Value[str], place: Span) -> bool:
+    """Whether a location is the literal of that name in the block that begins at a place."""
+    if not isinstance(value, Known) or not value.origin.literal:
+        return False
+    span, data = value.origin.written, place.source.data
+    inside = span.source is place.source and not _END.search(data, place.end, span.start) and span.start > place.end
+    return inside and bool(_LOCATION.search(data[place.end : span.start]))
+
+
+def location_text(cluster: Cluster, _world: World) -> Value[str]:
+    """The expression that the code of a cluster has for its location; null where it has none, as a module's call."""
+    place = cluster.place
+    if place.source.private:
+        return computed(cluster, None)
+    end = _END.search(place.source.data, place.end)
+    block = place.source.data[place.end : end.start() if end else None]
+    written = _WRITTEN.search(block)
+    return computed(cluster, written[1].decode(errors="replace").strip() if written else None)
+
+
+_END = re.compile(rb"^}", re.MULTILINE)
+_LOCATION = re.compile(rb"[\s{,\"]location\"?\s*[=:]\s*$")
+_WRITTEN = re.compile(rb"^\s*location\s*=\s*([^#\n]+)", re.MULTILINE)

@@ -119,7 +119,7 @@ class Cluster(Thing):
     `gap` says why pools may exist that could not be read or counted; it is empty where none can. `zonal` says that
     its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools (Autopilot, EKS Auto
     Mode, node auto-provisioning), `pods_take_addresses` that pods take addresses of their nodes' subnets (EKS).
-    `node_zones` are those of its nodes as written (GKE).
+    `node_locations` are those of its nodes as written (GKE).
     `environment` is the name of its variables in the settings. A node has `outbound_ports` on the `outbound_ips`
     addresses; `single_gateway` and `gateway_per_zone` are the inputs of the module that makes the NAT gateways,
     `gateways_lack` is what it has too few of for one a zone (EKS); `load_balancer` and `backend_type` are those of
@@ -136,7 +136,7 @@ class Cluster(Thing):
     version: Value[str]
     location: Value[str] = NOTHING
     zonal: Value[bool] = NOTHING
-    node_zones: Value[tuple[str, ...]] = NOTHING
+    node_locations: Value[tuple[str, ...]] = NOTHING
     provisioned: Value[bool] = NOTHING
     tier: Value[str] = NOTHING
     network_plugin: Value[str] = NOTHING
