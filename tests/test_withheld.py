@@ -502,6 +502,70 @@ def test_a_volume_of_another_name_is_not_in_the_way(check: Check) -> None:
     assert only("missing-shared-memory", check, {"job.yaml": job}).fix is not None
 
 
+# --- upgrades of machines that are scarce
+
+SCARCE = """
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = "us-central1"
+  remove_default_node_pool = true
+  initial_node_count       = 1
+}
+resource "google_container_node_pool" "pool" {
+  name    = "pool"
+  cluster = google_container_cluster.train.name
+  autoscaling {
+    total_max_node_count = 800
+  }
+  node_config {
+    machine_type = MACHINE
+    KIND
+  }
+  MORE
+}
+"""
+SURGE = "upgrade_settings {\n    max_surge = %s\n  }"
+NONE_ADDED = {"max_surge": 0, "max_unavailable": 20}
+
+
+def upgraded(found: Finding) -> dict[str, object]:
+    """What a fix writes, by the attribute's name in the model."""
+    return {change.name: change.value for change in found.fix.changes} if found.fix else {}
+
+
+@pytest.mark.parametrize(
+    ("machine", "kind", "more", "written"),
+    [
+        ("a3-highgpu-8g", "", "", NONE_ADDED),
+        ("a3-highgpu-8g", "", SURGE % "1", NONE_ADDED),
+        ("n2-standard-8", "spot = true", "", NONE_ADDED),
+        ("n2-standard-8", "flex_start = true", "", NONE_ADDED),
+        ("n2-standard-8", "", "queued_provisioning {\n    enabled = true\n  }", NONE_ADDED),
+        ("n2-standard-8", 'reservation_affinity {\n consume_reservation_type = "ANY_RESERVATION"\n}', "", NONE_ADDED),
+        ("a3-highgpu-8g", "", SURGE % "2", {}),
+        ("a3-highgpu-8g", "", SURGE % "0\n max_unavailable = 1", {"parallel_upgrades": 20}),
+        ("n2-standard-8", "", "", {"parallel_upgrades": 20}),
+    ],
+)
+def test_upgrades_add_no_scarce_machines(
+    check: Check, machine: str, kind: str, more: str, written: dict[str, object]
+) -> None:
+    code = SCARCE.replace("MACHINE", f'"{machine}"').replace("KIND", kind).replace("MORE", more)
+    found = only("slow-upgrades", check, {"main.tf": code})
+    assert upgraded(found) == written
+    assert written or "max_surge = 0 with max_unavailable = 20" in found.help
+
+
+def test_the_default_of_a_module_is_not_changed_for_one_pool(check: Check) -> None:
+    variable = 'variable "surge" {\n  type    = number\n  default = 1\n}\n'
+    code = SCARCE.replace("MACHINE", '"n2-standard-8"').replace("KIND", "").replace("MORE", SURGE % "var.surge")
+    assert only("slow-upgrades", check, {"main.tf": variable + code}).fix is not None
+    call = 'module "train" {\n  source = "./train"\n}\n'
+    found = only("slow-upgrades", check, {"main.tf": call, "train/main.tf": variable + code})
+    assert found.fix is None
+    assert "the default of a variable of a module" in found.help
+
+
 # --- zones of Google
 
 ZONAL = """

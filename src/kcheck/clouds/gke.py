@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck import profiles
-from kcheck.clouds import gpus, nat, runtime, scaler, zones
+from kcheck.clouds import gpus, nat, runtime, scaler, upgrades, zones
 from kcheck.clouds.reader import Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
 from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, NodePool, PodRange, Subnet, Surge
 from kcheck.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
@@ -283,7 +282,7 @@ class _Gke(Reader):
             zones=fields["zones"],
             labels=fields["labels"],
             taints=_taints(record),
-            rolling=Unset(Origin((place,))) if default else _rolling(fields),
+            **({"rolling": Unset(Origin((place,)))} if default else upgrades.of_pool(fields, self._gpu(fields), spot)),
             disk_type=fields["disk_type"],
             disk_size=fields["disk_size"],
             image=fields["image"],
@@ -413,14 +412,3 @@ def _taints(record: Record) -> Value[tuple[str, ...]]:
     if isinstance(nested, Unknown):
         return nested
     return taints_of(nested[0], "taint") if nested else Unset(record.absent(("node_config", "taint")))
-
-
-def _rolling(fields: Fields) -> Value[Surge]:
-    """How many nodes an upgrade replaces at a time: those it adds and those it does without."""
-    added, missing = fields["max_surge"], fields["max_unavailable"]
-    if equals(fields["strategy"], "BLUE_GREEN"):
-        return mapped(fields["strategy"], lambda _: Surge(percent=100))
-    most = profiles.limits(CLOUD)["pool.parallel_upgrades"].number
-    own, other = (missing, added) if known(added) == 0 else (added, missing)  # GPUs have no nodes to add
-    beside = known(other) or 0
-    return mapped(own, lambda nodes: Surge(nodes + beside, most=most, beside=beside))

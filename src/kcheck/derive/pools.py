@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +131,31 @@ def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
         return computed(pool, None)
     share, rounds = (world.limits("any")[key].number for key in ("upgrade.share", "upgrade.rounds"))
     many = max(1, min(round_up(-(-nodes * share // 100)), rolling.most or nodes))
-    return computed(pool, many - rolling.beside if nodes <= many * rounds else None)
+    beside = 0 if known(pool.scarce_surge) else rolling.beside
+    return computed(pool, many - beside if nodes <= many * rounds else None)
+
+
+def scarce_surge(pool: NodePool, _world: World) -> Value[bool]:
+    """Whether an upgrade adds machines of which there are rarely more."""
+    return computed(pool, value=False) if isinstance(pool.scarce_surge, Unset) else pool.scarce_surge
+
+
+def upgrade_default(pool: NodePool, _world: World) -> Value[bool]:
+    """Whether how it is upgraded is the default of a variable of a module that is called: others call that too."""
+    return computed(pool, any(map(_of_called_module, [(pool, pool.rolling), (pool, pool.max_surge)])))
+
+
+def _of_called_module(found: tuple[NodePool, Value[Any]]) -> bool:
+    pool, value = found
+    if not isinstance(value, Known) or not value.origin.literal:
+        return False
+    span = value.origin.written
+    folder = os.path.dirname(span.source.path)
+    blocks = _BLOCK.findall(span.source.data, 0, span.start)
+    return os.path.normpath(folder) != os.path.normpath(pool.root) and blocks[-1:] == [b"variable"]
+
+
+_BLOCK = re.compile(rb"^([a-z]+)[ \t]+[\"a-zA-Z]", re.MULTILINE)
 
 
 def closed(pool: NodePool, _world: World) -> Value[bool]:

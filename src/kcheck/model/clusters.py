@@ -234,7 +234,8 @@ class NodePool(Thing):
     Docker Hub. The kernel of a node is told to know at most `neighbours` others. `together` is the
     placement group or policy that keeps nodes close to each other. `bid` is how a spot pool bids, `price_caps` the most
     that it pays for a machine type in dollars an hour. `reservation` names what its machines are reserved by, and paid.
-    `boot_data` is what the user adds to the start of a node. `system` is Linux or Windows (AKS).
+    `boot_data` is what the user adds to the start of a node. `system` is Linux or Windows (AKS). `max_surge` and
+    `max_unavailable` are what `rolling` is made of; `scarce_surge` says that there are rarely more such machines (GKE).
     """
 
     address: str
@@ -288,6 +289,9 @@ class NodePool(Thing):
     reservation: Value[str] = NOTHING
     boot_data: Value[str] = NOTHING
     system: Value[str] = NOTHING
+    max_surge: Value[int] = NOTHING
+    max_unavailable: Value[int] = NOTHING
+    scarce_surge: Value[bool] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
