@@ -502,6 +502,24 @@ def test_a_volume_of_another_name_is_not_in_the_way(check: Check) -> None:
     assert only("missing-shared-memory", check, {"job.yaml": job}).fix is not None
 
 
+# --- the words of the code
+
+KUBEADM = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName: train\n"
+
+
+def test_the_setting_of_the_kubelets_is_named(check: Check) -> None:
+    found = only("serial-image-pulls", check, {"kubeadm.yaml": KUBEADM})
+    assert found.fix is None
+    assert found.help == "no KubeletConfiguration is in its folder; serializeImagePulls should be false"
+
+
+def test_the_profile_of_the_autoscaler_is_named(check: Check) -> None:
+    code = GKE_MODULE.replace("TYPE", "NO_RESERVATION").replace("min_count = 1", "min_count = 1, max_count = 300")
+    found = only("balanced-autoscaling-profile", check, {"main.tf": code})
+    assert found.fix is None
+    assert 'autoscaling_profile = "OPTIMIZE_UTILIZATION" to the module in its cluster_autoscaling' in found.help
+
+
 # --- upgrades of machines that are scarce
 
 SCARCE = """

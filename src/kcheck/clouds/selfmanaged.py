@@ -14,7 +14,7 @@ from kcheck.fields import Fields
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Cluster, NodePool, Plane, PodRange, Surge
 from kcheck.syntax import yaml
-from kcheck.values import Item, Known, Origin, Unknown, Unset, Value, known, mapped
+from kcheck.values import Item, Known, Missing, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,7 +86,9 @@ class _Cluster:
         """A field of the kubelets' configuration; its default where there is none in the folder."""
         if KUBELET in self.parts:
             return self.parts[KUBELET][name]
-        return Known(profiles.settings(CLOUD)[default].value, self.origin)
+        why = f"no {KUBELET} is in its folder"
+        missing = Missing(self.place, tuple(profiles.table(CLOUD)[KUBELET][name]["path"].split(".")))
+        return Known(profiles.settings(CLOUD)[default].value, self.origin._replace(missing=missing, why=why))
 
     def value(self, name: str, *parts: str) -> Value[Any]:
         """A field: as a flag of a static pod says it, else as kubeadm's configuration does."""

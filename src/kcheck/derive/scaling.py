@@ -170,3 +170,11 @@ def successor(flag: Flag, world: World) -> Value[str]:
     name = _flag(flag).get("successor")
     siblings = next(a.flags for a in world.inventory.autoscalers if flag in a.flags)
     return computed(flag, None if any(known(other.name) == name for other in siblings) else name)
+
+
+def profile_has_place(autoscaler: Autoscaler, _world: World) -> Value[bool]:
+    """Whether the profile is written in the code, or could be: not where a module has it as its own default."""
+    origin = autoscaler.profile.origin
+    added = origin is not None and origin.missing is not None and bool(origin.missing.path)
+    given = origin is not None and len(origin.spans) > 0 and origin.written != autoscaler.place
+    return computed(autoscaler, added or given)

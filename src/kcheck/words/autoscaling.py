@@ -8,6 +8,7 @@ from kcheck.words.field import Field, made, simple
 AUTOSCALER = (
     made("kind", "string", "cluster-autoscaler, or gke and ack where the cloud runs it and shows little", lambda a, _w: basics.computed(a, a.kind)),
     simple("profile", "string", "BALANCED or OPTIMIZE_UTILIZATION (GKE), cluster-autoscaler or goatscaler (ACK)"),
+    made("profile_has_place", "bool", "whether the profile is written in this code, or could be added to it", scaling.profile_has_place),
     simple("provisioning", "bool", "whether node auto-provisioning is on (GKE)"),
     simple("max_unready_nodes", "int", "unready nodes always tolerated (ok-total-unready-count)", "nodes", nullable=False),
     simple("max_unready_percentage", "int", "share of unready nodes above which it stops", "percent", nullable=False),
