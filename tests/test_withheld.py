@@ -624,7 +624,7 @@ LITERAL = '"us-central1-a"'
         ("local.zone", "null", "`local.zone` gives its location"),
         ("local.places.train.location", "null", "`local.places.train.location` gives its location"),
         (f'true ? {LITERAL} : "us-central1"', "null", "gives its location"),
-        (LITERAL, "one(var.zones)", "or its pools have one that is no literal"),
+        (LITERAL, "one(var.zones)", "its pools have a location that is no literal"),
     ],
 )
 def test_a_zone_that_others_may_have_is_left_to_people(check: Check, own: str, pool: str, told: str) -> None:

@@ -106,14 +106,16 @@ def _is_beside(value: Value[str], place: Span) -> bool:
 
 
 def location_text(cluster: Cluster, _world: World) -> Value[str]:
-    """The expression that the code of a cluster has for its location; null where it has none, as a module's call."""
+    """What gives its location where that is no literal of its own; null where the call of a module does."""
     place = cluster.place
-    if place.source.private:
+    if _is_beside(cluster.location, place) or not known(cluster.zonal):
         return computed(cluster, None)
+    if place.source.private:
+        return computed(cluster, "the code behind the plan")
     end = _END.search(place.source.data, place.end)
     block = place.source.data[place.end : end.start() if end else None]
     written = _WRITTEN.search(block)
-    return computed(cluster, written[1].decode(errors="replace").strip() if written else None)
+    return computed(cluster, f"`{written[1].decode(errors='replace').strip()}`" if written else None)
 
 
 _END = re.compile(rb"^}", re.MULTILINE)

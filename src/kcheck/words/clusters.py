@@ -21,7 +21,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("zonal", "bool", "whether its control plane is in one zone (GKE)"),
         made("region", "string", "the region that could be its location: null where it is no zone, or no literal of its own (GKE)",
              plane.region, nullable=True),
-        made("location_text", "string", "the expression of its location; null where its code has none, as the call of a module (GKE)",
+        made("location_text", "string", "the expression of a zonal location; null where it is a literal of its own, or the call of a module gives it (GKE)",
              plane.location_text, nullable=True),
         simple("node_locations", "string", "zones of its nodes as written; beside its own where it is in one (GKE)", kind="list"),
         simple("provisioned", "bool", "whether the cloud adds nodes beside the pools: Autopilot, EKS Auto Mode, node auto-provisioning"),
