@@ -566,7 +566,7 @@ resource "google_container_node_pool" "gpu" {
     write({"main.tf": text})
     (finding,) = found("max-pods-wastes-addresses")
     assert finding.fix is None
-    assert finding.help == "`110` gives the value; max_pods should be 32"
+    assert finding.help == "`110` gives the value; default_max_pods_per_node should be 32"
 
 
 CONF = """\

@@ -168,7 +168,7 @@ def test_files_outside_of_the_given_paths_are_not_touched(write: Write) -> None:
         }
     )
     assert left("infra", "free-control-plane") == (
-        "tier is written in modules/aks/main.tf, outside of the given paths; tier should be Standard there"
+        "sku_tier is written in modules/aks/main.tf, outside of the given paths; sku_tier should be Standard there"
     )
     assert run("infra").exit_code == 1
     assert (folder / "modules" / "aks" / "main.tf").read_text() == AKS
@@ -179,7 +179,7 @@ def test_files_outside_of_the_given_paths_are_not_touched(write: Write) -> None:
 def test_what_others_maintain_is_not_touched(folder: str, write: Write) -> None:
     write({"main.tf": f'module "aks" {{\n  source = "./{folder}"\n}}\n', f"{folder}/main.tf": AKS})
     assert left(".", "free-control-plane") == (
-        f"tier is written in {folder}/main.tf, which others maintain; tier should be Standard there"
+        f"sku_tier is written in {folder}/main.tf, which others maintain; sku_tier should be Standard there"
     )
     assert fix.fix(["."], Config()).files == []
 
@@ -203,7 +203,7 @@ def test_charts_that_a_chart_brings_along_are_not_touched(write: Write) -> None:
 def test_generated_files_are_not_touched(head: str, write: Write) -> None:
     write({"main.tf": head + AKS})
     assert left(".", "free-control-plane") == (
-        "tier is written in main.tf, which is generated; tier should be Standard there"
+        "sku_tier is written in main.tf, which is generated; sku_tier should be Standard there"
     )
 
 
@@ -216,7 +216,7 @@ def test_what_only_speaks_of_generation_is_ours(write: Write) -> None:
 def test_read_only_files_are_said(write: Write) -> None:
     (write({"main.tf": AKS}) / "main.tf").chmod(0o444)
     assert left(".", "free-control-plane") == (
-        "tier is written in main.tf, which is read-only; tier should be Standard there"
+        "sku_tier is written in main.tf, which is read-only; sku_tier should be Standard there"
     )
 
 

@@ -297,7 +297,7 @@ def test_base_is_left_if_another_overlay_is_fine_with_it(write: Write) -> None:
 def test_base_outside_of_the_given_paths_is_left(write: Write) -> None:
     write(overlays(prod=""))
     assert helped((PULL,), paths=("prod",)) == {
-        "pull_policy is written in base/job.yaml, outside of the given paths; pull_policy should be IfNotPresent there"
+        "imagePullPolicy is written in base/job.yaml, outside of the given paths; imagePullPolicy should be IfNotPresent there"
     }
 
 
@@ -310,11 +310,11 @@ TAG = 'images:\n- name: k8s.gcr.io/pause\n  newTag: "3.6"\n'
     [
         (
             overlays(OLD, prod=TAG),
-            "it is put together from base/job.yaml:12 and prod/kustomization.yaml:15; text should be registry.k8s.io/pause:3.6",
+            "it is put together from base/job.yaml:12 and prod/kustomization.yaml:15; image should be registry.k8s.io/pause:3.6",
         ),
         (
             overlays(prod=TAG.replace("k8s.gcr.io/pause", "registry.example.com/train\n  newName: k8s.gcr.io/pause")),
-            "it is put together from prod/kustomization.yaml:15 and base/job.yaml:12 and prod/kustomization.yaml:16; text should be registry.k8s.io/pause:3.6",
+            "it is put together from prod/kustomization.yaml:15 and base/job.yaml:12 and prod/kustomization.yaml:16; image should be registry.k8s.io/pause:3.6",
         ),
     ],
 )

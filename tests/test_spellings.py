@@ -866,33 +866,33 @@ PLAN = """\
 NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
     "part of a text": (
         "free-control-plane", tier('"${local.a}ee"', 'locals {\n  a = "Fr"\n}\n'),
-        '`"${local.a}ee"` gives the value; tier should be Standard',
+        '`"${local.a}ee"` gives the value; sku_tier should be Standard',
     ),
-    "function": ("free-control-plane", tier('title("free")'), '`title("free")` gives the value; tier should be Standard'),
+    "function": ("free-control-plane", tier('title("free")'), '`title("free")` gives the value; sku_tier should be Standard'),
     "part of a list": (
         "free-control-plane", tier('split(",", "Free,Premium")[0]'),
-        '`split(",", "Free,Premium")` gives the value; tier should be Standard',
+        '`split(",", "Free,Premium")` gives the value; sku_tier should be Standard',
     ),
     "branch that somebody chose": (
         "free-control-plane", tier('var.x ? "Standard" : "Free"', 'variable "x" {\n  default = false\n}\n'),
-        '`var.x ? "Standard" : "Free"` gives the value; tier should be Standard',
+        '`var.x ? "Standard" : "Free"` gives the value; sku_tier should be Standard',
     ),
     "both branches": (
         "free-control-plane", tier('var.x ? "Free" : "Free"', 'variable "x" {}\n'),
-        '`var.x ? "Free" : "Free"` gives the value; tier should be Standard',
+        '`var.x ? "Free" : "Free"` gives the value; sku_tier should be Standard',
     ),
     "sum": (
         "gpu-pool-never-empty", pools("each.value.min", 'gpu = { type = "p5.48xlarge", min = 1 + 1 }\n'),
-        "`1 + 1` gives the value; min_nodes should be 0",
+        "`1 + 1` gives the value; min should be 0",
     ),
     "loop": (
         "gpu-pool-never-empty",
         pools("each.value.min", 'gpu = "p5.48xlarge"\n', loop="{ for k, v in local.pools : k => { type = v, min = length(k) } }"),
-        "`length(k)` gives the value; min_nodes should be 0",
+        "`length(k)` gives the value; min should be 0",
     ),
     "map that a function makes": (
         "gpu-pool-never-empty", pools('lookup(zipmap(["cpu"], [2]), each.key, 1)', 'gpu = { type = "p5.48xlarge" }\n'),
-        "gpu is absent at main.tf:14, where kcheck cannot add to what stands; min_nodes should be 0",
+        "gpu is absent at main.tf:14, where kcheck cannot add to what stands; gpu should be 0",
     ),
     "literal of all pools": (
         "gpu-pool-never-empty", pools("1", f'{BARE}gpu = {{ type = "p5.48xlarge" }}\n'),
@@ -910,7 +910,7 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
     ),
     "typed resource": (
         "host-network-dns", JOB % "",
-        "dnsPolicy is absent at main.tf:14, where kcheck cannot add to what stands; dns_policy should be ClusterFirstWithHostNet",
+        "dnsPolicy is absent at main.tf:14, where kcheck cannot add to what stands; dnsPolicy should be ClusterFirstWithHostNet",
     ),
     "release without values": (
         "idle-nodes-kept-long", release(""),
@@ -918,7 +918,7 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
     ),
     "release with a list that is made": (
         "idle-nodes-kept-long", release('set = concat([{ name = "extraArgs.v", value = 4 }], [])\n'),
-        f"extraArgs.{FLAG} is absent at main.tf:23, where kcheck cannot add to what stands; unneeded_time should be 5m",
+        f"extraArgs.{FLAG} is absent at main.tf:23, where kcheck cannot add to what stands; extraArgs.scale-down-unneeded-time should be 5m",
     ),
     "release with a dynamic block": (
         "idle-nodes-kept-long",
@@ -928,7 +928,7 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
     "code of others": (
         "free-control-plane",
         {"main.tf": 'module "aks" {\n  source = "./vendor/aks"\n}\n', "vendor/aks/main.tf": tier('"Free"')},
-        "tier is written in vendor/aks/main.tf, which others maintain; tier should be Standard there",
+        "sku_tier is written in vendor/aks/main.tf, which others maintain; sku_tier should be Standard there",
     ),
     "plan": (
         "free-control-plane", {"plan.json": PLAN},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck import edit, raw
-from kcheck.findings import said
+from kcheck.findings import called, said
 from kcheck.units import data_text
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _reason(finding: Finding, sharing: _Sharing, tree: Tree) -> str:
     for change in changes:
         reason = tree.kept(edit.source_of(change))
         if reason:
-            return f"{change.name} is written in {reason}; {said(change)} there"
+            return f"{called(change)} is written in {reason}; {said(change)} there"
     shared = next(filter(None, (sharing.reason(finding, change) for change in changes)), "")
     if shared:
         return shared

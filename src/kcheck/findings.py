@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,11 +50,31 @@ class Change(NamedTuple):
 
 
 def said(change: Change) -> str:
-    """What a person has to write where kcheck does not."""
+    """What a person has to write where kcheck does not, by the name that the code has for it."""
     value, missing = data_text(change.value), change.origin.missing
     if change.origin.why:
         return f"{change.origin.why}; {'.'.join(missing.path) if missing else change.name} should be {value}"
-    return f"{change.name} should also have {value}" if change.append else f"{change.name} should be {value}"
+    name = called(change)
+    return f"{name} should also have {value}" if change.append else f"{name} should be {value}"
+
+
+_BEFORE = re.compile(r"([\w./-]+)[\"']?\s*[:=]\s*[\"'\[]?$")
+
+
+def called(change: Change) -> str:
+    """What the code calls a value: its key where it is absent, or what stands before it; else kcheck's word for it."""
+    if change.origin.missing is not None and change.origin.missing.path:
+        path = change.origin.missing.path
+        return next((step for step in reversed(path) if step not in _ANY), path[-1])
+    written = change.origin.written
+    match = _BEFORE.search(written.source.before(written.start)) if not written.source.private else None
+    if match is not None and match[1] not in _ANY:
+        return match[1]
+    return change.subject if change.name == "text" else change.name  # an image is its text
+
+
+_ANY = ("value", "default", "name", "repository", "registry", "tag", "newName", "newTag")
+"""Keys that say nothing of what they are for, or of a part only: of sets, variables, images."""
 
 
 class Fix(NamedTuple):

@@ -6,7 +6,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from kcheck import cel, forms
-from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided, said
+from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided, called, said
 from kcheck.subjects import cloud_of
 from kcheck.units import data_text, duration, shown
 from kcheck.values import Item, Origin
@@ -283,8 +283,7 @@ def _short(span: Span) -> str:
 def _title(change: Change) -> str:
     written = change.origin.written.text if change.origin.missing is None else '"'
     if isinstance(change.value, list | dict) or change.append:
-        name = change.origin.missing.path[-1] if change.origin.missing else change.name
-        return f"add {data_text(change.value)} to {change.name}" if change.append else f"add {name}"
+        return f"add {data_text(change.value)} to {called(change)}" if change.append else f"add {called(change)}"
     plain = change.value if isinstance(change.value, str) else str(change.value).lower()
     value = f'"{plain}"' if isinstance(change.value, str) and written.startswith('"') else plain
     if change.origin.missing is not None:

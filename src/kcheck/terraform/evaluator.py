@@ -302,19 +302,13 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
     if isinstance(condition, Known):
         chosen, other = (node.yes, node.no) if convert.to_bool(condition.value) else (node.no, node.yes)
         value = value_of(chosen, scope)
-        if isinstance(value, Known) and isinstance(chosen, nodes.Literal) and _is_choice(node.condition):
+        if isinstance(value, Known) and isinstance(chosen, nodes.Literal) and nodes.is_choice(node.condition):
             value = Known(value.value, _here(node))  # what is meant for one environment is for a person to change
         return _alike(value, evaluate(other, scope))
     yes, no = evaluate(node.yes, scope), evaluate(node.no, scope)
     if convert.equal(yes, no):  # to change one branch would leave the other
         return Known(yes.value, _here(node)) if isinstance(yes, Known) and yes.origin.literal else yes
     return Either(condition.reason, _here(node), _common(yes, no), branches=(yes, no))
-
-
-def _is_choice(condition: nodes.Expression) -> bool:
-    """Whether a condition is about what somebody gives the code, and not about one of several objects."""
-    names = {node.name for node in nodes.walk(condition) if isinstance(node, nodes.Variable)}
-    return not names.isdisjoint({"var", "local", "terraform"})
 
 
 def _common(yes: Datum, no: Datum) -> Symbol | None:

@@ -195,6 +195,12 @@ def walk(expression: Expression) -> Iterator[Expression]:
         yield from _inside(getattr(expression, member.name))
 
 
+def is_choice(condition: Expression) -> bool:
+    """Whether a condition is about what somebody gives the code, and not about one of several objects."""
+    names = {node.name for node in walk(condition) if isinstance(node, Variable)}
+    return not names.isdisjoint({"var", "local", "terraform"})
+
+
 def _inside(value: object) -> Iterator[Expression]:
     if isinstance(value, Expression):
         yield from walk(value)
