@@ -212,3 +212,15 @@ def test_a_line_that_becomes_several_leaves_its_run() -> None:
     assert applied(text.encode(), edits).decode() == (
         "a {\n  max_size = 1\n  tags = {\n    a = 1\n\n    inner = {\n      x = 1\n    }\n  }\n  b = 2\n}\n"
     )
+
+
+def test_two_insertions_of_one_length_at_one_place_both_count() -> None:
+    source = Source("main.tf", b"a {\n  b = 1\n}\nc {\n  d = 1\n}\n")
+    at, below = source.data.index(b"\n}"), source.data.rindex(b"\n}")
+    edits = [
+        Edit(source.span(at, at), f"\n  xx = {'2' * 60}"), Edit(source.span(at, at), f"\n  yy = {'3' * 60}"),
+        Edit(source.span(below, below), "\n  long = 4"),
+    ]  # fmt: skip
+    assert applied(source.data, edits).decode() == (
+        f"a {{\n  b  = 1\n  xx = {'2' * 60}\n  yy = {'3' * 60}\n}}\nc {{\n  d    = 1\n  long = 4\n}}\n"
+    )

@@ -47,7 +47,7 @@ def applied(data: bytes, edits: list[Edit]) -> bytes:
     touched: set[int] = set()
     shift = 0
     after: _Cells | None = None
-    for start, end, size in sorted({(e.span.start, e.span.end, len(e.text.encode())) for e in edits}):
+    for start, end, size in sorted((e.span.start, e.span.end, len(e.text.encode())) for e in dict.fromkeys(edits)):
         first, last = before.number(start), before.number(end)
         lines = range(first, last + 1 + (start == end))
         if before.is_aligned(lines):
