@@ -34,7 +34,7 @@ def given(findings: list[Finding], world: World, tree: Tree, roots: Iterable[Mod
 
 def _reason(finding: Finding, sharing: _Sharing, tree: Tree) -> str:
     """Why a finding's fix may not be made; empty if it may."""
-    changes = finding.fix.changes if finding.fix else ()
+    changes = finding.changes
     for change in changes:
         reason = tree.kept(edit.source_of(change))
         if reason:
@@ -56,7 +56,7 @@ def _refused(finding: Finding, world: World, roots: Iterable[Module]) -> str:
     from kcheck.terraform.validations import Validations
 
     validations = world.remember("validations", "", lambda: Validations(roots))
-    changes = {change.place: change for change in (finding.fix.changes if finding.fix else ()) if not change.append}
+    changes = {change.place: change for change in finding.changes if not change.append}
     found = validations.refusing({place: change.value for place, change in changes.items()})
     if found is None:
         return ""
@@ -71,10 +71,10 @@ class _Sharing:
     def __init__(self, findings: Iterable[Finding], world: World) -> None:
         self.world = world
         self.uses: dict[tuple[str, str], dict[Span | Missing, list[str]]] = {}
-        self.wanting = {(f.rule, change.owner) for f in findings for change in (f.fix.changes if f.fix else ())}
+        self.wanting = {(f.rule, change.owner) for f in findings for change in f.changes}
         self.owners: dict[tuple[str, Span | Missing], set[str]] = {}
         for finding in findings:
-            for change in finding.fix.changes if finding.fix else ():
+            for change in finding.changes:
                 self.owners.setdefault((finding.rule, change.place), set()).add(change.owner)
 
     def reason(self, finding: Finding, change: Change) -> str:

@@ -106,9 +106,9 @@ def _replaced(change: Change) -> Edit:
         raise EditError(f"{change.name} is a single value: `{span.text}`")
     if _is_yaml(span.source) or _is_hcl(span.source):  # in HCL, a part of YAML in a template
         from kcheck.syntax import yaml
+        from kcheck.syntax.style import quotes
 
-        style: yaml.Style = "double" if span.text[:1] == '"' else "single" if span.text[:1] == "'" else "plain"
-        text = yaml.literal(value, "double" if span.source.path.endswith(".json") else style)
+        text = yaml.literal(value, "double" if span.source.path.endswith(".json") else quotes(span.text))
         return Edit(span, text if span.text else f" {text}")  # `key:` without a value
     if _is_terraform_json(span.source):
         import json

@@ -112,9 +112,19 @@ class Finding(NamedTuple):
     also: tuple[str, ...] = ()
 
     @property
+    def objects(self) -> set[str]:
+        """All objects that have it at this place."""
+        return {self.object, *self.also}
+
+    @property
     def keys(self) -> set[tuple[str, str]]:
         """The rule with each of its objects."""
-        return {(self.rule, name) for name in (self.object, *self.also)}
+        return {(self.rule, name) for name in self.objects}
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The changes that mend it; none where it has no fix."""
+        return self.fix.changes if self.fix is not None else ()
 
     @property
     def key(self) -> tuple[str, int, int, str, str]:

@@ -10,13 +10,13 @@ from kcheck.files import Tree
 from kcheck.findings import Severity
 from kcheck.save import File
 from kcheck.subjects import SUBJECTS, things
-from kcheck.text import OverlapError
+from kcheck.text import OverlapError, apply
 
 if TYPE_CHECKING:
     from kcheck.config import Config
     from kcheck.engine import Result
     from kcheck.findings import Change, Finding
-    from kcheck.text import Edit, Source
+    from kcheck.text import Source
 
 MAX_ROUNDS = 10
 
@@ -70,8 +70,9 @@ class _Fixer:
         self.config = config
         self.safeties = safeties
         self.names = names
-        self.unless = {rule.name: rule.unless for rule in rules.chosen(config)}
-        self.groups = {rule.name: rule.group for rule in rules.chosen(config)}
+        chosen = rules.chosen(config)
+        self.unless = {rule.name: rule.unless for rule in chosen}
+        self.groups = {rule.name: rule.group for rule in chosen}
         self.originals: dict[str, Source] = {}
         self.fixed: list[Finding] = []
         self.refused: list[Refused] = []
@@ -118,12 +119,12 @@ class _Fixer:
         changes: dict[Source, list[Change]] = {}
         for finding in wanted:
             touched: dict[Source, list[Change]] = {}  # only these files are worked out again
-            for change in finding.fix.changes if finding.fix else ():
+            for change in finding.changes:
                 source = edit.source_of(change)
                 touched.setdefault(source, list(changes.get(source, ()))).append(change)
             try:
                 for source, own in touched.items():
-                    edit.applied(source, _edits(own))
+                    apply(source.data, edit.edits(own))
             except edit.EditError as error:
                 self.refused.append(Refused(finding, str(error), bug=True))
             except OverlapError:
@@ -169,13 +170,13 @@ class _Fixer:
         """The new bytes of the files that some fixes touch, by their paths on disk."""
         changes: dict[Source, list[Change]] = {}
         for finding in chosen:
-            for change in finding.fix.changes if finding.fix else ():
+            for change in finding.changes:
                 changes.setdefault(edit.source_of(change), []).append(change)
         result = {}
         for source, own in changes.items():
             real = state.tree.real_path(source)
             self.originals.setdefault(real, source)
-            result[real] = edit.applied(source, _edits(own))
+            result[real] = edit.applied(source, edit.edits(own))
         return result
 
     def unmended(self, before: _State, after: _State, chosen: list[Finding]) -> list[Refused]:
@@ -194,7 +195,7 @@ class _Fixer:
 
     def worsened(self, before: _State, after: _State, chosen: list[Finding]) -> _Worse | None:
         """What is worse after some fixes than before; None if nothing is."""
-        for subject in {change.subject for f in chosen if f.fix for change in f.fix.changes} & SUBJECTS.keys():
+        for subject in {change.subject for f in chosen for change in f.changes} & SUBJECTS.keys():
             if len(things(subject, after.result.world)) < len(things(subject, before.result.world)):
                 return _Worse(f"a {subject} could not be read any more", bug=True)
         if len(after.result.bugs) > len(before.result.bugs):
@@ -205,14 +206,13 @@ class _Fixer:
             return None
         worst = max(found, key=lambda finding: finding.severity)
         reason = f"then {worst.rule} would be found: {worst.message}"
-        return _Worse(reason, worst.rule == _UNREADABLE, frozenset(name for f in found for name in (f.object, *f.also)))
+        return _Worse(reason, worst.rule == _UNREADABLE, frozenset(name for f in found for name in f.objects))
 
     def hidden(self, finding: Finding, before: Result) -> bool:
         """Whether a finding was there before, and another one on the same thing stood for it."""
         names = self.unless.get(finding.rule, ())
         return any(
-            other.rule in names
-            and ({finding.object, *finding.also} & {other.object, *other.also} or _path(other) == _path(finding))
+            other.rule in names and (finding.objects & other.objects or _path(other) == _path(finding))
             for other in before.findings
         )
 
@@ -244,7 +244,7 @@ def _groups(findings: list[Finding]) -> list[list[Finding]]:
     """Findings in groups that are mended together or not at all: pools of a root share the target between them."""
     groups: dict[object, list[Finding]] = {}
     for i, finding in enumerate(findings):
-        shared = finding.fix is not None and any(change.subject == "pool" for change in finding.fix.changes)
+        shared = any(change.subject == "pool" for change in finding.changes)
         key = (finding.rule, finding.object.partition(":")[0]) if shared else i
         groups.setdefault(key, []).append(finding)
     return list(groups.values())
@@ -252,12 +252,8 @@ def _groups(findings: list[Finding]) -> list[list[Finding]]:
 
 def _names(finding: Finding) -> set[str]:
     """The objects of a finding, and those that its fix changes."""
-    return {finding.object, *finding.also, *(change.owner for change in (finding.fix.changes if finding.fix else ()))}
+    return finding.objects | {change.owner for change in finding.changes}
 
 
 def _path(finding: Finding) -> str:
     return finding.span.source.path
-
-
-def _edits(changes: list[Change]) -> list[Edit]:
-    return list(dict.fromkeys(edit.edits(changes)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kcheck import profiles
 from kcheck.files import matches
 from kcheck.model import Addon, Inventory, Manifest, Raw, Resource
+from kcheck.text import leading
 from kcheck.values import Known, Origin, Unknown
 
 if TYPE_CHECKING:
@@ -348,17 +349,7 @@ def _cluster_of(path: str, roots: list[tuple[Cluster, list[str]]], config: Confi
             own = [cluster for cluster, _ in roots if (cluster.root, cluster.environment) == wanted]
             return own[0] if len(own) == 1 else None
     folders = path.split("/")[:-1]
-    shared = [_common(folders, steps) for _, steps in roots]
+    shared = [leading(folders, steps) for _, steps in roots]
     most = max(shared, default=0)
     best = [cluster for (cluster, _), depth in zip(roots, shared, strict=True) if depth == most]
     return best[0] if len(best) == 1 else None
-
-
-def _common(first: list[str], second: list[str]) -> int:
-    """How many leading folders two paths share."""
-    count = 0
-    for a, b in zip(first, second, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count

@@ -9,7 +9,7 @@ import tempfile
 from difflib import unified_diff
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.files import is_read_only
+from kcheck.files import is_read_only, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -129,20 +129,12 @@ def copies(files: Iterable[File], folder: str) -> None:
 
 def diff(file: File) -> bytes:
     """A unified diff that `git apply` takes, byte for byte."""
-    path = _from_here(file)
+    path = shown(file.real)  # without the links on the way, beyond which git changes nothing
     before = file.old.decode("utf-8", "surrogateescape").split("\n")
     after = file.new.decode("utf-8", "surrogateescape").split("\n")
     lines = unified_diff(list(_lines(before)), list(_lines(after)), f"a/{path}", f"b/{path}", lineterm="\n")
     text = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
     return text.encode("utf-8", "surrogateescape")
-
-
-def _from_here(file: File) -> str:
-    """The path of a file without the links on the way, beyond which git changes nothing."""
-    try:
-        return os.path.relpath(file.real, os.path.realpath(".")).replace(os.sep, "/")
-    except ValueError:  # another drive on Windows
-        return file.path
 
 
 def _lines(parts: list[str]) -> Iterator[str]:

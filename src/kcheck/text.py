@@ -139,3 +139,13 @@ def apply(data: bytes, edits: list[Edit]) -> bytes:
         end = edit.span.end
     parts.append(data[end:])
     return b"".join(parts)
+
+
+def leading(first: list[str], second: list[str]) -> int:
+    """How many first parts two split texts share: the folders of paths, the words of names."""
+    count = 0
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count

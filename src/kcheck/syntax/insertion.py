@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kcheck.text import leading
 from kcheck.values import Item
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def sibling(name: str, others: Iterable[str]) -> str | None:
     best, most = None, 0
     for other in others:
         words = _words(other)
-        shared = _shared(own, words)
-        shared += _shared(own[shared:][::-1], words[shared:][::-1])
+        shared = leading(own, words)
+        shared += leading(own[shared:][::-1], words[shared:][::-1])
         among = len(set(own) & set(words))
         shared = max(shared, among if among > 1 else 0)
         if shared >= max(most, 1):
@@ -75,13 +76,3 @@ def sibling(name: str, others: Iterable[str]) -> str | None:
 
 def _words(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(name)]
-
-
-def _shared(some: list[str], others: list[str]) -> int:
-    """How many first words are the same."""
-    count = 0
-    for one, other in zip(some, others, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count

@@ -87,7 +87,9 @@ def style_of(place: Span, keys: Iterable[yaml.Target], texts: Iterable[yaml.Targ
         return Style("double", "double", len(deeper[1]) if deeper else 2, 0)
     step = step or _deeper(_MAP, data, at) or 2
     dash = _deeper(_LIST, data, at)
-    return Style(_quotes(key) if key else "plain", _quotes(texts[-1]) if texts else "plain", step, dash or 0)
+    return Style(
+        quotes(key.span.text) if key else "plain", quotes(texts[-1].span.text) if texts else "plain", step, dash or 0
+    )
 
 
 def _is_chosen(node: yaml.Scalar) -> bool:
@@ -114,7 +116,6 @@ def column(node: yaml.Target) -> int:
     return len(node.source.before(node.start))
 
 
-def _quotes(node: yaml.Target) -> yaml.Style:
-    """The quotes of a text."""
-    quote = node.span.text[:1]
-    return "double" if quote == '"' else "single" if quote == "'" else "plain"
+def quotes(text: str) -> yaml.Style:
+    """The quotes of a text as it is written."""
+    return "double" if text[:1] == '"' else "single" if text[:1] == "'" else "plain"
