@@ -98,6 +98,44 @@ def test_what_was_written_is_said_if_a_later_file_cannot_be(tmp_path: Path, monk
     assert (tmp_path / "a.tf").read_bytes() == b"new\n"
 
 
+def test_new_files_get_their_folders_and_the_usual_mode(tmp_path: Path) -> None:
+    new = File(str(tmp_path / "a" / "b" / "c.yml"), "a/b/c.yml", b"", b"new\n", fresh=True)
+    save.save([file(tmp_path / "old.tf"), new])
+    assert (tmp_path / "a" / "b" / "c.yml").read_bytes() == b"new\n"
+    (tmp_path / "usual").touch()
+    assert (tmp_path / "a" / "b" / "c.yml").stat().st_mode == (tmp_path / "usual").stat().st_mode
+    assert names(tmp_path / "a" / "b") == ["c.yml"]
+
+
+def test_a_new_file_never_replaces_one_that_came_meanwhile(tmp_path: Path) -> None:
+    mine = file(tmp_path / "c.yml", b"mine\n")
+    with pytest.raises(SaveError, match=r"nothing written: c\.yml is there now; run again"):
+        save.save([file(tmp_path / "old.tf"), mine._replace(fresh=True)])
+    assert [path.read_bytes() for path in sorted(tmp_path.iterdir())] == [b"mine\n", b"old\n"]
+
+
+@windows
+def test_no_new_folder_is_left_if_a_file_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new = File(str(tmp_path / "a" / "b" / "c.yml"), "a/b/c.yml", b"", b"new\n", fresh=True)
+
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(SaveError, match=r"nothing written: a/b/c\.yml: No space left on device"):
+        save.save([new])
+    assert names(tmp_path) == []
+
+
+def test_a_new_file_in_a_diff_is_what_git_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    new = File(str(tmp_path / "a" / "c.yml"), "a/c.yml", b"", b"one\ntwo", fresh=True)
+    text = save.diff(new)
+    assert text.startswith(b"--- /dev/null\n+++ b/a/c.yml\n@@ -0,0 +1,2 @@\n+one\n+two\n\\ No newline")
+    subprocess.run(["git", "apply"], input=text, cwd=tmp_path, check=True)
+    assert (tmp_path / "a" / "c.yml").read_bytes() == b"one\ntwo"
+
+
 KILLED = """
 import os, signal, sys
 left = int(sys.argv[1])

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 
 class File(NamedTuple):
-    """A file to be changed: its path on disk, links resolved, and as it is shown, its bytes before and after."""
+    """A file to be written: its path on disk, links resolved, and as it is shown, its bytes before and after.
+
+    A `fresh` one is not there yet.
+    """
 
     real: str
     path: str
     old: bytes
     new: bytes
+    fresh: bool = False
 
 
 class SaveError(Exception):
@@ -32,6 +36,7 @@ def save(files: Iterable[File]) -> None:
     """Replace files whose bytes are still the old ones. Whoever reads one sees the old bytes or the new ones.
 
     All are written beside the old ones first, so that nothing has changed if anything fails until then. Modes are kept.
+    New files get the folders that they need.
 
     Raises:
         SaveError: a file is read-only, has changed since it was read, or cannot be written; the message says what was.
@@ -40,10 +45,12 @@ def save(files: Iterable[File]) -> None:
     for file in wanted:
         _checked(file)
     written: list[tuple[File, str]] = []
+    made: list[str] = []
     done, here = 0, ""
     try:
         for file in wanted:
             here = file.path
+            _make(os.path.dirname(file.real), made)
             written.append((file, _beside(file)))
         for file in wanted:
             _checked(file)
@@ -58,6 +65,9 @@ def save(files: Iterable[File]) -> None:
         for _, temporary in written[done:]:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+        for folder in reversed(made if done < len(wanted) else []):
+            with contextlib.suppress(OSError):  # what holds a file that was written stays
+                os.rmdir(folder)
     for folder in dict.fromkeys(os.path.dirname(file.real) for file in wanted):
         _settle(folder)
 
@@ -68,6 +78,10 @@ def _checked(file: File) -> None:
     Raises:
         SaveError: that is so.
     """
+    if file.fresh:
+        if os.path.lexists(file.real):
+            raise SaveError(f"nothing written: {file.path} is there now; run again")
+        return
     try:
         with open(file.real, "rb") as now:
             same = now.read() == file.old
@@ -79,16 +93,26 @@ def _checked(file: File) -> None:
         raise SaveError(f"nothing written: {file.path} has changed since it was read; run again")
 
 
+def _make(folder: str, made: list[str]) -> None:
+    """Make a folder where there is none, and those above it; what was made is added to a list."""
+    if folder and not os.path.isdir(folder):
+        _make(os.path.dirname(folder), made)
+        os.mkdir(folder)
+        made.append(folder)
+
+
 def _beside(file: File) -> str:
     """The new bytes in a temporary file of the same folder, on disk, with the mode of the old file."""
-    status = os.stat(file.real)
+    status = None if file.fresh else os.stat(file.real)
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(file.real), prefix=".kcheck-")
     try:
         with os.fdopen(handle, "wb") as new:
             new.write(file.new)
             new.flush()
             os.fsync(new.fileno())
-        os.chmod(temporary, stat.S_IMODE(status.st_mode))
+        os.chmod(temporary, _usual_mode() if status is None else stat.S_IMODE(status.st_mode))
+        if status is None:
+            return temporary
         if hasattr(os, "chown") and (os.geteuid(), os.getegid()) != (status.st_uid, status.st_gid):
             with contextlib.suppress(OSError):  # only root may give files away
                 os.chown(temporary, status.st_uid, status.st_gid)
@@ -96,6 +120,13 @@ def _beside(file: File) -> str:
         os.unlink(temporary)
         raise
     return temporary
+
+
+def _usual_mode() -> int:
+    """The mode that this system gives to new files."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _settle(folder: str) -> None:
@@ -122,7 +153,8 @@ def copies(files: Iterable[File], folder: str) -> None:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "wb") as new:
                 new.write(file.new)
-            os.chmod(target, stat.S_IMODE(os.stat(file.real).st_mode))
+            if not file.fresh:
+                os.chmod(target, stat.S_IMODE(os.stat(file.real).st_mode))
         except OSError as error:
             raise SaveError(f"{target}: {error.strerror}") from error
 
@@ -132,7 +164,8 @@ def diff(file: File) -> bytes:
     path = shown(file.real)  # without the links on the way, beyond which git changes nothing
     before = file.old.decode("utf-8", "surrogateescape").split("\n")
     after = file.new.decode("utf-8", "surrogateescape").split("\n")
-    lines = unified_diff(list(_lines(before)), list(_lines(after)), f"a/{path}", f"b/{path}", lineterm="\n")
+    name = "/dev/null" if file.fresh else f"a/{path}"
+    lines = unified_diff(list(_lines(before)), list(_lines(after)), name, f"b/{path}", lineterm="\n")
     text = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
     return text.encode("utf-8", "surrogateescape")
 
