@@ -219,7 +219,7 @@ def test_findings_and_fixes_stand_in_the_code(write: Callable[[Mapping[str, str]
     assert findings["slow-node-deletion"] == "10"
     assert findings["docker-hub-image"] == "busybox:1.36"
     outcome = fix.fix(["."], Config(), rules=("idle-nodes-kept-long", "slow-node-deletion"))
-    ((_, _, _, new),) = outcome.files
+    ((_, _, _, new, _),) = outcome.files
     wanted = text.replace("20m #", "5m #").replace("parallelism: 10", "parallelism: 20")
     assert new.decode() == wanted
 
@@ -232,7 +232,7 @@ def test_flags_that_the_version_does_not_know(write: Callable[[Mapping[str, str]
     (found,) = [f for f in engine.run(Tree(["."]), Config()).findings if f.rule == "removed-autoscaler-flag"]
     assert found.span.text == "max-empty-bulk-delete"
     outcome = fix.fix(["."], Config(), rules=("removed-autoscaler-flag",))
-    ((_, _, _, new),) = outcome.files
+    ((_, _, _, new, _),) = outcome.files
     assert b"max-scale-down-parallelism: 50" in new
 
 

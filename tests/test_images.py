@@ -9,6 +9,7 @@ import pytest
 from kcheck.config import Config
 from kcheck.derive import limits as derived
 from kcheck.report import text
+from kcheck.report.formats import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +123,7 @@ def test_an_image_of_a_cluster_is_told_once_with_all_places(check: Check) -> Non
     (finding,) = hub(result)
     assert finding.span.source.path == "team8.yaml"
     assert len(finding.related) == 8
-    report = text.render(result, info=False, undecided=False)
+    report = text.render(Report(result))
     assert report.count("image: ubuntu:24.04\n") == 4
     assert "   = and 5 more places\n" in report
 

@@ -59,6 +59,8 @@ resource "azurerm_kubernetes_cluster" "main" {
 }
 """
 
+KUBENET = 'network_plugin = "kubenet"'
+
 
 def rules(config: Any = None, paths: list[str] | None = None) -> list[str]:
     config = config or settings.load(paths or ["."])
@@ -194,6 +196,11 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
         ("rules: [policies]\n", "rules: there is no folder policies"),
         ("clusters: [{root: nowhere}]\n", "clusters: there is no folder nowhere"),
         ("var_files: [nowhere.tfvars]\n", "nowhere.tfvars: there is no such variable file"),
+        ("per_path_ignores: {a: [kubenet]}\n", "per_path_ignores: there is no rule kubenet"),
+        ("not_ignorable: [kubenet]\n", "not_ignorable: there is no rule kubenet"),
+        ("not_ignorable: [network]\nignore: [kubenet-retiring]\n", "ignore: kubenet-retiring is not to be ignored, says not_ignorable"),
+        ("not_ignorable: [network]\nper_path_ignores: {a: [kubenet-retiring]}\n", "per_path_ignores: kubenet-retiring is not to be"),
+        ("not_ignorable: [network]\nsuppressions: [{rule: kubenet-retiring, reason: z}]\n", "suppressions: kubenet-retiring is not"),
     ],
 )  # fmt: skip
 def test_names_that_do_not_exist(text: str, message: str, write: Callable[[Mapping[str, str]], Path]) -> None:
@@ -328,6 +335,50 @@ message: "{cluster.name} is not named after a team"
 """
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("per_path_ignores: {infra: [kubenet-retiring]}\n", False),
+        ("per_path_ignores: {'**/main.tf': [control-plane, network]}\n", False),
+        ("per_path_ignores: {elsewhere: [kubenet-retiring]}\n", True),
+        ("per_path_ignores: {infra: [images]}\n", True),
+        ("per_path_ignores: {infra: [network]}\nnot_ignorable: [kubenet-retiring]\n", True),
+        ("ignore: [network]\nnot_ignorable: [kubenet-retiring]\n", True),
+    ],
+)
+def test_ignores_by_path(text: str, told: bool, write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"kcheck.yaml": text, "infra/main.tf": CLUSTER})
+    assert ("kubenet-retiring" in rules()) == told
+
+
+def test_what_is_not_ignorable_is_told_all_the_same(write: Callable[[Mapping[str, str]], Path]) -> None:
+    text = CLUSTER.replace(KUBENET, f"{KUBENET} # kcheck: ignore[kubenet-retiring] we know")
+    assert text != CLUSTER
+    write({"kcheck.yaml": "fail_on: error\n", "main.tf": text})
+    assert "kubenet-retiring" not in rules()
+    write({"kcheck.yaml": "not_ignorable: [network]\n"})
+    run = CliRunner().invoke(cli, ["check"])
+    assert " kubenet-retiring: " in run.output
+    assert "unused-suppression: `kubenet-retiring` is not to be ignored, say the settings" in run.output
+
+
+def test_suppressions_of_what_did_not_run_are_not_called_unused(write: Callable[[Mapping[str, str]], Path]) -> None:
+    comment = "# kcheck: ignore[zonal-control-plane, subnet-too-small] later\n"
+    accepted = "suppressions: [{rule: zonal-control-plane, reason: later}]\n"
+    write({"main.tf": comment + CLUSTER, "kcheck.yaml": accepted + "ignore: [subnet-too-small]\n"})
+    assert rules().count("unused-suppression") == 2
+    write({"kcheck.yaml": accepted + "ignore: [subnet-too-small, zonal-control-plane]\n"})
+    assert "unused-suppression" not in rules()
+
+
+def test_suppressions_of_what_is_undecided_are_not_called_unused(write: Callable[[Mapping[str, str]], Path]) -> None:
+    text = CLUSTER.replace(KUBENET, "network_plugin = var.plugin # kcheck: ignore[kubenet-retiring] later")
+    write({"main.tf": text, "plugin.tf": 'variable "plugin" {}\n', "kcheck.yaml": "nodes: 10\n"})
+    assert "unused-suppression" not in rules()
+    write({"terraform.tfvars": 'plugin = "azure"\n'})
+    assert "unused-suppression" in rules()
+
+
 def test_rules_of_ones_own(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"kcheck.yaml": "rules: [policy]\n", "policy/naming/name-without-team.yaml": OWN, "main.tf": CLUSTER})
     assert "name-without-team" in rules()
@@ -364,12 +415,15 @@ def test_config_prints_what_holds_and_from_where(write: Callable[[Mapping[str, s
         "exclude: []  # default",
         "select: []  # default",
         'ignore: ["images"]  # --ignore',
+        "per_path_ignores: {}  # default",
+        "not_ignorable: []  # default",
         "severity: {}  # default",
         "limits: {}  # default",
         'mirrors: {docker.io: "r.example.com/hub"}  # kcheck.yaml:5',
         "rules: []  # default",
         "suppressions:  # kcheck.yaml:6",
         '  - {rule: "kubenet-retiring", reason: "known"}',
+        "baseline: null  # default",
         "render: null  # default",
         "helm_values: []  # default",
         'fail_on: "warning"  # default',

@@ -13,6 +13,7 @@ from kcheck import __version__
 COMMANDS = {
     "check": "Say what breaks first, and what is wasted.",
     "fix": "Mend what can be mended.",
+    "baseline": "Write down what is found today, so that only what is new is reported.",
     "capacity": "Say at how many nodes each limit is hit, the lowest first.",
     "show": "Print what kcheck read: the model, each value with its origin.",
     "eval": "Evaluate a Terraform expression in a root module.",
@@ -46,7 +47,8 @@ class _Commands(click.Group):
 def cli() -> None:
     """Tell what breaks first when a training job on Kubernetes scales to N nodes, what it wastes, and fix it.
 
-    Reads Terraform and Kubernetes manifests together. Runs nothing (but helm, with --render helm), opens no network.
+    Reads Terraform and Kubernetes manifests together. Runs nothing (but helm with --render helm, and git with
+    --diff-base), opens no network.
     """
 
 

@@ -45,7 +45,8 @@ class Config:
     `nodes` maps a cluster's name or address to the number of nodes it is meant to reach; the key "" holds for
     every cluster. `price` is what one node costs, in US cents an hour. `places` says where each setting comes from.
     `variables` are texts from the command line; `env_vars` says that TF_VAR_* of the environment count. `render` is
-    helm where charts are to be rendered, with the files of `helm_values`.
+    helm where charts are to be rendered, with the files of `helm_values`. `per_path_ignores` maps patterns of paths to
+    rules and groups; nothing silences those that are `not_ignorable`. `baseline` is the file of what was known before.
     """
 
     nodes: dict[str, int] = field(default_factory=dict)
@@ -55,11 +56,14 @@ class Config:
     exclude: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    per_path_ignores: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    not_ignorable: tuple[str, ...] = ()
     severity: dict[str, str] = field(default_factory=dict)
     limits: dict[str, int] = field(default_factory=dict)
     mirrors: dict[str, str] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
     accepted: tuple[Accepted, ...] = ()
+    baseline: str = ""
     render: str = ""
     helm_values: tuple[str, ...] = ()
     fail_on: str = "warning"

@@ -34,7 +34,10 @@ class Bug(NamedTuple):
 
 @dataclass
 class Result:
-    """What a run found. `decided` counts the checks with an answer; `hints` say how to give inputs that miss."""
+    """What a run found. `decided` counts the checks with an answer; `hints` say how to give inputs that miss.
+
+    `known` counts what was found and left out, as it was there before.
+    """
 
     world: World
     findings: list[Finding] = field(default_factory=list)
@@ -42,6 +45,7 @@ class Result:
     bugs: list[Bug] = field(default_factory=list)
     decided: int = 0
     suppressed: int = 0
+    known: int = 0
     relevant: bool = False
     hints: list[str] = field(default_factory=list)
 
@@ -62,7 +66,7 @@ def run(tree: Tree, config: Config) -> Result:
     world = World(found, config)
     result = Result(world)
     result.relevant = bool(found.telling() or reading.problems)
-    comments = Suppressions(reading.sources, config.accepted)
+    comments = Suppressions(reading.sources, config, chosen)
     by_subject: dict[str, list[Rule]] = {}
     for rule in chosen:
         by_subject.setdefault(rule.subject, []).append(rule)
@@ -72,7 +76,7 @@ def run(tree: Tree, config: Config) -> Result:
     result.findings = _pruned(result.findings, by_subject)
     _suppress(result, comments)
     names = {rule.name for rule in rules.every(config.rules)} if comments.all else set()
-    world.inputs = list(_inputs(reading, comments, names))
+    world.inputs = list(_inputs(reading, comments, names, result.undecided))
     result.findings += _decide("input", by_subject.get("input", []), world, result)
     _suppress(result, comments)
     result.findings = _merged([_graded(finding, config) for finding in result.findings])
@@ -146,7 +150,9 @@ def _suppress(result: Result, comments: Suppressions) -> None:
     result.findings = kept
 
 
-def _inputs(reading: inventory.Reading, comments: Suppressions, names: set[str]) -> Iterable[Input]:
+def _inputs(
+    reading: inventory.Reading, comments: Suppressions, names: set[str], undecided: list[Undecided]
+) -> Iterable[Input]:
     """What is to be said of the files themselves; `names` are those of all rules."""
     for problem in reading.problems:
         place = problem.span
@@ -170,13 +176,14 @@ def _inputs(reading: inventory.Reading, comments: Suppressions, names: set[str])
         place = accepted.place
         what = f"{accepted.rule} ({accepted.reason}) expired on {accepted.expires}"
         yield Input(f"{place.source.path}:{place.begin.line}", place, "expired-suppression", what)
-    for accepted in comments.unused_settings():
+    for accepted in comments.unused_settings(undecided):
         place = accepted.place
         what = f"`{accepted.rule}` has nothing to silence" + (f" in {accepted.path}" if accepted.path else "")
         yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what)
-    for suppression, rule in comments.unused():
+    for suppression, rule in comments.unused(names, undecided):
         place = suppression.span
         what = f"`{rule}` has nothing to silence here" if rule in names else f"there is no rule `{rule}`"
+        what = f"`{rule}` is not to be ignored, say the settings" if rule in comments.firm else what
         yield Input(f"{place.source.path}:{place.begin.line}:{rule}", place, "unused-suppression", what)
 
 

@@ -9,16 +9,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
+from kcheck.disk import Disk, TooLargeError
 from kcheck.text import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 SKIPPED_FOLDERS = frozenset({"vendor", "node_modules", "testdata", "__pycache__", "site-packages", "venv"})
 """Folders whose content somebody else maintains, or that is broken on purpose. Hidden ones are skipped too."""
-
-MAX_BYTES = 20_000_000
-"""Larger files are dumps, not configuration."""
 
 TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")
@@ -133,13 +131,14 @@ class Tree:
     no manifests. `kustomizations` are the files of Kustomize, which name other files by their own folder; `charts` are
     the folders of Helm charts.
     `exclude` are paths and patterns that are not read.
-    `overlay` maps real paths to bytes that stand in for the content on disk, for fixes not yet written.
+    `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that is not there:
+    fixes not yet written, or the tree before a change.
     """
 
     def __init__(
-        self, paths: list[str], overlay: Mapping[str, bytes] | None = None, exclude: tuple[str, ...] = ()
+        self, paths: list[str], overlay: Mapping[str, bytes | None] | None = None, exclude: tuple[str, ...] = ()
     ) -> None:
-        self.overlay = dict(overlay or {})
+        self.disk = Disk(overlay)
         self.exclude = exclude
         self.given = paths or ["."]
         self.manifests: list[Source] = []
@@ -155,12 +154,12 @@ class Tree:
         self._loaded: dict[str, Folder] = {}
         self._visited: set[str] = set()
         for path in self.given:
-            if not os.path.exists(path):
-                raise PathError(f"{path}: no such file or folder")
-            if os.path.isdir(path):
+            if self.disk.is_folder(path):
                 self._walk(path)
-            else:
+            elif self.disk.is_file(path):
                 self._file(path)
+            elif not os.path.exists(path):
+                raise PathError(f"{path}: no such file or folder")
 
     @property
     def empty(self) -> bool:
@@ -198,17 +197,11 @@ class Tree:
         if known is not None:
             return known
         try:
-            status = os.stat(real)
-            if not stat.S_ISREG(status.st_mode):
-                return None
-            if status.st_size > MAX_BYTES:
-                self.too_large.append(shown(path))
-                return None
-            data = self.overlay.get(real)
-            if data is None:
-                with open(real, "rb") as file:
-                    data = file.read()
-        except OSError:
+            data = self.disk.read(real)
+        except TooLargeError:
+            self.too_large.append(shown(path))
+            return None
+        if data is None:
             return None
         source = Source(shown(path), data)
         self._sources[real] = source
@@ -221,7 +214,7 @@ class Tree:
             real = os.path.realpath(path)
             if real not in self._loaded:
                 try:
-                    names = sorted(os.listdir(path))
+                    names = [entry.name for entry in self.disk.entries(path)]
                 except OSError:
                     return None
                 self._loaded[real] = self._terraform(path, names)
@@ -266,12 +259,12 @@ class Tree:
             raise PathError(f"{path} is a binary plan; `terraform show -json {path} > plan.json` writes one to read")
         else:
             self._add_manifest(path)
-            chart = _chart_of(path)
+            chart = self._chart_of(path)
             if chart is not None:
                 self.charts.append(chart)
 
     def _walk(self, top: str) -> None:
-        for path, found in _folders(top, self._visited, self._excluded):
+        for path, found in self._folders(top):
             names = [name for name in found if not self._excluded(os.path.join(path, name))]
             if any(name.endswith(TERRAFORM) for name in names):
                 self._add_folder(path)
@@ -288,6 +281,33 @@ class Tree:
                     self.variables.append(where)
                 elif name.endswith(".json") and not name.endswith(TERRAFORM) and _may_be_object(where):
                     self._add_json(where)
+
+    def _chart_of(self, path: str) -> str | None:
+        """The folder of the chart that a file is of: beside it, or above its `templates`."""
+        folder, parts = os.path.dirname(path), os.path.realpath(path).split(os.sep)
+        steps = parts[::-1].index("templates") if "templates" in parts else 0
+        for _ in range(steps):
+            folder = os.path.join(folder or ".", "..")
+        if not self.disk.is_file(os.path.join(folder, CHART)):
+            return None
+        return os.path.normpath(folder) if folder else "."
+
+    def _folders(self, top: str) -> Iterator[tuple[str, list[str]]]:
+        """Folders below `top` with their sorted file names; links are followed, loops are not."""
+        stack = [top]
+        while stack:
+            path = stack.pop()
+            real = os.path.realpath(path)
+            if real in self._visited:
+                continue
+            self._visited.add(real)
+            try:
+                entries = self.disk.entries(path)
+            except OSError:
+                continue
+            yield path, [entry.name for entry in entries if not entry.is_folder]
+            inner = [entry.path for entry in entries if entry.is_folder and is_ours(entry.name)]
+            stack.extend(folder for folder in reversed(inner) if not self._excluded(folder))
 
     def _excluded(self, path: str) -> bool:
         return bool(self.exclude) and any(matches(shown(path), pattern) for pattern in self.exclude)
@@ -322,51 +342,20 @@ _TOP = 1_500
 """Where a file says that it is generated: a licence may stand before it."""
 
 
+def is_ours(folder: str) -> bool:
+    """Whether a folder is looked into, by its name."""
+    return folder not in SKIPPED_FOLDERS and (folder[0] != "." or folder in ("..", "."))
+
+
 def _is_foreign(top: str, folders: list[str]) -> bool:
     """Whether one of the folders below `top` holds what others maintain: vendored, hidden, or charts of a chart."""
     for folder in folders:
-        if folder in SKIPPED_FOLDERS or (folder[0] == "." and folder not in ("..", ".")):
+        if not is_ours(folder):
             return True
         if folder == "charts" and os.path.isfile(os.path.join(top, CHART)):
             return True
         top = os.path.join(top, folder)
     return False
-
-
-def _chart_of(path: str) -> str | None:
-    """The folder of the chart that a file is of: beside it, or above its `templates`."""
-    folder, parts = os.path.dirname(path), os.path.realpath(path).split(os.sep)
-    steps = parts[::-1].index("templates") if "templates" in parts else 0
-    for _ in range(steps):
-        folder = os.path.join(folder or ".", "..")
-    return (os.path.normpath(folder) if folder else ".") if os.path.isfile(os.path.join(folder, CHART)) else None
-
-
-def _folders(top: str, visited: set[str], excluded: Callable[[str], bool]) -> Iterator[tuple[str, list[str]]]:
-    """Folders below `top` with their sorted file names; links are followed, loops are not."""
-    stack = [top]
-    while stack:
-        path = stack.pop()
-        real = os.path.realpath(path)
-        if real in visited:
-            continue
-        visited.add(real)
-        try:
-            entries = sorted(os.scandir(path), key=lambda entry: entry.name)
-        except OSError:
-            continue
-        names, folders = [], []
-        for entry in entries:
-            try:
-                is_folder = entry.is_dir()
-            except OSError:
-                continue
-            if not is_folder:
-                names.append(entry.name)
-            elif entry.name[0] != "." and entry.name not in SKIPPED_FOLDERS and not excluded(entry.path):
-                folders.append(entry.path)
-        yield path, names
-        stack.extend(reversed(folders))
 
 
 def is_read_only(path: str) -> bool:

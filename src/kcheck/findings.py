@@ -92,6 +92,18 @@ class Related(NamedTuple):
     message: str
 
 
+Identity = tuple[str, str, str, str]
+"""What a finding is known by when lines move and numbers change: rule, file, object, shape of the message."""
+
+_DIGITS = re.compile(r"\d+(?:[,._]\d+)*")
+_PLURAL = re.compile(r"(# [\w-]*\w)s\b")
+
+
+def shape(message: str) -> str:
+    """A message without its numbers: what stays when a size changes and the problem does not."""
+    return _PLURAL.sub(r"\1", _DIGITS.sub("#", message))
+
+
 class Finding(NamedTuple):
     """One problem at one place. `anchors` are the places where a comment can suppress it.
 
@@ -122,6 +134,12 @@ class Finding(NamedTuple):
         return {(self.rule, name) for name in self.objects}
 
     @property
+    def identities(self) -> frozenset[Identity]:
+        """What it is known by in other runs, for each of its objects."""
+        path, text = self.span.source.path, shape(self.message)
+        return frozenset((self.rule, path, _unnumbered(name, path), text) for name in self.objects)
+
+    @property
     def changes(self) -> tuple[Change, ...]:
         """The changes that mend it; none where it has no fix."""
         return self.fix.changes if self.fix is not None else ()
@@ -130,6 +148,14 @@ class Finding(NamedTuple):
     def key(self) -> tuple[str, int, int, str, str]:
         """The order of reports: path, place, rule."""
         return (self.span.source.path, self.span.start, self.span.end, self.rule, self.object)
+
+
+_AT = re.compile(r":\d+(?=:|$)")
+
+
+def _unnumbered(name: str, path: str) -> str:
+    """An object without the line of its file, by which some are called."""
+    return path + _AT.sub("", name[len(path) :], count=1) if name.startswith(f"{path}:") else name
 
 
 class Undecided(NamedTuple):

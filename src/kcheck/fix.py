@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck import edit, engine, rules
 from kcheck.files import Tree
 from kcheck.findings import Severity
+from kcheck.gate import narrowed
 from kcheck.save import File
 from kcheck.subjects import SUBJECTS, things
 from kcheck.text import OverlapError, apply
@@ -15,7 +16,8 @@ from kcheck.text import OverlapError, apply
 if TYPE_CHECKING:
     from kcheck.config import Config
     from kcheck.engine import Result
-    from kcheck.findings import Change, Finding
+    from kcheck.findings import Change, Finding, Identity
+    from kcheck.gate import Gate
     from kcheck.text import Source
 
 MAX_ROUNDS = 10
@@ -63,10 +65,13 @@ class _Worse(NamedTuple):
 
 class _Fixer:
     def __init__(
-        self, paths: list[str], config: Config, safeties: tuple[str, ...], names: tuple[str, ...], least: Severity
-    ) -> None:
+        self, paths: list[str], config: Config, safeties: tuple[str, ...], names: tuple[str, ...], least: Severity,
+        gate: Gate | None,
+    ) -> None:  # fmt: skip
         self.paths = paths
         self.least = least
+        self.gate = gate
+        self.known: frozenset[Identity] = frozenset()
         self.config = config
         self.safeties = safeties
         self.names = names
@@ -89,6 +94,7 @@ class _Fixer:
             for finding in result.findings
             if finding.fix is not None
             and self.asked(finding)
+            and not finding.identities <= self.known
             and (not self.names or {finding.rule, self.groups[finding.rule]} & set(self.names))
             and not vain & finding.keys
         ]
@@ -99,13 +105,15 @@ class _Fixer:
 
     def all(self) -> Outcome:
         state = self.read({})
+        if self.gate is not None:
+            self.known = self.gate.known(state.result.findings)
         for _ in range(MAX_ROUNDS):
             chosen = self.choose(self.wanted(state.result))
             if not chosen:
                 break
             state = self.attempt(state, chosen)
-        outcome = Outcome(state.result, fixed=self.fixed, refused=self.refused)
-        outcome.held_back = [f for f in state.result.findings if f.fix is not None and not self.asked(f)]
+        outcome = Outcome(narrowed(state.result, self.known), fixed=self.fixed, refused=self.refused)
+        outcome.held_back = [f for f in outcome.left if f.fix is not None and not self.asked(f)]
         for real, source in self.originals.items():
             new = state.overlay.get(real, source.data)
             if new != source.data:
@@ -219,13 +227,13 @@ class _Fixer:
 
 def fix(
     paths: list[str], config: Config, *, safeties: tuple[str, ...] = ("safe", "costs"), rules: tuple[str, ...] = (),
-    least: Severity = Severity.INFO,
+    least: Severity = Severity.INFO, gate: Gate | None = None,
 ) -> Outcome:  # fmt: skip
     """Work out all fixes of the allowed classes, of some rules or groups or of all; nothing is written yet.
 
-    Only findings of the `least` severity, or worse, are mended.
+    Only findings of the `least` severity, or worse, are mended, and none that a gate knows.
     """
-    return _Fixer(paths, config, safeties, rules, least).all()
+    return _Fixer(paths, config, safeties, rules, least, gate).all()
 
 
 _UNREADABLE = "unreadable-file"

@@ -203,14 +203,32 @@ def chosen(config: Config) -> list[Rule]:
         "ignore": config.ignore,
         "severity": config.severity,
         "suppressions": [accepted.rule for accepted in config.accepted],
+        "per_path_ignores": {name: None for listed in config.per_path_ignores.values() for name in listed},
+        "not_ignorable": config.not_ignorable,
     }
     for setting, listed in wanted.items():
         for name in listed:
             if name not in names:
                 raise ConfigError(f"{setting}: there is no rule {name}; {nearest(name, tuple(sorted(names)))}")
+    kept = firm(config)
+    for setting in ("ignore", "suppressions", "per_path_ignores"):
+        for name in kept.intersection(wanted[setting]):
+            raise ConfigError(f"{setting}: {name} is not to be ignored, says not_ignorable")
     check_limits(config)
-    selected = [r for r in result if not config.select or {r.name, r.group} & set(config.select)]
-    return [r for r in selected if not {r.name, r.group} & set(config.ignore)]
+    selected = named(result, config.select) if config.select else result
+    left_out = {rule.name for rule in named(selected, config.ignore)} - kept
+    return [rule for rule in selected if rule.name not in left_out]
+
+
+def firm(config: Config) -> set[str]:
+    """The rules that are not to be ignored."""
+    return {rule.name for rule in named(every(config.rules), config.not_ignorable)} if config.not_ignorable else set()
+
+
+def named(rules: Iterable[Rule], names: Iterable[str]) -> list[Rule]:
+    """Those of some rules that are named, or are of a group that is."""
+    wanted = set(names)
+    return [rule for rule in rules if {rule.name, rule.group} & wanted]
 
 
 def check_limits(config: Config) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import schemas
 from kcheck.config import Accepted, Config, ConfigError, Environment
+from kcheck.disk import Disk
 from kcheck.text import Source, Span
 from kcheck.values import Known, Origin, plain, wrap
 
@@ -23,20 +24,20 @@ PROJECT = "pyproject.toml"
 _TABLE = re.compile(rb"^\[tool\.kcheck(?:\.|\])", re.MULTILINE)
 
 
-def load(paths: Iterable[str], named: str | None = None) -> Config:
+def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = None) -> Config:
     """The settings of the file that is closest to the paths, upwards; the defaults if there is none.
 
     Raises:
         ConfigError: the file cannot be read, or says something that no setting takes.
     """
-    found = named or _closest(paths)
+    disk = disk or Disk()
+    found = named or closest(paths, disk)
     if found is None:
         return Config()
-    try:
-        with open(found, "rb") as file:
-            source = Source(os.path.relpath(found).replace(os.sep, "/"), file.read())
-    except OSError as error:
-        raise ConfigError(f"{found}: {error.strerror}") from error
+    content = disk.read(found)
+    if content is None:
+        raise ConfigError(f"{found}: no such file, or it cannot be read")
+    source = Source(os.path.relpath(found).replace(os.sep, "/"), content)
     data = _toml(source) if found.endswith(".toml") else _yaml(source)
     _check(data)
     return _config(data, os.path.dirname(found))
@@ -47,7 +48,7 @@ def schema() -> dict[str, Any]:
     return schemas.load("settings")
 
 
-def _closest(paths: Iterable[str]) -> str | None:
+def closest(paths: Iterable[str], disk: Disk) -> str | None:
     """The settings file of the folder that holds all paths, or of the nearest one above it in the same repository."""
     real = [os.path.realpath(path) for path in paths] or [os.getcwd()]
     folder = os.path.commonpath(real)
@@ -55,12 +56,10 @@ def _closest(paths: Iterable[str]) -> str | None:
         folder = os.path.dirname(folder)
     while True:
         own, project = os.path.join(folder, NAME), os.path.join(folder, PROJECT)
-        if os.path.isfile(own):
+        if disk.is_file(own):
             return os.path.relpath(own)
-        if os.path.isfile(project):
-            with open(project, "rb") as file:
-                if _TABLE.search(file.read()):
-                    return os.path.relpath(project)
+        if disk.is_file(project) and _TABLE.search(disk.read(project) or b""):
+            return os.path.relpath(project)
         above = os.path.dirname(folder)
         if above == folder or os.path.exists(os.path.join(folder, ".git")):
             return None
@@ -171,23 +170,28 @@ def _config(data: Datum, folder: str) -> Config:
         if sum((one.root, one.name) == (other.root, other.name) for other in environments) > 1:
             raise ConfigError(f"{places['clusters']}: clusters: two entries for {one.root} need names that differ")
     accepted = [_accepted(item, near) for item in (members["suppressions"].value if "suppressions" in members else ())]
+    per_path = {near(path): tuple(names) for path, names in values.get("per_path_ignores", {}).items()}
+    baseline = values.get("baseline")
     return Config(
-        {"": nodes} if nodes else {},
-        paths("var_files"),
-        None if price is None else round(price * 100),
-        tuple(environments),
-        paths("exclude"),
-        tuple(values.get("select", ())),
-        tuple(values.get("ignore", ())),
-        values.get("severity", {}),
-        {name: limit["value"] for name, limit in values.get("limits", {}).items()},
-        {registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
-        paths("rules"),
-        tuple(accepted),
-        values.get("render", ""),
-        paths("helm_values"),
-        values.get("fail_on", "warning"),
-        places,
+        nodes={"": nodes} if nodes else {},
+        var_files=paths("var_files"),
+        price=None if price is None else round(price * 100),
+        environments=tuple(environments),
+        exclude=paths("exclude"),
+        select=tuple(values.get("select", ())),
+        ignore=tuple(values.get("ignore", ())),
+        per_path_ignores=per_path,
+        not_ignorable=tuple(values.get("not_ignorable", ())),
+        severity=values.get("severity", {}),
+        limits={name: limit["value"] for name, limit in values.get("limits", {}).items()},
+        mirrors={registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
+        rules=paths("rules"),
+        accepted=tuple(accepted),
+        baseline=near(baseline) if baseline else "",
+        render=values.get("render", ""),
+        helm_values=paths("helm_values"),
+        fail_on=values.get("fail_on", "warning"),
+        places=places,
     )
 
 

@@ -11,11 +11,12 @@ from kcheck.files import matches
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.config import Accepted
-    from kcheck.findings import Finding
+    from kcheck.config import Accepted, Config
+    from kcheck.findings import Finding, Undecided
+    from kcheck.rules import Rule
     from kcheck.text import Source, Span
 
-_COMMENT = re.compile(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)\][ \t]*([^\n\r]*)")
+COMMENT = re.compile(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)\][ \t]*([^\n\r]*)")
 
 
 class Suppression(NamedTuple):
@@ -28,10 +29,25 @@ class Suppression(NamedTuple):
 
 
 class Suppressions:
-    """The comments of all sources, by file and line."""
+    """The comments of all sources, by file and line, and what the settings say of the rules that run.
 
-    def __init__(self, sources: Iterable[Source], accepted: Iterable[Accepted] = ()) -> None:
-        self._accepted = list(accepted)
+    `firm` are the names of the rules that are not to be ignored.
+    """
+
+    def __init__(self, sources: Iterable[Source], config: Config, rules: Iterable[Rule]) -> None:
+        self._accepted = config.accepted
+        self._ignored: dict[str, list[str]] = {}
+        self.firm: set[str] = set()
+        self._ran: set[str] = set()
+        for rule in rules:
+            own = {rule.name, rule.group}
+            self._ran.add(rule.name)
+            if own.intersection(config.not_ignorable):
+                self.firm.add(rule.name)
+                continue
+            patterns = [path for path, names in config.per_path_ignores.items() if own.intersection(names)]
+            if patterns:
+                self._ignored[rule.name] = patterns
         self._today = datetime.datetime.now(datetime.UTC).date()
         self._useful: set[Accepted] = set()
         self._by_line: dict[tuple[int, int], Suppression] = {}
@@ -44,7 +60,7 @@ class Suppressions:
 
     def _read(self, source: Source) -> None:
         found = []
-        for match in _COMMENT.finditer(source.data):
+        for match in COMMENT.finditer(source.data):
             names = tuple(name.strip() for name in match[1].decode().split(","))
             span = source.span(match.start(), match.end())
             start = source.data.rfind(b"\n", 0, match.start()) + 1
@@ -61,7 +77,9 @@ class Suppressions:
 
         A comment stands at its line, on the line above, or on the first line of a block around it.
         """
-        found = self._is_accepted(finding)
+        if finding.rule in self.firm:
+            return False
+        found = self._is_accepted(finding) or self._is_ignored(finding)
         if not self.all:
             return found
         for suppression in self._around(finding.anchors):
@@ -81,6 +99,10 @@ class Suppressions:
                 found = True
         return found
 
+    def _is_ignored(self, finding: Finding) -> bool:
+        patterns = self._ignored.get(finding.rule, ())
+        return any(matches(anchor.source.path, path) for path in patterns for anchor in finding.anchors)
+
     def _has_expired(self, accepted: Accepted) -> bool:
         return accepted.expires is not None and self._today >= accepted.expires
 
@@ -88,9 +110,11 @@ class Suppressions:
         """What the settings accepted up to a day that has come."""
         return [accepted for accepted in self._accepted if self._has_expired(accepted)]
 
-    def unused_settings(self) -> list[Accepted]:
-        """What the settings accept and nothing was found of."""
-        return [a for a in self._accepted if a not in self._useful and not self._has_expired(a)]
+    def unused_settings(self, undecided: Iterable[Undecided]) -> list[Accepted]:
+        """What the settings accept and nothing was found of, though its rule ran and was decided."""
+        waiting = {check.rule for check in undecided}
+        judged = [a for a in self._accepted if a.rule in self._ran - waiting and not self._has_expired(a)]
+        return [accepted for accepted in judged if accepted not in self._useful]
 
     def _around(self, anchors: Iterable[Span]) -> Iterator[Suppression]:
         for anchor in anchors:
@@ -105,9 +129,20 @@ class Suppressions:
                 if block.start <= anchor.start < block.end:
                     yield suppression
 
-    def unused(self) -> list[tuple[Suppression, str]]:
-        """Comments with a reason, and the rule in them that they did not silence."""
-        return [(s, rule) for s in self.all if s.reason for rule in s.rules if (s.span, rule) not in self._used]
+    def unused(self, names: set[str], undecided: Iterable[Undecided]) -> list[tuple[Suppression, str]]:
+        """Comments with a reason, and the rule in them that they did not silence, though it ran and was decided.
+
+        `names` are those of all rules.
+        """
+        idle = names - self._ran
+        waiting = {(check.span.source.path, check.rule) for check in undecided}
+        return [
+            (s, rule)
+            for s in self.all
+            if s.reason
+            for rule in s.rules
+            if (s.span, rule) not in self._used and rule not in idle and (s.span.source.path, rule) not in waiting
+        ]
 
     def bare(self) -> list[Suppression]:
         """Comments without a reason."""

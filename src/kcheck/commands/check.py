@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,49 +10,173 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import options
+from kcheck.report.formats import FORMATS, Report, render
 
 if TYPE_CHECKING:
+    from kcheck.baseline import Baseline
     from kcheck.config import Config
+    from kcheck.engine import Result
+    from kcheck.files import Tree
+    from kcheck.findings import Finding
+    from kcheck.gate import Gate
 
 NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest."
+_MOST = 10
+UNCHANGED = "kcheck: nothing that has changed matters here."
 
 
 @click.command("check", short_help="Say what breaks first, and what is wasted.")
 @options.with_config
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@options.with_gate
+@click.option("--prune", is_flag=True, help="Take what is gone out of the baseline.")
+@click.option("--add-ignores", metavar="REASON", help="Silence all that is found, by comments with this reason.")
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), default=None,
+    help="How it is told.  [default: text; github where GITHUB_ACTIONS is set]",
+)  # fmt: skip
+@click.option("--output-file", "files", multiple=True, metavar="FORMAT=FILE", help="Write it to a file, too.")
 @click.option("--select", multiple=True, metavar="RULE", help="Only this rule, or group of rules.")
 @click.option("--info", is_flag=True, help="Also show what is only worth knowing.")
 @click.option("--show-undecided", is_flag=True, help="List the checks that wait for unknown inputs.")
+@click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
+@click.option("--quiet", "-q", is_flag=True, help="Findings only.")
 @options.fail_on
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 also where something is found.")
+@options.hook
 def command(
-    paths: tuple[str, ...], config: Config, format_: str, select: tuple[str, ...], info: bool, show_undecided: bool,
-    fail_on: str | None,
+    paths: tuple[str, ...], config: Config, gate: Gate | None, prune: bool, add_ignores: str | None,
+    format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool, show_undecided: bool,
+    statistics: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
 ) -> None:  # fmt: skip
     """Check the Terraform and the manifests below PATH (default: here) together.
 
     Exits with 0 if nothing is found, 1 if something is at or above --fail-on, 2 on wrong use, 3 on a bug in kcheck.
     """
+    if statistics and format_ not in (None, "text"):
+        raise click.UsageError("--statistics are text; --format says something else")
+    if prune and (gate is None or gate.baseline is None):
+        raise click.UsageError("--prune is for a baseline; add --baseline")
+    format_ = format_ or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" and not statistics else "text")
+    outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
+    plain = format_ == "text" and not outputs
     tree = options.guarded(lambda: options.tree(paths, config))
-    fail_on = fail_on or config.fail_on
-    if format_ == "text" and tree.empty:
-        click.echo(NOTHING, err=True)
+    if plain and tree.empty:
+        _note(NOTHING, quiet=quiet)
+        return
+    if plain and gate is not None and not options.guarded(lambda: options.relevant(paths, config, gate)):
+        _note(UNCHANGED, quiet=quiet)
         return
     from kcheck import engine
+    from kcheck.gate import narrowed
 
     result = options.guarded(lambda: engine.run(tree, config))
-    if format_ == "json":
-        from kcheck.report import json
+    if gate is not None:
+        if gate.baseline is not None:
+            _gone(gate.baseline, result, config, tree.given, prune=prune, quiet=quiet)
+        result = narrowed(result, gate.known(result.findings))
+    if add_ignores is not None:
+        left = _ignore(tree, config, Report(result, info).findings, add_ignores)
+        result = replace(result, findings=left)
+    report = Report(result, info, show_undecided, quiet)
+    for name, path in outputs:
+        _write(path, render(name, report))
+    if statistics:
+        from kcheck.report import statistics as counts
 
-        click.echo(json.render(result, info=info), nl=False)
-    elif result.relevant or result.findings:
-        from kcheck.report import text
-
-        click.echo(text.render(result, info=info, undecided=show_undecided), nl=False)
+        click.echo(counts.render(report), nl=False)
+    elif format_ != "text" or result.relevant or result.findings:
+        click.echo(render(format_, report), nl=False)
     if not result.relevant and not result.findings:
-        click.echo(NOTHING, err=True)
+        _note(NOTHING, quiet=quiet)
     options.tell_bugs(result)
     if result.bugs:
         sys.exit(3)
-    if any(options.fails(finding, fail_on) for finding in result.findings):
+    if any(options.fails(finding, fail_on or config.fail_on) for finding in result.findings) and not exit_zero:
         sys.exit(1)
+
+
+def _note(text: str, *, quiet: bool) -> None:
+    if not quiet:
+        click.echo(text, err=True)
+
+
+def _output(text: str) -> tuple[str, str]:
+    """Read FORMAT=FILE.
+
+    Raises:
+        click.UsageError: there is no such format, or no file.
+    """
+    name, _, path = text.partition("=")
+    if name not in FORMATS or not path:
+        raise click.UsageError(f"--output-file {text}: give FORMAT=FILE; formats are {', '.join(FORMATS)}")
+    return name, path
+
+
+def _write(path: str, text: str) -> None:
+    """Write a report to a file.
+
+    Raises:
+        click.UsageError: it cannot be written.
+    """
+    try:
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise click.UsageError(f"--output-file {path}: {error.strerror}") from error
+
+
+def _ignore(tree: Tree, config: Config, findings: list[Finding], reason: str) -> list[Finding]:
+    """Write comments that silence some findings; those that none can silence are left, and said.
+
+    Raises:
+        click.UsageError: there is no reason, or the files cannot be written.
+    """
+    import json
+
+    from kcheck import ignores, rules, save
+
+    if not reason.strip() or not reason.isprintable():
+        raise click.UsageError("--add-ignores: give a reason for whoever reads it next, in one line")
+    refused = dict.fromkeys((rule.name for rule in rules.load() if rule.subject == "input"), "that is to be mended")
+    refused |= dict.fromkeys(rules.firm(config), "its rule is not to be ignored")
+    silenced = ignores.comments(tree, config, [f for f in findings if f.rule not in refused], reason.strip())
+    try:
+        save.save(silenced.files)
+    except save.SaveError as error:
+        raise click.UsageError(str(error)) from error
+    files = len(silenced.files)
+    click.echo(f"kcheck: {len(silenced.findings):,} findings silenced in {files:,} file{'s' * (files != 1)}.", err=True)
+    left = [*silenced.left, *((finding, refused[finding.rule]) for finding in findings if finding.rule in refused)]
+    for finding, why in left:
+        place = f"{finding.span.source.path}:{finding.span.begin.line}"
+        click.echo(f"{place} {finding.rule}: not silenced: {why}", err=True)
+    entries = dict.fromkeys((finding.rule, finding.span.source.path) for finding, _ in silenced.left)
+    if entries:
+        click.echo("Entries for kcheck.yaml that silence what no comment can:\nsuppressions:", err=True)
+    for rule, path in entries:
+        click.echo(f"  - {{rule: {rule}, path: {json.dumps(path)}, reason: {json.dumps(reason)}}}", err=True)
+    return [finding for finding, _ in left]
+
+
+def _gone(baseline: Baseline, result: Result, config: Config, paths: list[str], *, prune: bool, quiet: bool) -> None:
+    """Say which known findings are gone, and take them out of the file if asked to.
+
+    Raises:
+        click.UsageError: the file cannot be written.
+    """
+    from kcheck import rules
+
+    gone = baseline.gone(result, {rule.name for rule in rules.chosen(config)}, paths)
+    if not gone:
+        return
+    if prune:
+        options.save_baseline(baseline.without(gone))
+        left = len(baseline.without(gone).entries)
+        _note(f"kcheck: took what is gone out of {baseline.path}; {left:,} entries are left:", quiet=quiet)
+    else:
+        _note(f"kcheck: {len(gone):,} entries of {baseline.path} are gone; --prune takes them out:", quiet=quiet)
+    for entry in gone[:_MOST]:
+        _note(f"  {entry.path} {entry.rule}: {', '.join(entry.objects)}", quiet=quiet)
+    if len(gone) > _MOST:
+        _note(f"  and {len(gone) - _MOST:,} more", quiet=quiet)

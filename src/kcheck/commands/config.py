@@ -39,6 +39,8 @@ def _settings(config: Config) -> dict[str, Any]:
         "exclude": config.exclude,
         "select": config.select,
         "ignore": config.ignore,
+        "per_path_ignores": config.per_path_ignores,
+        "not_ignorable": config.not_ignorable,
         "severity": config.severity,
         "limits": config.limits,
         "mirrors": config.mirrors,
@@ -47,6 +49,7 @@ def _settings(config: Config) -> dict[str, Any]:
             {"rule": a.rule, "path": a.path, "reason": a.reason, "expires": a.expires and str(a.expires)}
             for a in config.accepted
         ],
+        "baseline": config.baseline or None,
         "render": config.render or None,
         "helm_values": config.helm_values,
         "fail_on": config.fail_on,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kcheck.config import Config
     from kcheck.findings import Finding
     from kcheck.fix import Outcome, Refused
+    from kcheck.gate import Gate
 
 _LINES = 5
 _SHOWN = 20
@@ -25,6 +26,7 @@ _SHOWN = 20
 
 @click.command("fix", short_help="Mend what can be mended.")
 @options.with_config
+@options.with_gate
 @click.option("--diff", "diff_only", is_flag=True, help="Print what `git apply` takes; write nothing.")
 @click.option(
     "--output", metavar="DIR", type=click.Path(file_okay=False), help="Write changed files below DIR instead."
@@ -35,9 +37,11 @@ _SHOWN = 20
 @click.option("--info", is_flag=True, help="Also what `kcheck check` only shows with --info.")
 @options.fail_on
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also where all was mended, as hooks want it.")
+@options.hook
 def command(
-    paths: tuple[str, ...], config: Config, diff_only: bool, output: str | None, safe_only: bool, unsafe_fixes: bool,
-    select: tuple[str, ...], info: bool, fail_on: str | None, exit_non_zero_on_fix: bool,
+    paths: tuple[str, ...], config: Config, gate: Gate | None, diff_only: bool, output: str | None,
+    safe_only: bool, unsafe_fixes: bool, select: tuple[str, ...], info: bool, fail_on: str | None,
+    exit_non_zero_on_fix: bool,
 ) -> None:  # fmt: skip
     """Change the files below PATH (default: here) so that what was found is gone. Every other byte stays.
 
@@ -52,7 +56,9 @@ def command(
     options.guarded(lambda: options.selected(select, config))
     safeties = SAFETIES if unsafe_fixes else ("safe",) if safe_only else ("safe", "costs")
     least = Severity.INFO if info or select else Severity.WARNING
-    outcome = options.guarded(lambda: fix.fix(list(paths), config, safeties=safeties, rules=select, least=least))
+    outcome = options.guarded(
+        lambda: fix.fix(list(paths), config, safeties=safeties, rules=select, least=least, gate=gate)
+    )
     try:
         if diff_only:
             sys.stdout.buffer.write(b"".join(map(save.diff, outcome.files)))

@@ -104,7 +104,7 @@ class _Renderer:
     def references(self, own: Fields) -> list[str]:
         """The folders of other kustomizations that one refers to."""
         paths = [os.path.join(own.folder, node.text) for node in own.resources + own.texts("components")]
-        return [os.path.realpath(path) for path in paths if os.path.isdir(path)]
+        return [os.path.realpath(path) for path in paths if self.tree.disk.is_folder(path)]
 
     # --- rendering
 
@@ -159,7 +159,7 @@ class _Renderer:
     def resources(self, own: Fields, node: yaml.Scalar, above: tuple[str, ...]) -> list[Resource]:
         """The objects of an entry of `resources`: of a file, or of another kustomization."""
         path = os.path.join(own.folder, node.text)
-        if os.path.isdir(path):
+        if self.tree.disk.is_folder(path):
             inner = self.kustomization(own, node, above)
             result = self.base(inner, above) if inner is not None else []
             own.complete = own.complete and (inner is None or inner.complete)
@@ -173,9 +173,9 @@ class _Renderer:
     def kustomization(self, own: Fields, node: yaml.Scalar, above: tuple[str, ...]) -> Fields | None:
         """The kustomization that an entry names, if it can be entered."""
         path = os.path.join(own.folder, node.text)
-        inner = self.load(path) if os.path.isdir(path) else None
+        inner = self.load(path) if self.tree.disk.is_folder(path) else None
         if inner is None:
-            if os.path.isdir(path):
+            if self.tree.disk.is_folder(path):
                 own.gap(f"`{node.text}` has no kustomization that can be read", node.span)
             else:
                 own.missing(node)

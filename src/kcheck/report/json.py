@@ -6,22 +6,23 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kcheck.findings import Severity
+from kcheck.report.fingerprint import fingerprints
 
 if TYPE_CHECKING:
-    from kcheck.engine import Result
     from kcheck.findings import Finding
+    from kcheck.report.formats import Report
     from kcheck.text import Span
 
 VERSION = 1
 
 
-def render(result: Result, *, info: bool) -> str:
+def render(report: Report) -> str:
     """The report as JSON: lines and columns from 1, columns in code points, sorted by path, place and rule."""
-    shown = [finding for finding in result.findings if info or finding.severity > Severity.INFO]
+    result = report.result
     counts = {severity.word: sum(f.severity == severity for f in result.findings) for severity in Severity}
     data = {
         "version": VERSION,
-        "findings": [_finding(finding) for finding in shown],
+        "findings": [_finding(finding, key) for finding, key in fingerprints(report.findings)],
         "undecided": [
             {
                 "rule": check.rule,
@@ -36,6 +37,7 @@ def render(result: Result, *, info: bool) -> str:
         "summary": {
             **counts,
             "suppressed": result.suppressed,
+            "known": result.known,
             "decided": result.decided,
             "undecided": len(result.undecided),
             "unknown_inputs": len(result.unknown_inputs()),
@@ -44,7 +46,7 @@ def render(result: Result, *, info: bool) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, fingerprint: str) -> dict[str, Any]:
     end = finding.span.finish
     fix = finding.fix
     return {
@@ -56,6 +58,10 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "end_column": end.column,
         "related": [{**_place(related.span), "message": related.message} for related in finding.related],
         "object": finding.object,
+        "also": list(finding.also),
+        "waste": finding.waste,
+        "help": finding.help,
+        "fingerprint": fingerprint,
         "fix": None if fix is None else {"safety": fix.safety, "title": fix.title},
     }
 

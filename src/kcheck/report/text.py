@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from kcheck.engine import Result
     from kcheck.findings import Finding
+    from kcheck.report.formats import Report
     from kcheck.text import Span
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -22,13 +23,13 @@ _MOST_OTHERS = 3
 _WIDEST = 160
 
 
-def render(result: Result, *, info: bool, undecided: bool) -> str:
+def render(report: Report) -> str:
     """The report: findings, undecided checks if asked for, and the closing lines."""
-    shown = [finding for finding in result.findings if info or finding.severity > Severity.INFO]
-    parts = [_finding(finding) for finding in shown]
-    if undecided and result.undecided:
-        parts.append("\n".join(_undecided(result)) + "\n")
-    parts.append("\n".join(_closing(result, info=info)) + "\n")
+    parts = [_finding(finding) for finding in report.findings]
+    if report.undecided and report.result.undecided:
+        parts.append("\n".join(_undecided(report.result)) + "\n")
+    if not report.quiet:
+        parts.append("\n".join(closing(report)) + "\n")
     return "\n".join(parts)
 
 
@@ -106,7 +107,9 @@ def _undecided(result: Result) -> Iterator[str]:
         yield f"  {place} {check.rule}: {'; '.join(check.missing) or 'a value is not known'}"
 
 
-def _closing(result: Result, *, info: bool) -> Iterator[str]:
+def closing(report: Report) -> Iterator[str]:
+    """What there is in all, and what is not known."""
+    result, info = report.result, report.info
     counts = {severity: sum(f.severity == severity for f in result.findings) for severity in Severity}
     words = [_count(counts[s], s.word) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
     if info and counts[Severity.INFO]:
@@ -115,7 +118,9 @@ def _closing(result: Result, *, info: bool) -> Iterator[str]:
     if not info and counts[Severity.INFO]:
         text += f"; {_count(counts[Severity.INFO], 'info')} hidden (--info)"
     if result.suppressed:
-        text += f"; {result.suppressed} suppressed"
+        text += f"; {result.suppressed:,} suppressed"
+    if result.known:
+        text += f"; {result.known:,} known before"
     fixable = [(s, sum(f.fix is not None and f.fix.safety == s for f in result.findings)) for s in SAFETIES]
     kinds = [f"{count} {safety}" for safety, count in fixable if count]
     if kinds:

@@ -53,7 +53,7 @@ class Loader:
         called = {os.path.realpath(p) for c in configurations for p in self._called(c) if p != c.folder}
         by_root: dict[str, list[Environment]] = {}
         for environment in self.environments:
-            if not os.path.isdir(environment.root):
+            if not self.tree.disk.is_folder(environment.root):
                 raise ConfigError(f"clusters: there is no folder {environment.root}")
             by_root.setdefault(os.path.realpath(environment.root), []).append(environment)
         roots = []
@@ -189,8 +189,8 @@ class _Files:
         """The paths of all files below a folder, relative to it."""
         top = self._path(path)
         found = []
-        for folder, _, names in os.walk(top):
-            found += [os.path.relpath(os.path.join(folder, name), top).replace(os.sep, "/") for name in names]
+        for name in self.loader.tree.disk.walk(top):
+            found.append(os.path.relpath(name, top).replace(os.sep, "/"))
             if len(found) > MAX_FILES:
                 raise OutsideError(f"there are more than {MAX_FILES:,} files below {path}")
         return found

@@ -62,6 +62,21 @@ def applied(data: bytes, edits: list[Edit]) -> bytes:
     return after.aligned(touched) if after else new
 
 
+class Lines:
+    """Where a comment can stand in a file."""
+
+    def __init__(self, data: bytes) -> None:
+        self._cells = _Cells(data)
+
+    def begins(self, offset: int) -> bool:
+        """Whether a line begins at a byte: not inside of a heredoc, or of a comment over several lines."""
+        return offset in self._cells.starts
+
+    def is_assignment(self, offset: int) -> bool:
+        """Whether the line that holds a byte is an attribute with its whole value."""
+        return self._cells.has(self._cells.number(offset), "assign")
+
+
 class _Cells:
     """The lines of a file in cells, worked out where they are asked for; a heredoc is a part of its first line."""
 

@@ -1,0 +1,174 @@
+"""What was known before: findings that a team has taken stock of, in a file beside the settings."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.config import ConfigError
+from kcheck.files import TERRAFORM, VARIABLES, holds
+from kcheck.findings import Severity, shape
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from kcheck.engine import Result
+    from kcheck.findings import Finding
+
+NAME = "kcheck-baseline.json"
+VERSION = 1
+
+
+class Entry(NamedTuple):
+    """One known finding. It has no line and no numbers, which change; a worse severity is a new finding."""
+
+    rule: str
+    path: str
+    objects: tuple[str, ...]
+    shape: str
+    severity: str
+    since: str
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """What an entry and its finding have in common, whatever the objects."""
+        return self.rule, self.path, self.shape
+
+
+class Baseline:
+    """The entries of one file. `firm` are rules that it cannot silence."""
+
+    def __init__(self, path: str, entries: Iterable[Entry] = (), firm: Collection[str] = ()) -> None:
+        self.path = path
+        self.entries = list(entries)
+        self.firm = firm
+        self._worst: dict[tuple[str, str, str, str], Severity] = {}
+        for entry in self.entries:
+            for name in entry.objects:
+                self._worst[entry.rule, entry.path, name, entry.shape] = Severity[entry.severity.upper()]
+
+    def knows(self, finding: Finding) -> bool:
+        """Whether a finding was there before with each of its objects, and was as bad."""
+        if finding.rule in self.firm:
+            return False
+        return all(self._worst.get(identity, -1) >= finding.severity for identity in finding.identities)
+
+    def gone(self, result: Result, rules: Collection[str], paths: Iterable[str]) -> list[Entry]:
+        """The entries, or the objects of them, that a run of some rules below some paths would have found and did not.
+
+        What could not be decided or read is not gone.
+        """
+        if any(finding.rule == "unreadable-file" for finding in result.findings):
+            return []
+        there = {identity for finding in result.findings for identity in finding.identities}
+        undecided = {(check.rule, check.object) for check in result.undecided}
+        tops = list(paths)
+        missing = []
+        for entry in self.entries:
+            if entry.rule not in rules or not _is_below(entry.path, tops):
+                continue
+            names = [
+                name
+                for name in entry.objects
+                if (entry.rule, name) not in undecided and (entry.rule, entry.path, name, entry.shape) not in there
+            ]
+            if names:
+                missing.append(entry._replace(objects=tuple(names)))
+        return missing
+
+    def without(self, gone: Iterable[Entry]) -> Baseline:
+        """The entries without those, or those objects of them, that are gone."""
+        lost = {(*entry.place, name) for entry in gone for name in entry.objects}
+        kept = []
+        for entry in self.entries:
+            names = tuple(name for name in entry.objects if (*entry.place, name) not in lost)
+            if names:
+                kept.append(entry._replace(objects=names))
+        return Baseline(self.path, kept, self.firm)
+
+    def updated(self, findings: Iterable[Finding], paths: Iterable[str]) -> Baseline:
+        """The entries of what is found now below some paths, and the old ones of other places. Days are kept."""
+        tops = list(paths)
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        since = {(*entry.place, name): entry.since for entry in self.entries for name in entry.objects}
+        entries = [entry for entry in self.entries if not _is_below(entry.path, tops)]
+        for finding in findings:
+            if finding.rule in self.firm:
+                continue
+            names = sorted(identity[2] for identity in finding.identities)
+            place = finding.rule, finding.span.source.path, shape(finding.message)
+            days = {since.get((*place, name), today) for name in names}
+            entries.append(Entry(place[0], place[1], tuple(names), place[2], finding.severity.word, min(days)))
+        return Baseline(self.path, sorted(dict.fromkeys(entries), key=_order), self.firm)
+
+    def dump(self) -> bytes:
+        """The file, sorted, so that it merges well."""
+        import json
+
+        folder = os.path.relpath(".", os.path.dirname(self.path) or ".").replace(os.sep, "/")
+        entries = [
+            {
+                "rule": entry.rule,
+                "path": entry.path,
+                "objects": list(entry.objects),
+                "message": entry.shape,
+                "severity": entry.severity,
+                "since": entry.since,
+            }
+            for entry in self.entries
+        ]
+        data = {"version": VERSION, "folder": folder, "findings": entries}
+        return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _order(entry: Entry) -> tuple[str, ...]:
+    return entry.path, entry.rule, entry.shape, *entry.objects
+
+
+def _is_below(path: str, tops: list[str]) -> bool:
+    """Whether a run over some paths would have read a file: a file of Terraform stands for its root module."""
+    return any(
+        holds(os.path.dirname(top) or "." if top.endswith((*TERRAFORM, *VARIABLES)) else top, path) for top in tops
+    )
+
+
+def load(path: str, firm: Collection[str] = ()) -> Baseline:
+    """Read a file of known findings.
+
+    Raises:
+        ConfigError: it is not there, is none, or is for runs in another folder, whose names of things differ.
+    """
+    import json
+
+    try:
+        with open(path, "rb") as file:
+            data = json.loads(file.read())
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; `kcheck baseline` writes it") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: not JSON: {error}; settle the conflict, or write it anew") from error
+    try:
+        version, folder = data["version"], data["folder"]
+        entries = [_entry(item) for item in data["findings"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"{path}: not a baseline of kcheck: {error}; `kcheck baseline` writes one") from error
+    if version != VERSION:
+        raise ConfigError(f"{path}: version {version} is of another kcheck; this one knows {VERSION}")
+    home = os.path.join(os.path.dirname(path), folder)
+    if not os.path.isdir(home) or not os.path.samefile(home, "."):
+        raise ConfigError(
+            f"{path} is for runs in {os.path.normpath(home)}: change there, or leave it with --no-baseline"
+        )
+    return Baseline(path, entries, firm)
+
+
+def _entry(item: dict[str, Any]) -> Entry:
+    names = ("rule", "path", "message", "severity", "since")
+    rule, path, message, severity, since = (item[name] for name in names)
+    objects = item["objects"]
+    if not all(isinstance(text, str) for text in (rule, path, message, since, *objects)):
+        raise ValueError("an entry holds something else than texts")
+    if not isinstance(severity, str) or severity.upper() not in Severity.__members__:
+        raise ValueError(f"there is no severity {severity}")
+    return Entry(rule, path, tuple(objects), message, severity, since)

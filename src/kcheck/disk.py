@@ -1,0 +1,115 @@
+"""The files on disk; some of them with other bytes, as they were before a change or will be after a fix."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MAX_BYTES = 20_000_000
+"""Larger files are dumps, not configuration."""
+
+
+class Entry(NamedTuple):
+    """What a folder holds, by its name."""
+
+    name: str
+    path: str
+    is_folder: bool
+
+
+class TooLargeError(Exception):
+    """A file that nobody wrote by hand."""
+
+
+class Disk:
+    """`overlay` maps real paths to the bytes that stand in for those on disk; None for a file that is not there."""
+
+    def __init__(self, overlay: Mapping[str, bytes | None] | None = None) -> None:
+        self.overlay = dict(overlay or {})
+        self._added: dict[str, dict[str, bool]] = {}
+        for path, data in self.overlay.items():
+            if data is not None and not os.path.exists(path):
+                self._add(path)
+
+    def _add(self, path: str) -> None:
+        """Have a file that is not on disk listed, and the folders above it that are not either."""
+        is_folder = False
+        while True:
+            above, name = os.path.split(path)
+            self._added.setdefault(above, {})[name] = is_folder
+            if above == path or os.path.isdir(above):
+                return
+            path, is_folder = above, True
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a regular file; None if there is none that can be read.
+
+        Raises:
+            TooLargeError: it has more than MAX_BYTES.
+        """
+        real = os.path.realpath(path)
+        if real in self.overlay:
+            return self.overlay[real]
+        try:
+            status = os.stat(real)
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            if status.st_size > MAX_BYTES:
+                raise TooLargeError(path)
+            with open(real, "rb") as file:
+                return file.read()
+        except (OSError, ValueError):
+            return None
+
+    def is_file(self, path: str) -> bool:
+        """Whether there is a file."""
+        real = os.path.realpath(path)
+        return self.overlay[real] is not None if real in self.overlay else os.path.isfile(real)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether there is a folder."""
+        return os.path.isdir(path) or os.path.realpath(path) in self._added
+
+    def entries(self, folder: str) -> list[Entry]:
+        """What a folder holds, sorted by name.
+
+        Raises:
+            OSError: there is no such folder, or it cannot be read.
+        """
+        try:
+            found = [Entry(e.name, e.path, e.is_dir()) for e in _readable(folder)]
+        except FileNotFoundError:
+            if not self.is_folder(folder):
+                raise
+            found = []
+        if self.overlay:
+            found = [entry for entry in found if entry.is_folder or self.is_file(entry.path)]
+            added = self._added.get(os.path.realpath(folder), {})
+            found += [Entry(name, os.path.join(folder, name), inner) for name, inner in added.items()]
+        return sorted(found)
+
+    def walk(self, top: str) -> Iterator[str]:
+        """All files below a folder, links to folders not followed."""
+        stack = [top]
+        while stack:
+            try:
+                entries = self.entries(stack.pop())
+            except OSError:
+                continue
+            yield from (entry.path for entry in entries if not entry.is_folder)
+            stack += [entry.path for entry in entries if entry.is_folder and not os.path.islink(entry.path)]
+
+
+def _readable(folder: str) -> Iterator[os.DirEntry[str]]:
+    """The entries of a folder, without those that cannot be told."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                entry.is_dir()
+            except OSError:
+                continue
+            yield entry
