@@ -80,7 +80,9 @@ def command(
         result = replace(result, findings=left)
     report = Report(result, info, show_undecided, quiet)
     for name, path in outputs:
-        _write(path, render(name, report))
+        _write(path, click.unstyle(render(name, report)))
+    if format_ == "github":
+        _summarize(report)
     if statistics:
         from kcheck.report import statistics as counts
 
@@ -113,17 +115,26 @@ def _output(text: str) -> tuple[str, str]:
     return name, path
 
 
-def _write(path: str, text: str) -> None:
+def _write(path: str, text: str, mode: str = "w") -> None:
     """Write a report to a file.
 
     Raises:
         click.UsageError: it cannot be written.
     """
     try:
-        with open(path, "w", encoding="utf-8", newline="") as file:
+        with open(path, mode, encoding="utf-8", newline="") as file:
             file.write(text)
     except OSError as error:
-        raise click.UsageError(f"--output-file {path}: {error.strerror}") from error
+        raise click.UsageError(f"{path}: {error.strerror}") from error
+
+
+def _summarize(report: Report) -> None:
+    """Add a table to the summary of GitHub's job; where nothing was found, nothing is said."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path and report.findings:
+        from kcheck.report import github
+
+        _write(path, github.summary(report), "a")
 
 
 def _ignore(tree: Tree, config: Config, findings: list[Finding], reason: str) -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from kcheck.bundled import RULES
 from kcheck.units import shown
 
 if TYPE_CHECKING:
@@ -12,6 +13,12 @@ if TYPE_CHECKING:
 
     from kcheck.profiles import Entry
     from kcheck.rules import Rule
+
+
+def url(rule: Rule) -> str:
+    """Where a rule is explained; empty for one of the user's own."""
+    home = "https://github.com/kcheck/kcheck/blob/main/docs/rules"
+    return f"{home}/{rule.name}.md" if rule.path.startswith(RULES) else ""
 
 
 def severity(rule: Rule) -> str:

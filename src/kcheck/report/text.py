@@ -25,7 +25,7 @@ _WIDEST = 160
 
 def render(report: Report) -> str:
     """The report: findings, undecided checks if asked for, and the closing lines."""
-    parts = [_finding(finding) for finding in report.findings]
+    parts = [told(finding) for finding in report.findings]
     if report.undecided and report.result.undecided:
         parts.append("\n".join(_undecided(report.result)) + "\n")
     if not report.quiet:
@@ -33,7 +33,8 @@ def render(report: Report) -> str:
     return "\n".join(parts)
 
 
-def _finding(finding: Finding) -> str:
+def told(finding: Finding) -> str:
+    """One finding: place, message, source line, related places, fix and help."""
     place = finding.span.begin
     head = click.style(finding.severity.word, fg=_COLOURS[finding.severity], bold=True)
     waste = " (waste)" if finding.waste else ""
