@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,13 @@ if TYPE_CHECKING:
 
 Read = "Callable[[Mapping[str, str]], Inventory]"
 Write = "Callable[[Mapping[str, str | bytes]], Path]"
+
+
+@pytest.fixture(autouse=True)
+def _no_forge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests say themselves where they run."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -61,6 +70,27 @@ def read(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[[Mappin
         return reading.inventory
 
     return files
+
+
+@pytest.fixture
+def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Git in a fresh repository, which is the working directory; hermetic, whatever the machine's settings."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    for name, value in {
+        "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com",
+        "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str) -> str:
+        command = ["git", "-c", "init.defaultBranch=main", *arguments]
+        return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    run("init", "-q")
+    return run
 
 
 @pytest.fixture

@@ -149,7 +149,7 @@ def load(path: str, firm: Collection[str] = ()) -> Baseline:
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not JSON: {error}; settle the conflict, or write it anew") from error
     try:
-        version, folder = data["version"], data["folder"]
+        version, folder = data["version"], str(data["folder"])
         entries = [_entry(item) for item in data["findings"]]
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"{path}: not a baseline of kcheck: {error}; `kcheck baseline` writes one") from error

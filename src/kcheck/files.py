@@ -359,8 +359,8 @@ def _is_foreign(top: str, folders: list[str]) -> bool:
 
 
 def is_read_only(path: str) -> bool:
-    """Whether a file is not to be written: nobody may, or its owner says so."""
-    return not os.stat(path).st_mode & stat.S_IWUSR or not os.access(path, os.W_OK)
+    """Whether a file that is there is not to be written: nobody may, or its owner says so."""
+    return os.path.exists(path) and not (os.stat(path).st_mode & stat.S_IWUSR and os.access(path, os.W_OK))
 
 
 def is_archive(path: str) -> bool:

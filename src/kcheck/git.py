@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from kcheck.findings import Finding, Identity
     from kcheck.text import Span
 
-_REGULAR = ("100644", "100755")
+_OTHERS = {"120000", "160000"}
+"""The modes of links and submodules."""
 
 
 class Difference:
@@ -55,17 +56,19 @@ class Difference:
         for head in parts:
             if not head.startswith(b":"):
                 break
-            mode, _, blob, _, status = head.decode().removeprefix(":").split(" ")
+            mode, mode_now, blob, _, status = head.decode().removeprefix(":").split(" ")
             before = self._path(next(parts))
             after = self._path(next(parts)) if status[0] in "RC" else before
+            if {mode, mode_now} & _OTHERS:
+                continue
             if before != after:
                 self.overlay[after] = None
                 if status[0] == "R":
                     self._renamed[before] = after
-            if mode in _REGULAR and status[0] != "C":
-                old.setdefault(blob, []).append(before)
-            else:
+            if status[0] in "AC":
                 self.overlay[after] = None
+            else:
+                old.setdefault(blob, []).append(before)
         for name in self._output("ls-files", "--others", "--exclude-standard", "-z", "--full-name").split(b"\0"):
             if name:
                 self.overlay[self._path(name)] = None
@@ -73,7 +76,8 @@ class Difference:
             self.overlay |= dict.fromkeys(old[blob], data)
 
     def _path(self, name: bytes) -> str:
-        return os.path.realpath(os.path.join(self._top, os.fsdecode(name)))
+        folder, own = os.path.split(os.path.join(self._top, os.fsdecode(name)))
+        return os.path.join(os.path.realpath(folder), own)
 
     def _contents(self, blobs: list[str]) -> Iterator[tuple[str, bytes]]:
         """The bytes of some blobs."""

@@ -25,6 +25,7 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     keep their day, and those outside of PATH stay as they are.
     """
     from kcheck import baseline, engine, rules
+    from kcheck.report import text
 
     tree = options.guarded(lambda: options.tree(paths, config))
     result = options.guarded(lambda: engine.run(tree, config))
@@ -35,7 +36,7 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     new = old.updated(result.findings, tree.given)
     options.save_baseline(new)
     counts = Counter(entry.severity for entry in new.entries)
-    kinds = ", ".join(f"{counts[word]:,} {word}" for word in ("error", "warning", "info") if counts[word])
+    kinds = ", ".join(text.count(counts[word], word) for word in ("error", "warning", "info") if counts[word])
     click.echo(f"{path}: {len(new.entries):,} known{f' ({kinds})' if kinds else ''}.", err=True)
     left_out = [finding for finding in result.findings if finding.rule in firm]
     if left_out:

@@ -181,12 +181,14 @@ def _gone(baseline: Baseline, result: Result, config: Config, paths: list[str], 
     gone = baseline.gone(result, {rule.name for rule in rules.chosen(config)}, paths)
     if not gone:
         return
+    many = "1 entry" if len(gone) == 1 else f"{len(gone):,} entries"
     if prune:
-        options.save_baseline(baseline.without(gone))
-        left = len(baseline.without(gone).entries)
-        _note(f"kcheck: took what is gone out of {baseline.path}; {left:,} entries are left:", quiet=quiet)
+        rest = baseline.without(gone)
+        options.save_baseline(rest)
+        _note(f"kcheck: {many} taken out of {baseline.path}, {len(rest.entries):,} left:", quiet=quiet)
     else:
-        _note(f"kcheck: {len(gone):,} entries of {baseline.path} are gone; --prune takes them out:", quiet=quiet)
+        them = ("is", "it") if len(gone) == 1 else ("are", "them")
+        _note(f"kcheck: {many} of {baseline.path} {them[0]} gone; --prune takes {them[1]} out:", quiet=quiet)
     for entry in gone[:_MOST]:
         _note(f"  {entry.path} {entry.rule}: {', '.join(entry.objects)}", quiet=quiet)
     if len(gone) > _MOST:

@@ -62,7 +62,7 @@ def told(finding: Finding) -> str:
         lines.append(f"   = {related.span.source.path}:{at.line} {what}{_short(source)}")
     left = sum(count - _MOST_OTHERS for count in shown.values() if count > _MOST_OTHERS)
     if left:
-        lines.append(f"   = and {_count(left, 'more place')}")
+        lines.append(f"   = and {count(left, 'more place')}")
     if finding.fix is not None:
         lines.append(f"   = fix ({finding.fix.safety}): {finding.fix.title}")
     if finding.help:
@@ -112,12 +112,12 @@ def closing(report: Report) -> Iterator[str]:
     """What there is in all, and what is not known."""
     result, info = report.result, report.info
     counts = {severity: sum(f.severity == severity for f in result.findings) for severity in Severity}
-    words = [_count(counts[s], s.word) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
+    words = [count(counts[s], s.word) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
     if info and counts[Severity.INFO]:
-        words.append(_count(counts[Severity.INFO], "info"))
+        words.append(count(counts[Severity.INFO], "info"))
     text = ", ".join(words) or "nothing found"
     if not info and counts[Severity.INFO]:
-        text += f"; {_count(counts[Severity.INFO], 'info')} hidden (--info)"
+        text += f"; {count(counts[Severity.INFO], 'info')} hidden (--info)"
     if result.suppressed:
         text += f"; {result.suppressed:,} suppressed"
     if result.known:
@@ -131,10 +131,11 @@ def closing(report: Report) -> Iterator[str]:
     if result.undecided:
         names = list(inputs)[:_MOST_INPUTS]
         more = f", and {len(inputs) - len(names)} more" if len(inputs) > len(names) else ""
-        checks = _count(len(result.undecided), "check")
-        yield f"{_count(len(inputs), 'input')} unknown, {checks} wait for them: {'; '.join(names)}{more}."
+        checks = count(len(result.undecided), "check")
+        yield f"{count(len(inputs), 'input')} unknown, {checks} wait for them: {'; '.join(names)}{more}."
         yield from (f"  {hint}" for hint in result.hints[-_MOST_INPUTS:])
 
 
-def _count(number: int, word: str) -> str:
+def count(number: int, word: str) -> str:
+    """How many of something there are, as people say it."""
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -1,0 +1,575 @@
+"""What is known already: by the baseline, or because it was there before a change; and which files of a commit matter."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcheck import baseline
+from kcheck.cli import cli
+from kcheck.config import Config, ConfigError
+from kcheck.disk import Disk
+from kcheck.files import Tree
+from kcheck.findings import shape
+from kcheck.relevance import matters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from click.testing import Result
+
+    Write = Callable[[Mapping[str, str | bytes]], Path]
+    Git = Callable[..., str]
+
+
+def cluster(name: str = "main", nodes: int = 300, *, sku: str = "Free", plugin: str = "kubenet") -> str:
+    return f"""\
+resource "azurerm_kubernetes_cluster" "{name}" {{
+  name     = "train"
+  sku_tier = "{sku}"
+
+  default_node_pool {{
+    name       = "system"
+    node_count = {nodes}
+  }}
+
+  network_profile {{
+    network_plugin = "{plugin}"
+  }}
+}}
+"""
+
+
+FREE, RETIRING = "free-control-plane", "kubenet-retiring"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments))
+
+
+def report(*arguments: str) -> dict[str, Any]:
+    result = run("check", "--format", "json", *arguments)
+    assert result.exit_code in (0, 1), result.output
+    data: dict[str, Any] = json.loads(result.stdout)
+    return data
+
+
+def found(*arguments: str) -> list[tuple[str, str]]:
+    return [(item["rule"], item["path"]) for item in report(*arguments)["findings"]]
+
+
+# --- the shape of messages
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("needs 24,020 at 607 nodes", "needs 1 at 1 node", True),
+        ("10.0.0.0/20 has 4,091 addresses", "10.1.0.0/8 has 4 addresses", True),
+        ("v1.33.0 does not know it", "v1.34 does not know it", True),
+        ("gpu 3 / 2 subnets = 1.5", "gpu 300 / 1 subnet = 300", True),
+        ("gpu 3 + cpu 4", "gpu 3", False),
+        ("the job a", "the job b", False),
+    ],
+)
+def test_shape(one: str, other: str, same: bool) -> None:
+    assert (shape(one) == shape(other)) == same
+
+
+# --- the baseline
+
+
+def test_baseline_is_read_back(write: Write) -> None:
+    folder = write({"main.tf": cluster()})
+    assert run("baseline").exit_code == 0
+    first = (folder / "kcheck-baseline.json").read_bytes()
+    data = json.loads(first)
+    assert set(data) == {"version", "folder", "findings"}
+    assert {item["rule"] for item in data["findings"]} >= {FREE, RETIRING}
+    assert all(set(item) == {"rule", "path", "objects", "message", "severity", "since"} for item in data["findings"])
+    assert run("baseline").exit_code == 0
+    assert (folder / "kcheck-baseline.json").read_bytes() == first
+    assert baseline.load("kcheck-baseline.json").dump() == first
+    result = run("check", "--baseline")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("nothing found; ")
+    assert report("--baseline", "--info")["summary"]["known"] == len(data["findings"])
+    assert len(found("--info")) == len(data["findings"])
+
+
+def test_days_are_kept(write: Write) -> None:
+    folder = write({"main.tf": cluster()})
+    run("baseline")
+    path = folder / "kcheck-baseline.json"
+    path.write_text(path.read_text().replace(f'"since": "{today()}"', '"since": "2021-05-01"'))
+    write({"more.tf": cluster("other", sku="Standard")})
+    run("baseline")
+    days = {(item["rule"], item["path"]): item["since"] for item in json.loads(path.read_text())["findings"]}
+    assert days[FREE, "main.tf"] == "2021-05-01"
+    assert days[RETIRING, "more.tf"] == today()
+
+
+def today() -> str:
+    import datetime
+
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
+@pytest.mark.parametrize(
+    ("change", "new"),
+    [
+        ({"main.tf": "# moved\n\n" + cluster()}, []),
+        ({"main.tf": cluster(nodes=350)}, []),
+        ({"main.tf": cluster("renamed")}, [FREE, RETIRING]),
+        ({"main.tf": cluster() + cluster("second", sku="Standard")}, [RETIRING]),
+        ({"other.tf": cluster("second", sku="Standard")}, [RETIRING]),
+        ({"main.tf": "", "moved.tf": cluster()}, [FREE, RETIRING]),
+    ],
+)
+def test_what_is_new(change: dict[str, str | bytes], new: list[str], write: Write) -> None:
+    write({"main.tf": cluster()})
+    run("baseline")
+    write(change)
+    rules = sorted({rule for rule, _ in found("--baseline")} & {FREE, RETIRING})
+    assert rules == new
+
+
+def test_what_gets_worse_is_new(write: Write) -> None:
+    write({"main.tf": cluster(nodes=20)})
+    assert {item["severity"] for item in report()["findings"] if item["rule"] == FREE} == {"warning"}
+    run("baseline")
+    write({"main.tf": cluster(nodes=30)})
+    assert (FREE, "main.tf") not in found("--baseline")
+    write({"main.tf": cluster(nodes=390)})
+    (finding,) = (item for item in report("--baseline")["findings"] if item["rule"] == FREE)
+    assert finding["severity"] == "error"
+
+
+def test_another_caller_of_a_module_is_new(write: Write) -> None:
+    module = cluster().replace('"train"', "var.name") + 'variable "name" {}\n'
+    call = 'module "{0}" {{\n  source = "../modules/k"\n  name   = "{0}"\n}}\n'
+    write({"modules/k/main.tf": module, "a/main.tf": call.format("a"), "b/main.tf": call.format("b")})
+    run("baseline")
+    assert found("--baseline") == []
+    write({"c/main.tf": call.format("c")})
+    assert (FREE, "modules/k/main.tf") in found("--baseline")
+
+
+def test_what_is_not_ignorable_is_not_in_a_baseline(write: Write) -> None:
+    write({"main.tf": cluster()})
+    run("baseline")
+    write({"kcheck.yaml": f"not_ignorable: [{FREE}]\n"})
+    assert found("--baseline") == [(FREE, "main.tf")]
+    result = run("baseline")
+    assert "1 of rules that are not to be ignored are left out" in result.stderr
+    assert FREE not in (write({}) / "kcheck-baseline.json").read_text()
+
+
+def gone(*arguments: str) -> str:
+    return run("check", "--baseline", *arguments).stderr
+
+
+def test_what_is_gone_is_told_and_taken_out(write: Write) -> None:
+    folder = write({"a/main.tf": cluster(), "b/main.tf": cluster()})
+    run("baseline")
+    write({"a/main.tf": cluster(sku="Standard")})
+    assert f"1 entry of kcheck-baseline.json is gone; --prune takes it out:\n  a/main.tf {FREE}: " in gone()
+    assert gone("-q") == ""
+    assert "1 entry taken out of kcheck-baseline.json, " in gone("--prune")
+    assert gone() == ""
+    data = json.loads((folder / "kcheck-baseline.json").read_text())["findings"]
+    assert [item["path"] for item in data if item["rule"] == FREE] == ["b/main.tf"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["b"], ["--select", RETIRING], ["--ignore", "control-plane"], ["b/main.tf"]],
+)
+def test_what_was_not_looked_at_is_not_gone(arguments: list[str], write: Write) -> None:
+    write({"a/main.tf": cluster(), "b/main.tf": cluster()})
+    run("baseline")
+    write({"a/main.tf": cluster(sku="Standard", plugin="kubenet")})
+    assert gone(*arguments, "--prune") == ""
+    assert "1 entry" in gone()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        cluster().replace('"Free"', "var.tier") + 'variable "tier" {}\n',
+        cluster() + "resource {\n",
+    ],
+    ids=["undecided", "unreadable"],
+)
+def test_what_cannot_be_told_is_not_gone(text: str, write: Write) -> None:
+    write({"main.tf": cluster()})
+    run("baseline")
+    write({"main.tf": text})
+    assert FREE not in gone("--prune")
+    write({"main.tf": cluster()})
+    assert found("--baseline") == []
+
+
+def test_one_caller_that_is_gone(write: Write) -> None:
+    call = 'module "{0}" {{\n  source = "../modules/k"\n  tier   = "{1}"\n}}\n'
+    module = cluster().replace('"Free"', "var.tier") + 'variable "tier" {}\n'
+    a, b = call.format("a", "Free"), call.format("b", "Free")
+    folder = write({"modules/k/main.tf": module, "a/main.tf": a, "b/main.tf": b})
+    run("baseline")
+    before = (folder / "kcheck-baseline.json").read_text()
+    write({"b/main.tf": 'module "b" {\n  source = "../modules/k"\n  tier   = "Standard"\n}\n'})
+    assert "module.b.azurerm_kubernetes_cluster.main" in gone("--prune")
+    after = (folder / "kcheck-baseline.json").read_text()
+    assert before.count("module.a.") == after.count("module.a.")
+    assert found("--baseline") == []
+
+
+def test_baseline_of_a_part_keeps_the_rest(write: Write) -> None:
+    folder = write({"a/main.tf": cluster(), "b/main.tf": cluster()})
+    run("baseline")
+    write({"a/main.tf": cluster("x"), "b/main.tf": cluster("x")})
+    run("baseline", "a")
+    data = json.loads((folder / "kcheck-baseline.json").read_text())["findings"]
+    assert {(item["path"], item["objects"][0].rpartition(".")[2]) for item in data if item["rule"] == FREE} == {
+        ("a/main.tf", "x"),
+        ("b/main.tf", "main"),
+    }
+
+
+def test_settings_name_the_baseline(write: Write) -> None:
+    folder = write({"main.tf": cluster(), "kcheck.yaml": "baseline: stock/known.json\n"})
+    result = run("check")
+    assert result.exit_code == 2
+    assert "stock/known.json: No such file or directory; `kcheck baseline` writes it" in result.stderr
+    assert run("baseline").exit_code == 0
+    assert (folder / "stock/known.json").exists()
+    assert found() == []
+    assert (FREE, "main.tf") in found("--no-baseline")
+    assert run("baseline", "--baseline-file", "b.json").exit_code == 0
+    assert found("--baseline-file", "b.json") == []
+
+
+def test_fix_leaves_what_is_known(write: Write) -> None:
+    folder = write({"main.tf": cluster(nodes=20), "kcheck.yaml": "baseline: kcheck-baseline.json\n"})
+    run("baseline")
+    write({"more.tf": cluster("more", nodes=20, plugin="azure")})
+    assert run("fix").exit_code == 0
+    assert (folder / "main.tf").read_text() == cluster(nodes=20)
+    assert '"Standard"' in (folder / "more.tf").read_text()
+    run("fix", "--no-baseline", "--fail-on", "never")
+    assert '"Standard"' in (folder / "main.tf").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON"),
+        ("<<<<<<< ours\n", "settle the conflict"),
+        ("[]", "not a baseline of kcheck"),
+        ('{"version": 1}', "not a baseline of kcheck: 'folder'"),
+        ('{"version": 2, "folder": ".", "findings": []}', "version 2 is of another kcheck"),
+        ('{"version": 1, "folder": "..", "findings": []}', "is for runs in .."),
+        ('{"version": 1, "folder": ".", "findings": [{"rule": "x"}]}', "not a baseline of kcheck"),
+        ('{"version": 1, "folder": 7, "findings": []}', "is for runs in 7"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_files_that_are_no_baseline(text: str, message: str, write: Write) -> None:
+    write({"main.tf": cluster(), "kcheck-baseline.json": text})
+    result = run("check", "--baseline")
+    assert result.exit_code == 2
+    assert "kcheck-baseline.json" in result.stderr
+    assert message in result.stderr
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
+def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
+    path = tmp_path_factory.mktemp("b") / "b.json"
+    path.write_text(json.dumps({"version": 1, "folder": os.getcwd(), "findings": data}))
+    with contextlib.suppress(ConfigError):
+        baseline.load(str(path))
+
+
+def test_prune_needs_a_baseline(write: Write) -> None:
+    write({"main.tf": cluster()})
+    result = run("check", "--prune")
+    assert result.exit_code == 2
+    assert "add --baseline" in result.stderr
+
+
+# --- since a commit
+
+
+def commit(git: Git, write: Write, files: dict[str, str | bytes]) -> Path:
+    folder = write(files)
+    git("add", "-A")
+    git("commit", "-qm", "x")
+    return folder
+
+
+def changed(*arguments: str, base: str = "HEAD") -> list[tuple[str, str]]:
+    return found("--diff-base", base, *arguments)
+
+
+def test_what_was_there_is_not_told(write: Write, git: Git) -> None:
+    commit(git, write, {"main.tf": cluster()})
+    assert changed() == []
+    write({"main.tf": "# a line above\n" + cluster()})
+    assert changed() == []
+    write({"main.tf": cluster().replace('"train"', '"other"')})
+    assert changed() == []
+
+
+def test_what_stands_in_a_changed_line_is_told(write: Write, git: Git) -> None:
+    text = cluster()
+    commit(git, write, {"main.tf": text})
+    write({"main.tf": text.replace('"kubenet"', '"kubenet" # still')})
+    assert changed() == [(RETIRING, "main.tf")]
+    write({"main.tf": text.replace("\n", "\r\n")})
+    assert changed() == []
+
+
+def test_what_the_change_causes_is_told(write: Write, git: Git) -> None:
+    text = cluster().replace("300", "var.nodes")
+    commit(git, write, {"main.tf": text, "v.tf": 'variable "nodes" {\n  default = 5\n}\n'})
+    write({"v.tf": 'variable "nodes" {\n  default = 300\n}\n'})
+    assert (FREE, "main.tf") in changed()
+    assert (RETIRING, "main.tf") not in changed()
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_new_files_are_told(staged: bool, write: Write, git: Git) -> None:
+    commit(git, write, {"a/main.tf": cluster()})
+    write({"b/main.tf": cluster(), "b/deep/er/main.tf": cluster()})
+    if staged:
+        git("add", "-A")
+    assert sorted({path for _, path in changed()}) == ["b/deep/er/main.tf", "b/main.tf"]
+    assert sorted({path for _, path in changed("b")}) == ["b/deep/er/main.tf", "b/main.tf"]
+
+
+def test_ignored_files_are_no_change(write: Write, git: Git) -> None:
+    """A tfvars file that is kept out of git held before, too."""
+    text = cluster().replace("300", "var.nodes") + 'variable "nodes" {}\n'
+    commit(git, write, {"main.tf": text, ".gitignore": "*.tfvars\n"})
+    write({"terraform.tfvars": "nodes = 300\n"})
+    assert (FREE, "main.tf") in found()
+    assert changed() == []
+
+
+def test_what_a_deleted_file_causes_is_told(write: Write, git: Git) -> None:
+    text = cluster().replace("300", "var.nodes") + 'variable "nodes" {\n  default = 300\n}\n'
+    folder = commit(git, write, {"x/main.tf": text, "x/terraform.tfvars": "nodes = 5\n"})
+    assert (FREE, "x/main.tf") not in found()
+    (folder / "x/terraform.tfvars").unlink()
+    assert (FREE, "x/main.tf") in changed()
+
+
+def test_a_deleted_folder_was_there(write: Write, git: Git) -> None:
+    module = 'output "nodes" {\n  value = 5\n}\n'
+    text = cluster().replace("300", "local.nodes")
+    call = 'module "n" {\n  source = "./n"\n}\nlocals {\n  nodes = module.n.nodes\n}\n'
+    folder = commit(git, write, {"main.tf": text, "l.tf": call, "n/main.tf": module})
+    (folder / "n/main.tf").unlink()
+    (folder / "n").rmdir()
+    write({"l.tf": "locals {\n  nodes = 300\n}\n"})
+    assert (FREE, "main.tf") in changed()
+    assert (RETIRING, "main.tf") not in changed()
+
+
+@pytest.mark.parametrize(("old", "new"), [("infra/main.tf", "infra/aks.tf"), ("infra/main.tf", "platform/aks/main.tf")])
+def test_moved_files_are_no_change(old: str, new: str, write: Write, git: Git) -> None:
+    folder = commit(git, write, {old: cluster(), "k/pod.yaml": "kind: Pod\n"})
+    (folder / new).parent.mkdir(parents=True, exist_ok=True)
+    git("mv", old, new)
+    assert changed() == []
+    write({new: cluster().replace('"kubenet"', '"kubenet" # still')})
+    assert changed() == [(RETIRING, new)]
+
+
+def test_settings_are_those_of_then(write: Write, git: Git) -> None:
+    text = cluster().replace("300", "5")
+    commit(git, write, {"main.tf": text, "kcheck.yaml": "nodes: 5\n"})
+    write({"kcheck.yaml": "nodes: 350\n"})
+    assert (FREE, "main.tf") in changed()
+    assert (RETIRING, "main.tf") not in changed()
+    write({"kcheck.yaml": "nodes: 5\nexclude: [main.tf]\n"})
+    git("commit", "-qam", "x")
+    write({"kcheck.yaml": "nodes: 5\n"})
+    assert (RETIRING, "main.tf") in changed()
+
+
+def test_a_branch_is_compared_with_where_it_began(write: Write, git: Git) -> None:
+    commit(git, write, {"a.tf": cluster("a"), "b.txt": ""})
+    git("switch", "-qc", "work")
+    commit(git, write, {"w.tf": cluster("w")})
+    git("switch", "-q", "main")
+    commit(git, write, {"a.tf": ""})
+    git("switch", "-q", "work")
+    assert {path for _, path in changed(base="main")} == {"w.tf"}
+    assert {path for _, path in changed(base="main~1")} == {"w.tf"}
+
+
+def test_no_common_ancestor(write: Write, git: Git) -> None:
+    commit(git, write, {"a.tf": cluster("a")})
+    git("switch", "-q", "--orphan", "other")
+    commit(git, write, {"a.tf": cluster("a"), "b.tf": cluster("b")})
+    result = run("check", "--diff-base", "main")
+    assert "no common ancestor of main and HEAD is known" in result.stderr
+    assert {path for _, path in changed(base="main")} == {"b.tf"}
+
+
+@pytest.mark.parametrize("name", ['a "b".tf', "grö ße.tf", "new\nline.tf", "-x.tf", "a:b.tf"])
+def test_odd_names(name: str, write: Write, git: Git) -> None:
+    commit(git, write, {name: cluster()})
+    assert changed() == []
+    write({name: cluster(sku="Standard").replace('"kubenet"', '"kubenet" # still')})
+    assert [rule for rule, _ in changed()] == [RETIRING]
+
+
+def test_submodules_and_links_are_left_alone(write: Write, git: Git, tmp_path: Path) -> None:
+    folder = write({"main.tf": cluster(), "real.tf": ""})
+    (folder / "link.txt").symlink_to("real.tf")
+    git("add", "-A")
+    git("commit", "-qm", "x")
+    (folder / "link.txt").unlink()
+    (folder / "link.txt").symlink_to("main.tf")
+    assert changed() == []
+
+
+@pytest.mark.parametrize(
+    ("base", "message"),
+    [
+        ("nowhere", "there is no commit nowhere here; fetch it first"),
+        ("--upload-pack=x", "there is no commit --upload-pack=x here"),
+        ("HEAD:main.tf", "there is no commit HEAD:main.tf here"),
+    ],
+)
+def test_commits_that_are_not_there(base: str, message: str, write: Write, git: Git) -> None:
+    commit(git, write, {"main.tf": cluster()})
+    result = run("check", f"--diff-base={base}")
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_no_repository(write: Write, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write({"main.tf": cluster()})
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    (tmp_path / ".git").rename(tmp_path / "gone")
+    result = run("check", "--diff-base", "HEAD")
+    assert result.exit_code == 2
+    assert "is in no git repository" in result.stderr
+
+
+def test_no_git(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write({"main.tf": cluster()})
+    monkeypatch.setenv("PATH", "")
+    result = run("check", "--diff-base", "HEAD")
+    assert result.exit_code == 2
+    assert "--diff-base needs git" in result.stderr
+
+
+def test_nothing_that_matters_has_changed(write: Write, git: Git) -> None:
+    commit(git, write, {"main.tf": cluster(), "README.md": ""})
+    write({"README.md": "new", "notes.yaml": "a: 1\n"})
+    result = run("check", "--diff-base", "HEAD")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "nothing that has changed matters here" in result.stderr
+    assert changed() == []
+
+
+def test_fix_since_a_commit(write: Write, git: Git) -> None:
+    folder = commit(git, write, {"a.tf": cluster("a", nodes=20), "b.tf": cluster("b", nodes=5)})
+    write({"b.tf": cluster("b", nodes=20)})
+    run("fix", "--diff-base", "HEAD")
+    assert (folder / "a.tf").read_text() == cluster("a", nodes=20)
+    assert '"Standard"' in (folder / "b.tf").read_text()
+
+
+def test_tree_as_it_was(write: Write) -> None:
+    folder = write({"a.tf": cluster("a"), "b.tf": cluster("b"), "k/x.yaml": "kind: Pod\napiVersion: v1\n"})
+    real = {name: os.path.realpath(folder / name) for name in ("a.tf", "b.tf", "c/d/e.tf", "k/x.yaml", "c/y.yaml")}
+    overlay = {real["a.tf"]: None, real["c/d/e.tf"]: cluster("e").encode(), real["k/x.yaml"]: None}
+    tree = Tree(["."], overlay | {real["c/y.yaml"]: b"kind: Pod\napiVersion: v1\n"})
+    assert [source.path for folder in tree.folders for source in folder.terraform] == ["b.tf", "c/d/e.tf"]
+    assert [source.path for source in tree.manifests] == ["c/y.yaml"]
+
+
+# --- the files of a commit
+
+
+COMPOSED = 'resource "helm_release" "x" {\n  values = [file("values/${var.stage}.yaml")]\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "expected"),
+    [
+        ("main.tf", "", True),
+        ("x/y/prod.auto.tfvars", "", True),
+        ("a/main.tf.json", "{}", True),
+        ("kcheck.yaml", "", True),
+        ("pyproject.toml", "", True),
+        ("deploy/kustomization.yaml", "", True),
+        ("deploy/Kustomization", "", True),
+        ("deploy/pod.yaml", "apiVersion: v1\nkind: Pod\n", True),
+        ("deploy/pod.json", '{"kind": "Pod", "apiVersion": "v1"}', True),
+        ("chart/values.yaml", "a: 1\n", True),
+        ("chart/templates/x.tpl", "", True),
+        ("policy/naming/rule.yaml", "summary: x\n", True),
+        ("patches/patch.yaml", "- op: add\n", True),
+        ("named/values.yaml", "a: 1\n", True),
+        ("docker-compose.yaml", "services: {}\n", False),
+        ("mkdocs.yml", "site_name: x\n", False),
+        (".github/workflows/x.yaml", "on: push\n", False),
+        (".github/workflows/pod.yaml", "apiVersion: v1\nkind: Pod\n", False),
+        ("package.json", "{}", False),
+        ("README.md", "", False),
+        ("out/main.tf", "", False),
+        ("node_modules/x/pod.yaml", "apiVersion: v1\nkind: Pod\n", False),
+        ("gone.yaml", None, False),
+    ],
+)
+def test_files_that_matter(path: str, content: str | None, expected: bool, write: Write) -> None:
+    files: dict[str, str | bytes] = {
+        "infra/main.tf": 'resource "helm_release" "x" {\n  values = [file("../named/values.yaml")]\n}\n',
+        "deploy/kustomization.yaml": "resources: [pod.yaml]\npatches: [{path: ../patches/patch.yaml}]\n",
+        "chart/Chart.yaml": "name: x\nversion: 1.0.0\n",
+    }
+    write(files if content is None else {**files, path: content})
+    config = Config(exclude=("out",), rules=("policy",))
+    assert matters([path], ["."], config, Disk()) == expected
+
+
+@pytest.mark.parametrize("text", [COMPOSED, 'locals {\n  x = fileset(path.module, "values/*")\n}\n'])
+def test_a_name_that_is_worked_out_matters(text: str, write: Write) -> None:
+    write({"main.tf": text, "values/prod.yaml": "a: 1\n"})
+    assert matters(["values/prod.yaml"], ["."], Config(), Disk())
+
+
+def test_hook_does_nothing_for_a_commit_that_is_nothing_to_it(write: Write) -> None:
+    folder = write({"main.tf": cluster(nodes=20), "a.yml": "a: 1\n"})
+    for command in ("check", "fix"):
+        result = run(command, "--hook", "a.yml")
+        assert (result.exit_code, result.output) == (0, "")
+    assert run("check", "--hook", "a.yml", "main.tf").exit_code == 1
+    assert run("check", "--hook").exit_code == 1
+    assert run("fix", "--hook", "--exit-non-zero-on-fix", "main.tf").exit_code == 1
+    assert '"Standard"' in (folder / "main.tf").read_text()
+
+
+def test_hook_checks_the_folders_that_it_is_given(write: Write) -> None:
+    write({"a/main.tf": cluster(), "b/main.tf": cluster()})
+    result = run("check", "--hook", "-q", "a", "b/main.tf")
+    assert "a/main.tf:" in result.stdout
+    assert "b/main.tf:" not in result.stdout
