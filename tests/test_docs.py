@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from kcheck import rules, settings
 from kcheck.cli import cli
@@ -300,6 +301,26 @@ def test_rules_know_their_pages(write: Callable[[Mapping[str, str]], Path]) -> N
     assert rule_page.url(mine) == ""
     assert "More:" not in rule_page.as_text(mine, [mine])
     assert "](" not in rule_page.as_markdown(mine, [mine]).replace("](../words.md#pool)", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("eks.pool.quota", ["value    450 nodes", "  pool-over-quota: Managed node group may grow", "docs/limits/eks/pool.quota.md"]),
+        ("gke.quota.spot_cpus", ["code     PREEMPTIBLE_CPUS", "value    differs by account", "docs/limits/gke/quotas.md#quotaspot_cpus"]),
+        ("gke.pool.max_pods", ["kind     default", "docs/limits/gke/defaults.md#poolmax_pods"]),
+    ],
+)  # fmt: skip
+def test_explain_tells_of_numbers(name: str, lines: list[str]) -> None:
+    run = CliRunner().invoke(cli, ["explain", name])
+    assert run.exit_code == 0
+    assert [line for line in lines if line not in run.output] == []
+
+
+def test_explain_hints_at_numbers() -> None:
+    run = CliRunner().invoke(cli, ["explain", "eks.pool.quotas"])
+    assert run.exit_code == 2
+    assert "there is no rule and no limit `eks.pool.quotas`; `eks.pool.quota" in run.output
 
 
 def test_silence_is_told_from_both_sides() -> None:
