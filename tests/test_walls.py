@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,11 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kcheck import profiles
 from kcheck.capacity.pools import CEILING, Demand, Growth, Interval, Trial, largest, reach, short, spread
 from kcheck.cli import cli
 from kcheck.model import Surge
+from kcheck.walls import limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -540,3 +543,16 @@ def test_one_address_is_assumed_at_least(capacity: Callable[..., dict[str, Any]]
     cluster = capacity(eks(nodes=600), **{"job.yaml": PULLS})
     wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "docker-hub")
     assert (wall["at_least"], wall["at_most"]) == (50, None)
+
+
+def test_mechanisms_name_the_limits_that_make_them() -> None:
+    """Pages of limits say which walls they make: what the code asks for must stand in the table."""
+    folder = Path(limits.__file__).parent
+    texts = {
+        node.value
+        for path in folder.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    known = {key for cloud in profiles.CLOUDS for key in profiles.limits(cloud)}
+    assert texts & known == {key for one in profiles.mechanisms().values() for key in one["limits"]}

@@ -17,7 +17,7 @@ COMMANDS = {
     "capacity": "Say at how many nodes each limit is hit, the lowest first.",
     "show": "Print what kcheck read: the model, each value with its origin.",
     "eval": "Evaluate a Terraform expression in a root module.",
-    "explain": "Say why a rule exists, with sources and examples.",
+    "explain": "Say why a rule or a number exists, with sources and examples.",
     "config": "Print the settings of this place, each with its origin.",
     "rules": "List the rules.",
 }

@@ -112,6 +112,16 @@ def flag(name: str) -> Entry | None:
     )
 
 
+def entry(name: str) -> Entry | None:
+    """A number by its full name: limits.eks.pool.quota, settings.gke.pool.max_pods, flags.expander."""
+    group, _, rest = name.partition(".")
+    if group == "flags":
+        return flag(rest)
+    cloud, _, key = rest.partition(".")
+    tables = {"limits": limits, "settings": settings}
+    return tables[group](cloud).get(key) if group in tables and cloud in ("any", *CLOUDS) else None
+
+
 def chart_minor(version: str) -> int | None:
     """The minor version of the cluster autoscaler that a version of its Helm chart runs; None if that is not known."""
     charts = _any("charts")["cluster-autoscaler"]

@@ -114,13 +114,7 @@ class Rule(NamedTuple):
 def _source(rule: Rule, text: str) -> Entry | str:
     if text.startswith(("https://", "http://")):
         return text
-    table, _, rest = text.partition(".")
-    cloud, _, key = rest.partition(".")
-    tables = {"limits": profiles.limits, "settings": profiles.settings}
-    if table == "flags":
-        found = profiles.flag(rest)
-    else:
-        found = tables[table](cloud).get(key) if table in tables and cloud in ("any", *profiles.CLOUDS) else None
+    found = profiles.entry(text)
     if found is None:
         raise RuleError(f"{rule.path}: there is no source {text}")
     return found
@@ -278,6 +272,12 @@ def words(subject: str) -> set[str]:
 def expressions(rule: Rule) -> list[str]:
     """All expressions of a rule, its places aside."""
     return [text for place, text in _texts(rule) if not _is_place(place)]
+
+
+def limits(rule: Rule) -> set[str]:
+    """The limits that the expressions of a rule use, as `group.name`."""
+    used = {path for text in expressions(rule) for path in _used(text, rule.subject, place=False)}
+    return {path.removeprefix("limits.") for path in used if path.count(".") == 2 and path.startswith("limits.")}
 
 
 Steps = tuple["str | int", ...]

@@ -9,18 +9,28 @@ import click
 from kcheck.commands import options
 
 
-@click.command("explain", short_help="Say why a rule exists, with sources and examples.")
-@click.argument("rule")
+@click.command("explain", short_help="Say why a rule or a number exists, with sources and examples.")
+@click.argument("name", metavar="RULE|LIMIT")
 @options.own_rules
-def command(rule: str, folders: tuple[str, ...]) -> None:
-    """Say why RULE exists, what it looks at, where its numbers come from, and show an example."""
-    from kcheck import rules
+def command(name: str, folders: tuple[str, ...]) -> None:
+    """Say why RULE exists, what it looks at, where its numbers come from, and show an example.
+
+    Of a LIMIT such as eks.pool.quota: its value, its source and date, and what uses it.
+    """
+    from kcheck import profiles, rules
+    from kcheck.report import limit
     from kcheck.report import rule as page
 
     known = options.guarded(lambda: rules.every(options.rule_folders(folders)))
-    found = next((own for own in known if own.name == rule), None)
-    if found is None:
-        close = difflib.get_close_matches(rule, [own.name for own in known], n=1)
-        hint = f"; `{close[0]}` is meant?" if close else "; `kcheck rules` lists them"
-        raise click.UsageError(f"there is no rule `{rule}`{hint}")
-    click.echo(page.as_text(found), nl=False)
+    found = next((own for own in known if own.name == name), None)
+    if found is not None:
+        click.echo(page.as_text(found, known), nl=False)
+        return
+    numbers = [(full, entry) for full in limit.called(name) if (entry := profiles.entry(full))]
+    if numbers:
+        click.echo("\n".join(limit.as_text(full, entry) for full, entry in numbers), nl=False)
+        return
+    names = [*(own.name for own in known), *(full.partition(".")[2] for full in limit.names())]
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"; `{close[0]}` is meant?" if close else "; `kcheck rules` lists the rules"
+    raise click.UsageError(f"there is no rule and no limit `{name}`{hint}")

@@ -1,0 +1,191 @@
+"""A page, for a terminal and as Markdown: what is said once, in two looks."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import textwrap
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+HOME = "https://github.com/kcheck/kcheck/blob/main"
+"""Where the files of the project can be read."""
+
+_WIDTH = 118
+_LANGUAGES = {
+    "tf": "hcl", "tfvars": "hcl", "yaml": "yaml", "yml": "yaml", "json": "json", "toml": "toml", "cel": "cel",
+    "diff": "diff",
+}  # fmt: skip
+
+
+class Name(NamedTuple):
+    """A name as the code has it, with the page of the project where it is explained, if there is one."""
+
+    text: str
+    target: str = ""
+    code: bool = True
+
+
+Line: TypeAlias = "tuple[str | Name, ...]"
+
+
+class Title(NamedTuple):
+    """The head of a page."""
+
+    text: str
+
+
+class Part(NamedTuple):
+    """The head of a part of it; `level` is 2 for its chapters."""
+
+    text: str
+    level: int = 2
+
+
+class Prose(NamedTuple):
+    """Paragraphs as people wrote them."""
+
+    text: str
+
+
+class Facts(NamedTuple):
+    """A table of two columns without a head."""
+
+    rows: tuple[tuple[str, Line], ...]
+
+
+class Point(NamedTuple):
+    """An item of a list, with what belongs to it."""
+
+    line: Line
+    below: tuple[str, ...] = ()
+
+
+class Code(NamedTuple):
+    """A piece of code: `suffix` is that of a file with it."""
+
+    text: str
+    suffix: str
+
+
+Block: TypeAlias = Title | Part | Prose | Facts | Point | Code
+
+
+# --- for a terminal
+
+
+def as_text(blocks: Iterable[Block]) -> str:
+    """The page for a terminal."""
+    lines: list[str] = []
+    before: Block | None = None
+    for block in blocks:
+        if before is not None and not (isinstance(block, Point) and isinstance(before, Point | Part)):
+            lines += [""] if not (isinstance(before, Part) and isinstance(block, Code)) else []
+        lines += _text(block)
+        before = block
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _text(block: Block) -> Iterator[str]:
+    match block:
+        case Title(text):
+            yield text
+        case Part(text):
+            yield f"{text}:"
+        case Prose(text):
+            yield from text.splitlines()
+        case Facts(rows):
+            wide = max(len(name) for name, _ in rows)
+            yield from (f"{name:{wide}}  {_plain(line)}" for name, line in rows)
+        case Point(line, below):
+            yield f"  {_plain(line)}"
+            for text in below:
+                yield from textwrap.wrap(
+                    text,
+                    _WIDTH,
+                    initial_indent="    ",
+                    subsequent_indent="    ",
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+        case Code(text):
+            yield from textwrap.indent(text, "  ").splitlines()
+
+
+def _plain(line: Line) -> str:
+    return "".join(part if isinstance(part, str) else part.text for part in line)
+
+
+# --- as Markdown
+
+
+def as_markdown(blocks: Iterable[Block], path: str) -> str:
+    """The page as Markdown, for a `path` in the project: links are relative to it."""
+    lines: list[str] = []
+    before: Block | None = None
+    for block in blocks:
+        if before is not None and not (isinstance(block, Point) and isinstance(before, Point)):
+            lines.append("")
+        lines += _marked(block, path)
+        before = block
+    return "\n".join(lines) + "\n"
+
+
+def _marked(block: Block, path: str) -> Iterator[str]:
+    match block:
+        case Title(text):
+            yield f"# {text}"
+        case Part(text, level):
+            yield f"{'#' * level} {text}"
+        case Prose(text):
+            yield from (line if line.startswith("    ") else escaped(line) for line in text.splitlines())
+        case Facts(rows):
+            yield from ("| | |", "|---|---|")
+            yield from (f"| {name} | {cell(_linked(line, path))} |" for name, line in rows)
+        case Point(line, below):
+            yield f"- {_linked(line, path)}"
+            yield from (f"  - {escaped(text)}" for text in below)
+        case Code(text, suffix):
+            yield from (f"```{_LANGUAGES.get(suffix, 'text')}", *text.rstrip("\n").split("\n"), "```")
+
+
+def _linked(line: Line, path: str) -> str:
+    return "".join(escaped(part) if isinstance(part, str) else link(part, path) for part in line)
+
+
+def link(name: Name, path: str) -> str:
+    """A name as Markdown, linked from the page `path`."""
+    text = f"`{name.text}`" if name.code else escaped(name.text)
+    if not name.target:
+        return text
+    file, hash_, anchor = name.target.partition("#")
+    target = posixpath.relpath(f"/{file}", posixpath.dirname(f"/{path}")) if file != path else ""
+    return f"[{text}]({target}{hash_}{anchor})"
+
+
+_SPECIAL = re.compile(r"`[^`\n]*`|https?://\S+|[<*\[\]]|(?<!\w)_|_(?!\w)")
+
+
+def escaped(text: str) -> str:
+    """Text of which Markdown makes nothing else; what is between backticks, and addresses, stay."""
+    return _SPECIAL.sub(lambda match: match[0] if len(match[0]) > 1 else f"\\{match[0]}", text)
+
+
+def cell(text: str) -> str:
+    """Markdown for a cell of a table."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table, of cells in Markdown."""
+    titles = tuple(head)
+    lines = [f"| {' | '.join(titles)} |", "|" + "---|" * len(titles)]
+    lines += [f"| {' | '.join(map(cell, row))} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def anchor(heading: str) -> str:
+    """What a link to a heading ends in, as GitHub makes it; the second one of a name has -1 behind it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
