@@ -237,6 +237,16 @@ def test_next_steps_name_the_baseline_where_something_is_found(write: Write) -> 
     assert "`kcheck baseline` takes note of it" in result.stderr
 
 
+def test_what_the_baseline_knows_is_not_counted(write: Write) -> None:
+    write(
+        {"main.tf": CLUSTER.replace("12", "2000").replace("Standard", "Free"), "kcheck.yaml": "baseline: known.json\n"}
+    )
+    assert CliRunner().invoke(cli, ["baseline"]).exit_code == 0
+    result = init()
+    assert "finds" not in result.stderr
+    assert "kcheck baseline" not in result.stderr
+
+
 def test_a_folder_of_a_repository(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     top = write({"services/ml.infra/main.tf": CLUSTER, ".github/CODEOWNERS": "", "x/main.tf": CLUSTER})
     subprocess.run(["git", "init", "-q"], check=True)

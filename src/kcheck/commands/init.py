@@ -74,7 +74,7 @@ def _said(found: Proposal, *, write: bool) -> Iterable[str]:
     if found.files and not write:
         steps.append(f"`kcheck init{where} --write` writes this")
     steps.append(f"`kcheck check{where}` shows what there is")
-    if words:
+    if words and not found.has_baseline:
         steps.append(f"`kcheck baseline{where}` takes note of it, so that only what is new fails")
     if any(file.path.endswith(".pre-commit-config.yaml") for file in found.files):
         steps.append("`pre-commit install` turns the hook on")

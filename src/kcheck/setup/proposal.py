@@ -7,10 +7,11 @@ from contextlib import chdir
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from kcheck import engine, inventory, settings
+from kcheck import baseline, engine, inventory, rules, settings
 from kcheck.config import Config
 from kcheck.disk import Disk
 from kcheck.files import Tree, holds, shown
+from kcheck.gate import Gate, narrowed
 from kcheck.save import File
 from kcheck.setup import ci, clusters, hook
 from kcheck.setup import settings as own
@@ -37,6 +38,7 @@ class Proposal:
     files: list[File] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     result: Result | None = None
+    has_baseline: bool = False
 
     def shown(self, real: str) -> str:
         """A path as it is printed."""
@@ -57,10 +59,10 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     with chdir(folder):  # paths in settings are relative to their file
         present = settings.closest(["."], Disk())
         config, text = (settings.load(["."]), None) if present else _settled(Config())
-        result = engine.run(Tree(["."], exclude=config.exclude), config)
+        result = _new_only(engine.run(Tree(["."], exclude=config.exclude), config), config)
     if not (result.relevant or result.findings):
         return proposal
-    proposal.result = result
+    proposal.result, proposal.has_baseline = result, bool(config.baseline)
     if present:
         path = proposal.shown(os.path.join(real, present))
         proposal.notes.append(f"{path}: has settings of kcheck, left as it is")
@@ -76,6 +78,14 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     if "gitlab" in systems:
         _changed(proposal, os.path.join(top, ci.GITLAB), below, ci.pipeline, ci.added, "a job")
     return proposal
+
+
+def _new_only(result: Result, config: Config) -> Result:
+    """A result without what the baseline of the settings knows."""
+    if not config.baseline:
+        return result
+    gate = Gate(["."], lambda _: config, baseline.load(config.baseline, rules.firm(config)))
+    return narrowed(result, gate.known(result.findings))
 
 
 # --- kcheck.yaml
