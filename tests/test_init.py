@@ -165,7 +165,10 @@ def test_one_entry_for_each_root_with_its_target(write: Write) -> None:
             id="as it is, and otherwise",
         ),
         pytest.param(
-            {"infra/prod.tfvars": "nodes = 3\n", "infra/prod.example.tfvars": "nodes = 1\n", "other.tfvars": "zone = 1\n"},
+            {
+                "infra/prod.tfvars": "nodes = 3\n", "infra/prod.example.tfvars": "nodes = 1\n",
+                "infra/tfvars_tests/a.tfvars": "nodes = 1\n", "other.tfvars": "zone = 1\n",
+            },
             [{"var_files": ["infra/prod.tfvars"]}],
             id="neither examples nor files of others",
         ),
@@ -228,6 +231,27 @@ def test_many_clusters_are_a_line_each(write: Write) -> None:
     write({f"c{number}/main.tf": CLUSTER for number in range(9)})
     assert len(proposed()["clusters"]) == 9
     assert "  - root: c0  # up to 12 nodes today\n  - root: c1  #" in Path("kcheck.yaml").read_text()
+
+
+def test_manifests_alone(write: Write) -> None:
+    write({"pod.yaml": POD})
+    assert proposed() is None
+    assert "nodes:" not in Path("kcheck.yaml").read_text()
+
+
+def test_clusters_without_terraform(write: Write) -> None:
+    spec = "metadata: {name: a, region: us-east-1}\nmanagedNodeGroups:\n  - {name: cpu, minSize: 1, maxSize: 40}\n"
+    write({"a.yaml": f"apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\n{spec}"})
+    assert proposed() is None
+    assert (
+        "\n# nodes: 1000  # how many it is meant to reach; its pools have up to 40 today\n"
+        in Path("kcheck.yaml").read_text()
+    )
+
+
+def test_examples_that_are_what_it_is_about_have_environments(write: Write) -> None:
+    write({"examples/a/main.tf": SIZED, "examples/a/prod.tfvars": "nodes = 3\n"})
+    assert proposed() == {"clusters": [{"root": "examples/a", "var_files": ["examples/a/prod.tfvars"]}]}
 
 
 def test_next_steps_name_the_baseline_where_something_is_found(write: Write) -> None:

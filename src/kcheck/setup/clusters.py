@@ -27,7 +27,8 @@ _DEPTH = 3
 """So many folders of a path say where manifests are."""
 _LAYERS = frozenset({"common", "shared", "global", "globals", "base"})
 """Names of variable files that go before others."""
-_NO_ENVIRONMENT = re.compile(r"example|sample|template")
+_NO_ENVIRONMENT = re.compile(r"(?:^|[^a-z])(?:example|sample|template|test)s?(?:$|[^a-z])")
+"""Parts of paths of variable files that nobody runs anything with."""
 _TELLS_NOTHING = frozenset({
     "terraform", "infra", "infrastructure", "live", "envs", "environments", "modules", "stacks", "k8s", "kubernetes",
     "cluster", "clusters", "deploy", "deployment", "deployments", "manifests", "apps", "base", "main", "src",
@@ -100,7 +101,7 @@ def _owned(reading: Reading, tree: Tree) -> dict[str, dict[str, set[str]]]:
             continue
         names = set(reading.variables.assignments(source))
         owner = _nearest(source.path, [root for root, declared in roots.items() if names and names <= declared])
-        if owner is not None and not _NO_ENVIRONMENT.search(os.path.basename(path).lower()):
+        if owner is not None and not _NO_ENVIRONMENT.search(_beyond(source.path, owner).lower()):
             result.setdefault(owner, {})[source.path] = names
     return result
 
@@ -111,6 +112,12 @@ def _nearest(path: str, roots: list[str]) -> str | None:
     shared = [leading(folders, [] if root == "." else root.split("/")) for root in roots]
     best = [root for root, depth in zip(roots, shared, strict=True) if depth == max(shared)]
     return best[0] if len(best) == 1 else None
+
+
+def _beyond(path: str, root: str) -> str:
+    """The part of a path that is not also the way to a root."""
+    parts = path.split("/")
+    return "/".join(parts[leading(parts[:-1], root.split("/")) :])
 
 
 def _missing(root: Module, reading: Reading) -> set[str]:

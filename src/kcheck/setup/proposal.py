@@ -119,9 +119,8 @@ def _settled(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
             target = result.world.target(cluster)
             number = target.value if isinstance(target, Known) else 0
             most.setdefault((cluster.root, cluster.environment), []).append(number)
-        single = {key: numbers[0] for key, numbers in most.items() if len(numbers) == 1}
-        total = next(iter(single.values())) if len(most) == len(single) == 1 else 0
-        return own.text(entries, exclude, left, single, total)
+        single = {key: numbers[0] if len(numbers) == 1 else 0 for key, numbers in most.items()}
+        return own.text(entries, exclude, left, single)
 
     return config, text
 

@@ -24,19 +24,17 @@ _FEW = 8
 """So many clusters have a line each for their target, more have one for all."""
 
 
-def text(
-    entries: list[Environment], exclude: list[str], left: list[str], maxima: Mapping[tuple[str, str], int], total: int
-) -> str:
+def text(entries: list[Environment], exclude: list[str], left: list[str], maxima: Mapping[tuple[str, str], int]) -> str:
     """The file.
 
     `left` are folders of manifests that run on nobody knows which cluster; `maxima` says how many nodes a cluster may
-    have today, by its root and environment, and `total` is that of a cluster that has no entry.
+    have today, by its root and environment, zero where that is not known.
     """
     parts = [HEAD]
     if entries:
         parts.append("".join(f"{line}\n" for line in _clusters(entries, left, maxima)))
-    else:
-        parts.append(f"# {_target(total)}\n")
+    elif maxima:  # of manifests
+        parts.append(f"# {_target(next(iter(maxima.values())) if len(maxima) == 1 else 0)}\n")
     if exclude:
         lines = ["# Clusters of examples and tests, which nobody scales.", "exclude:"]
         parts.append("".join(f"{line}\n" for line in (*lines, *(f"  - {literal(path)}" for path in exclude))))
@@ -50,7 +48,7 @@ def _clusters(entries: list[Environment], left: list[str], maxima: Mapping[tuple
         if len(left) > _SHOWN:
             yield f"#   and {len(left) - _SHOWN} more"
     if len(entries) > _FEW:
-        yield f"# {_target(0)}; goes into an entry"
+        yield "# `nodes: 1000` in an entry says how many it is meant to reach."
     yield "clusters:"
     for entry in entries:
         most = maxima.get((entry.root, entry.name), 0)

@@ -94,7 +94,7 @@ def last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit]:
     keys = [entry.key for entry in node.entries]
     source, indent = node.source, " " * column(keys[0])
     end = _own_end(source, max(node.entries[-1].value.end - 1, keys[-1].start), len(indent))
-    gap = source.newline * _are_apart(keys)
+    gap = source.newline * (len(keys) > 1 and _is_apart(source, keys[-1].start))
     lines = (
         f"{gap * (i == 0)}{source.newline}{indent}{line}"
         for name, value in members.items()
