@@ -302,7 +302,7 @@ def test_gitlab_job_finds_what_a_merge_request_adds(name: str, kcheck: Path, wor
 
     assert ended(base) == 1
     quality = json.loads((workspace / "kcheck-quality.json").read_text())
-    assert [entry["location"]["path"] for entry in quality] == ["main.tf"]
+    assert {entry["location"]["path"] for entry in quality} == {"main.tf"}
     assert "free-control-plane" in (workspace / "kcheck-junit.xml").read_text()
     assert ended("HEAD") == 0
 
@@ -321,6 +321,18 @@ def test_findings_of_a_pull_request_fail_it(kcheck: Path, workspace: Path) -> No
     sarif = json.loads(Path(ran.outputs["sarif-file"]).read_text())
     assert "free-control-plane" in [result["ruleId"].rpartition("/")[2] for result in sarif["runs"][0]["results"]]
     assert run("check", workspace, known | {"inputs.diff-base": "HEAD"}).status == 0
+
+
+def test_places_are_told_from_the_top_wherever_it_runs(kcheck: Path, workspace: Path) -> None:
+    (workspace / "infra").mkdir()
+    commit(workspace / "infra", CLUSTER.replace("TIER", "Free"))
+    (workspace / "infra" / ".git").rename(workspace / ".git")
+    known = {"steps.install.outputs.kcheck": str(kcheck), "inputs.working-directory": "infra", "inputs.sarif": "true"}
+    ran = run("check", workspace, known)
+    assert "::error file=infra/main.tf" in ran.text
+    sarif = json.loads(Path(ran.outputs["sarif-file"]).read_text())
+    places = [result["locations"][0]["physicalLocation"] for result in sarif["runs"][0]["results"]]
+    assert {place["artifactLocation"]["uri"] for place in places} == {"infra/main.tf"}
 
 
 def test_nothing_relevant_passes(kcheck: Path, workspace: Path) -> None:

@@ -102,6 +102,8 @@ class Repository:
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """This checkout as it is now, as a repository that pre-commit can clone."""
+    if not (ROOT / "src").is_dir():
+        pytest.skip("the hooks are installed from the source, which is not here")
     folder = tmp_path_factory.mktemp("kcheck")
     for name in PARTS:
         if (ROOT / name).is_dir():
