@@ -12,6 +12,8 @@ from kcheck.text import Edit, Source
 from kcheck.values import Json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kcheck.text import Span
     from kcheck.values import Data
 
@@ -82,6 +84,35 @@ def _members(node: yaml.Mapping, insertion: Insertion) -> list[Edit] | None:
         short_first = sorted(members.items(), key=lambda member: isinstance(member[1], dict | list))
         result += add(node, at, dict(short_first), style)
     return result
+
+
+def last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit]:
+    """The edits that add big members to a map that has some, behind all others, as people add jobs to a pipeline."""
+    style = _own_style(node)
+    if node.flow:
+        return _in_flow(node, len(node.entries) - 1, members, style)
+    keys = [entry.key for entry in node.entries]
+    source, indent = node.source, " " * column(keys[0])
+    end = _own_end(source, max(node.entries[-1].value.end - 1, keys[-1].start), len(indent))
+    gap = source.newline * (len(keys) > 1 and _is_apart(source, keys[-1].start))
+    lines = (
+        f"{gap * (i == 0)}{source.newline}{indent}{line}"
+        for name, value in members.items()
+        for i, line in enumerate(style.lines({name: value}))
+    )
+    return [Edit(source.span(end, end), "".join(lines))]
+
+
+def _are_apart(nodes: Sequence[yaml.Node]) -> bool:
+    """Whether an empty line stands before each of several parts but the first, above their comments."""
+    return len(nodes) > 1 and all(_is_apart(node.source, node.start) for node in nodes[1:])
+
+
+def _is_apart(source: Source, at: int) -> bool:
+    number = source.line_number(at) - 1
+    while number > 1 and source.line(number).lstrip().startswith("#"):
+        number -= 1
+    return not source.line(number).strip()
 
 
 def _given(node: yaml.Target, value: Data, style: Style) -> list[Edit] | None:
@@ -215,7 +246,8 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
     near = [yaml.resolve(entry.value) for entry in inner] if inner else [last]
     if flags:  # a value in an item of its own has the quotes that it needs
         near = [item for item in _texts(node) if item.text.startswith("--")] or near
-    style = style_of(node.span, [entry.key for entry in inner], near)
+    # what is in the last item stands nearer to a new one than what is around the list
+    style = style_of(source.span(last.end, last.end), [entry.key for entry in inner], near)
     items = [*flags, *insertion.items]
     if node.flow:
         margin = _margin(node, last.start)
@@ -224,7 +256,10 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
         return _listed(node, last.end, margin, texts, last=True)
     indent = " " * column(node)
     end = _own_end(source, max(last.end - 1, node.items[-1].start), len(indent))
-    lines = (f"{source.newline}{indent}{line}" for item in items for line in style.item(item))
+    gap = source.newline * _are_apart(node.items)
+    lines = (
+        f"{gap * (i == 0)}{source.newline}{indent}{line}" for item in items for i, line in enumerate(style.item(item))
+    )
     return [Edit(source.span(end, end), "".join(lines))]
 
 

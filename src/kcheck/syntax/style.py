@@ -77,6 +77,10 @@ class Style(NamedTuple):
         return f"{ends[0]}{newline}{deeper}{lines}{newline}{margin}{ends[1]}"
 
 
+PLAIN = Style("plain", "plain", 2, 2)
+"""How kcheck writes where there is nothing to go by."""
+
+
 def style_of(place: Span, keys: Iterable[yaml.Target], texts: Iterable[yaml.Target], step: int = 0) -> Style:
     """The style at a place: quotes as some keys and texts have them, the rest as nearby."""
     data, at = place.source.data, place.start
