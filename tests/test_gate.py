@@ -509,9 +509,6 @@ def test_tree_as_it_was(write: Write) -> None:
 # --- the files of a commit
 
 
-COMPOSED = 'resource "helm_release" "x" {\n  values = [file("values/${var.stage}.yaml")]\n}\n'
-
-
 @pytest.mark.parametrize(
     ("path", "content", "expected"),
     [
@@ -531,6 +528,8 @@ COMPOSED = 'resource "helm_release" "x" {\n  values = [file("values/${var.stage}
         ("named/values.yaml", "a: 1\n", True),
         ("docker-compose.yaml", "services: {}\n", False),
         ("mkdocs.yml", "site_name: x\n", False),
+        (".pre-commit-config.yaml", "repos: []\n", False),
+        (".hidden.yaml", "apiVersion: v1\nkind: Pod\n", True),
         (".github/workflows/x.yaml", "on: push\n", False),
         (".github/workflows/pod.yaml", "apiVersion: v1\nkind: Pod\n", False),
         ("package.json", "{}", False),
@@ -551,10 +550,29 @@ def test_files_that_matter(path: str, content: str | None, expected: bool, write
     assert matters([path], ["."], config, Disk()) == expected
 
 
-@pytest.mark.parametrize("text", [COMPOSED, 'locals {\n  x = fileset(path.module, "values/*")\n}\n'])
-def test_a_name_that_is_worked_out_matters(text: str, write: Write) -> None:
-    write({"main.tf": text, "values/prod.yaml": "a: 1\n"})
-    assert matters(["values/prod.yaml"], ["."], Config(), Disk())
+@pytest.mark.parametrize(
+    ("expression", "path", "expected"),
+    [
+        ('file("values/${var.stage}.yaml")', "infra/values/prod.yaml", True),
+        ('file("values/${var.stage}.yaml")', "infra/other/prod.yaml", False),
+        ('file("values/${var.stage}.yaml")', "infra/values/prod.json", False),
+        ('file("${path.module}/values/prod-${var.stage}.yaml")', "infra/values/prod-1.yaml", True),
+        ('file("${path.module}/values/prod-${var.stage}.yaml")', "infra/values/test-1.yaml", False),
+        ('file("${path.module}/${each.key}.yaml")', "infra/x.yaml", True),
+        ('file("${path.module}/${each.key}.yaml")', "mkdocs.yaml", False),
+        ('file("${path.module}/../deploy/${each.key}.yaml")', "deploy/x.yaml", True),
+        ('file("${path.module}/../deploy/${each.key}.yaml")', "mkdocs.yaml", False),
+        ('templatefile("${path.module}/templates/${var.kind}/main.tftpl", {})', "infra/templates/a/main.tftpl", True),
+        ('fileset(path.module, "values/*.yaml")', "infra/values/prod.yaml", True),
+        ('fileset(path.module, "values/*.yaml")', "mkdocs.yml", False),
+        ('fileset(path.module, "values/*")', "infra/values/prod.yaml", True),
+        ("fileset(path.module, var.pattern)", "infra/values/prod.yaml", True),
+        ('file("other.yaml")', "infra/values/prod.yaml", False),
+    ],
+)
+def test_names_that_are_worked_out(expression: str, path: str, expected: bool, write: Write) -> None:
+    write({"infra/main.tf": f"locals {{\n  x = {expression}\n}}\n", path: "a: 1\n"})
+    assert matters([path], ["."], Config(), Disk()) == expected
 
 
 def test_hook_does_nothing_for_a_commit_that_is_nothing_to_it(write: Write) -> None:

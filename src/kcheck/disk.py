@@ -31,6 +31,7 @@ class Disk:
     def __init__(self, overlay: Mapping[str, bytes | None] | None = None) -> None:
         self.overlay = dict(overlay or {})
         self._added: dict[str, dict[str, bool]] = {}
+        self._real: dict[str, str] = {}
         for path, data in self.overlay.items():
             if data is not None and not os.path.exists(path):
                 self._add(path)
@@ -45,13 +46,22 @@ class Disk:
                 return
             path, is_folder = above, True
 
+    def real(self, path: str) -> str:
+        """The path with its links resolved; those of a folder once for all that is in it."""
+        folder, name = os.path.split(path)
+        if name in ("", ".", "..") or os.path.islink(path):
+            return os.path.realpath(path)
+        if folder not in self._real:
+            self._real[folder] = os.path.realpath(folder)
+        return os.path.join(self._real[folder], name)
+
     def read(self, path: str) -> bytes | None:
         """The bytes of a regular file; None if there is none that can be read.
 
         Raises:
             TooLargeError: it has more than MAX_BYTES.
         """
-        real = os.path.realpath(path)
+        real = self.real(path)
         if real in self.overlay:
             return self.overlay[real]
         try:
@@ -67,7 +77,7 @@ class Disk:
 
     def is_file(self, path: str) -> bool:
         """Whether there is a file."""
-        real = os.path.realpath(path)
+        real = self.real(path)
         return self.overlay[real] is not None if real in self.overlay else os.path.isfile(real)
 
     def is_folder(self, path: str) -> bool:

@@ -192,7 +192,7 @@ class Tree:
 
     def source(self, path: str) -> Source | None:
         """The file at `path`, read once; None if it is not a regular file of sensible size."""
-        real = os.path.realpath(path)
+        real = self.disk.real(path)
         known = self._sources.get(real)
         if known is not None:
             return known

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kcheck.config import Config
     from kcheck.disk import Disk
+    from kcheck.text import Source
 
 _OWN = (settings.NAME, settings.PROJECT, BASELINE, CHART, ".terraform.lock.hcl", *KUSTOMIZATIONS)
 
@@ -32,9 +33,11 @@ def matters(files: Iterable[str], paths: Sequence[str], config: Config, disk: Di
             continue
         if name.endswith((*MANIFESTS, ".json")) and holds_objects(disk.read(path) or b""):
             return True
+        if name[0] == ".":
+            continue
         if _is_of_chart(path, disk):
             return True
-        unclear.append(name.encode())
+        unclear.append(path)
     return bool(unclear) and _is_named(unclear, Tree(list(paths), disk.overlay, config.exclude))
 
 
@@ -48,12 +51,38 @@ def _is_of_chart(path: str, disk: Disk) -> bool:
     return False
 
 
-_COMPUTED = re.compile(rb"\bfileset\(|\}[\w.-]*\.(?:ya?ml|json|tftpl|tpl|tmpl)\b")
-"""Names of files that are not written as they are."""
+_PIECE = r"\$\{[^{}]*\}"
+_COMPUTED = re.compile(rf"(?:[\w./-]|{_PIECE})*{_PIECE}[\w./-]*\.(?:ya?ml|json|tftpl|tpl|tmpl)\b".encode())
+"""The names of files that are not written as they are."""
+_FILESET = re.compile(rb"\bfileset\([^\n]*?\"([^\"\n]*)\"[ \t]*\)|\bfileset\(")
 
 
-def _is_named(names: list[bytes], tree: Tree) -> bool:
+def _is_named(paths: list[str], tree: Tree) -> bool:
     """Whether Terraform, a kustomization or a manifest has the name of a file in it, or may work it out."""
-    sources = [source for folder in tree.folders for source in folder.terraform] + tree.manifests
-    sources += filter(None, map(tree.source, tree.kustomizations))
-    return any(_COMPUTED.search(s.data) or any(name in s.data for name in names) for s in sources)
+    names = [os.path.basename(path).encode() for path in paths]
+    terraform = [source for folder in tree.folders for source in folder.terraform]
+    others = [*tree.manifests, *filter(None, map(tree.source, tree.kustomizations))]
+    if any(name in source.data for source in (*terraform, *others) for name in names):
+        return True
+    return any(_may_name(source, path) for source in terraform for path in paths)
+
+
+def _may_name(source: Source, path: str) -> bool:
+    """Whether Terraform has an expression that may be the name of a file."""
+    for match in _COMPUTED.finditer(source.data):
+        parts = re.split(_PIECE, match[0].decode().rpartition("../")[2])
+        suffix = "." + parts[-1].rpartition(".")[2]
+        pattern = "[^/]*".join(map(re.escape, parts))
+        bare = not re.search(r"\w", "".join(parts).removesuffix(suffix))  # then only its own folder is meant
+        if re.search(rf"(?:^|/|^.*?){pattern}$", path) and (not bare or path.startswith(_folder(source))):
+            return True
+    for match in _FILESET.finditer(source.data):
+        pattern_suffix = (match[1] or b"").decode().rpartition(".")[2]
+        if match[1] is None or "*" in pattern_suffix or path.endswith(f".{pattern_suffix}"):
+            return True
+    return False
+
+
+def _folder(source: Source) -> str:
+    folder = os.path.dirname(source.path)
+    return f"{folder}/" if folder else ""
