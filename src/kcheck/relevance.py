@@ -17,6 +17,23 @@ if TYPE_CHECKING:
     from kcheck.disk import Disk
     from kcheck.text import Source
 
+_DOCUMENTS = (
+    ".md",
+    ".rst",
+    ".txt",
+    ".png",
+    ".svg",
+    ".jpg",
+    ".py",
+    ".ipynb",
+    ".go",
+    ".js",
+    ".ts",
+    ".java",
+    ".lock",
+    ".sum",
+)
+"""What nobody configures a cluster with."""
 _OWN = (settings.NAME, settings.PROJECT, BASELINE, CHART, ".terraform.lock.hcl", *KUSTOMIZATIONS)
 
 
@@ -33,7 +50,7 @@ def matters(files: Iterable[str], paths: Sequence[str], config: Config, disk: Di
             continue
         if name.endswith((*MANIFESTS, ".json")) and holds_objects(disk.read(path) or b""):
             return True
-        if name[0] == ".":
+        if name[0] == "." or name.endswith(_DOCUMENTS):
             continue
         if _is_of_chart(path, disk):
             return True
@@ -51,10 +68,10 @@ def _is_of_chart(path: str, disk: Disk) -> bool:
     return False
 
 
-_PIECE = r"\$\{[^{}]*\}"
-_COMPUTED = re.compile(rf"(?:[\w./-]|{_PIECE})*{_PIECE}[\w./-]*\.(?:ya?ml|json|tftpl|tpl|tmpl)\b".encode())
-"""The names of files that are not written as they are."""
-_FILESET = re.compile(rb"\bfileset\([^\n]*?\"([^\"\n]*)\"[ \t]*\)|\bfileset\(")
+_PIECE = re.compile(r"\$\{[^{}]*\}|\*+")
+_COMPUTED = re.compile(rb"\}[\w./-]*\.(?:ya?ml|json|tftpl|tpl|tmpl)\b")
+"""The ends of names of files that are not written as they are."""
+_FILESET = re.compile(rb"\bfileset\((?:[ \t]*\"([^\"\n]*)\"|[^,\n\"]*),[ \t]*\"([^\"\n]*)\"|\bfileset\(")
 
 
 def _is_named(paths: list[str], tree: Tree) -> bool:
@@ -69,18 +86,23 @@ def _is_named(paths: list[str], tree: Tree) -> bool:
 
 def _may_name(source: Source, path: str) -> bool:
     """Whether Terraform has an expression that may be the name of a file."""
-    for match in _COMPUTED.finditer(source.data):
-        parts = re.split(_PIECE, match[0].decode().rpartition("../")[2])
-        suffix = "." + parts[-1].rpartition(".")[2]
-        pattern = "[^/]*".join(map(re.escape, parts))
-        bare = not re.search(r"\w", "".join(parts).removesuffix(suffix))  # then only its own folder is meant
-        if re.search(rf"(?:^|/|^.*?){pattern}$", path) and (not bare or path.startswith(_folder(source))):
+    data = source.data
+    texts = [data[data.rfind(b'"', 0, m.start()) + 1 : m.end()] for m in _COMPUTED.finditer(data)]
+    for match in _FILESET.finditer(data):
+        if match[2] is None:
             return True
-    for match in _FILESET.finditer(source.data):
-        pattern_suffix = (match[1] or b"").decode().rpartition(".")[2]
-        if match[1] is None or "*" in pattern_suffix or path.endswith(f".{pattern_suffix}"):
-            return True
-    return False
+        texts.append((match[1] or b"${}") + b"/" + match[2])
+    return any(_fits(text.decode(errors="replace"), path, source) for text in texts)
+
+
+def _fits(text: str, path: str, source: Source) -> bool:
+    """Whether a path may be what a text with computed parts or stars says: told by the steps that are written."""
+    parts = _PIECE.split(text.rpartition("../")[2])
+    if not re.search(".*".join(map(re.escape, parts)) + "$", f"/{path}"):
+        return False
+    bare = not re.search(r"\w", "".join(parts).rpartition(".")[0])
+    own = bare and (text.startswith("${path.module}") or not text.startswith("${"))  # its folder, or one below
+    return not own or path.startswith(_folder(source))
 
 
 def _folder(source: Source) -> str:
