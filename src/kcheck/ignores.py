@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 
 
 class Silenced(NamedTuple):
-    """The files with their comments, what they silence, and what no comment can silence, each with the reason."""
+    """The files with their comments, what they silence, and what no comment can silence, each with the reason.
+
+    `still` is all that would be found with them.
+    """
 
     files: list[File]
     findings: list[Finding]
     left: list[tuple[Finding, str]]
+    still: frozenset[Identity]
 
 
 def comments(tree: Tree, config: Config, found: Iterable[Finding], reason: str) -> Silenced:
@@ -58,7 +62,7 @@ def comments(tree: Tree, config: Config, found: Iterable[Finding], reason: str) 
     done = [f for f in findings if not f.identities & still]
     left += [(f, "a comment there does not reach it") for f in findings if f.identities & still and id(f) not in told]
     files = [File(tree.real_path(source), source.path, source.data, data) for source, data in new.items()]
-    return Silenced(sorted(files, key=lambda file: file.path), done, left)
+    return Silenced(sorted(files, key=lambda file: file.path), done, left, still)
 
 
 def _identities(findings: Iterable[Finding]) -> frozenset[Identity]:
@@ -66,11 +70,13 @@ def _identities(findings: Iterable[Finding]) -> frozenset[Identity]:
 
 
 class _Place(NamedTuple):
-    """Where a comment goes: an empty span at the begin of a line, or at its end, or the names of a comment there is."""
+    """Where a comment goes: an empty span at the begin or the end of a line, or what a comment that is there says."""
 
     span: Span
     kind: str
     indent: str = ""
+    rules: tuple[str, ...] = ()
+    reason: str = ""
 
 
 class _Places:
@@ -143,7 +149,7 @@ def _line_start(source: Source, offset: int) -> int:
 
 
 def _beside(span: Span) -> _Place | None:
-    """The names in a comment that is about the line already."""
+    """A comment that is about the line already."""
     source, number = span.source, span.begin.line
     for line in (number, number - 1):
         if line < 1:
@@ -151,8 +157,10 @@ def _beside(span: Span) -> _Place | None:
         start = source.line_starts[line - 1]
         match = COMMENT.search(source.data, start, source.line_end(start))
         alone = match is not None and not source.data[start : match.start()].strip()
-        if match is not None and match[2].strip() and (line == number or alone):
-            return _Place(source.span(match.end(1), match.end(1)), "names")
+        if match is not None and (line == number or alone):
+            rules = tuple(name.strip() for name in match[1].decode().split(","))
+            span = source.span(match.start(1), match.end())
+            return _Place(span, "said", rules=rules, reason=match[2].decode("utf-8", "replace").strip())
     return None
 
 
@@ -182,10 +190,11 @@ def _written(source: Source, places: dict[_Place, list[str]], reason: str) -> by
     edits = []
     for place, rules in places.items():
         comment = f"# kcheck: ignore[{', '.join(rules)}] {reason}"
+        names = ", ".join(dict.fromkeys((*filter(None, place.rules), *rules)))
         text = {
             "above": f"{place.indent}{comment}{source.newline}",
             "behind": f" {comment}",
-            "names": f", {', '.join(rules)}",
+            "said": f"{names}] {place.reason or reason}",
         }[place.kind]
         edits.append(Edit(place.span, text))
     return edit.applied(source, edits)

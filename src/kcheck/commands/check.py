@@ -158,7 +158,8 @@ def _ignore(tree: Tree, config: Config, findings: list[Finding], reason: str) ->
         raise click.UsageError(str(error)) from error
     files = len(silenced.files)
     click.echo(f"kcheck: {len(silenced.findings):,} findings silenced in {files:,} file{'s' * (files != 1)}.", err=True)
-    left = [*silenced.left, *((finding, refused[finding.rule]) for finding in findings if finding.rule in refused)]
+    kept = [f for f in findings if f.rule in refused and f.identities & silenced.still]
+    left = [*silenced.left, *((finding, refused[finding.rule]) for finding in kept)]
     for finding, why in left:
         place = f"{finding.span.source.path}:{finding.span.begin.line}"
         click.echo(f"{place} {finding.rule}: not silenced: {why}", err=True)
