@@ -149,7 +149,8 @@ def _ignore(tree: Tree, config: Config, findings: list[Finding], reason: str) ->
 
     if not reason.strip() or not reason.isprintable():
         raise click.UsageError("--add-ignores: give a reason for whoever reads it next, in one line")
-    refused = dict.fromkeys((rule.name for rule in rules.load() if rule.subject == "input"), "that is to be mended")
+    mended = (rule.name for rule in rules.load() if rule.subject == "input" and rule.severity != "info")
+    refused = dict.fromkeys(mended, "that is to be mended")
     refused |= dict.fromkeys(rules.firm(config), "its rule is not to be ignored")
     silenced = ignores.comments(tree, config, [f for f in findings if f.rule not in refused], reason.strip())
     try:
