@@ -90,9 +90,9 @@ def test_who_is_to_blame_is_found_by_halves(write: Write, monkeypatch: pytest.Mo
     write({"main.tf": CAPPED, **{f"job-{i:02}.yaml": job(f"job-{i:02}") for i in range(60)}})
     real, runs = engine.run, []
 
-    def counted(tree: Tree, config: Config) -> engine.Result:
+    def counted(tree: Tree, config: Config, tell: Callable[[str], None]) -> engine.Result:
         runs.append(tree)
-        return real(tree, config)
+        return real(tree, config, tell)
 
     monkeypatch.setattr(engine, "run", counted)
     outcome = fix.fix(["."], Config(nodes={"": 1000}), rules=("job-never-cleaned", "pool-capped-by-default"))
@@ -142,7 +142,7 @@ def test_what_another_finding_stood_for_is_not_new(write: Write) -> None:
     """Beyond 400 nodes kubenet-beyond-400-nodes stands for kubenet-retiring, which is there when that is mended."""
     write({"a.yaml": job("a")})
     outcome = fix.fix(["."], Config())
-    fixer = fix._Fixer(["."], Config(), ("safe",), (), Severity.INFO, None)
+    fixer = fix._Fixer(["."], Config(), ("safe",), (), Severity.INFO, None, engine.silent)
     finding = outcome.fixed[0]
     fixer.unless["later"] = (finding.rule,)
     before = engine.run(Tree(["."]), Config())

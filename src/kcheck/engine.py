@@ -15,7 +15,7 @@ from kcheck.views import wanted
 from kcheck.world import Input, World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kcheck.config import Config
     from kcheck.files import Tree
@@ -58,9 +58,14 @@ class Result:
         return dict(sorted(waiting.items(), key=lambda item: (-item[1], item[0])))
 
 
-def run(tree: Tree, config: Config) -> Result:
-    """Read the tree and decide every rule on every subject."""
+def silent(text: str) -> None:
+    """Tell nobody what goes on."""
+
+
+def run(tree: Tree, config: Config, tell: Callable[[str], None] = silent) -> Result:
+    """Read the tree and decide every rule on every subject; `tell` is told what goes on."""
     chosen = rules.chosen(config)
+    tell(f"reading {tree.count:,} files" if tree.count else "reading")
     reading = inventory.read(tree, config, rules.raw(chosen))
     found = reading.inventory
     world = World(found, config)
@@ -70,8 +75,9 @@ def run(tree: Tree, config: Config) -> Result:
     by_subject: dict[str, list[Rule]] = {}
     for rule in chosen:
         by_subject.setdefault(rule.subject, []).append(rule)
-    for subject, matching in by_subject.items():
+    for number, (subject, matching) in enumerate(by_subject.items(), 1):
         if subject != "input":
+            tell(f"checking, {number} of {len(by_subject)}: {subject}")
             result.findings += consent.given(_decide(subject, matching, world, result), world, tree, reading.roots)
     result.findings = _pruned(result.findings, by_subject)
     _suppress(result, comments)

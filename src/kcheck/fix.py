@@ -14,6 +14,8 @@ from kcheck.subjects import SUBJECTS, things
 from kcheck.text import OverlapError, apply
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcheck.config import Config
     from kcheck.engine import Result
     from kcheck.findings import Change, Finding, Identity
@@ -66,9 +68,11 @@ class _Worse(NamedTuple):
 class _Fixer:
     def __init__(
         self, paths: list[str], config: Config, safeties: tuple[str, ...], names: tuple[str, ...], least: Severity,
-        gate: Gate | None,
+        gate: Gate | None, tell: Callable[[str], None],
     ) -> None:  # fmt: skip
         self.paths = paths
+        self.tell = tell
+        self.runs = 0
         self.least = least
         self.gate = gate
         self.known: frozenset[Identity] = frozenset()
@@ -84,7 +88,8 @@ class _Fixer:
 
     def read(self, overlay: dict[str, bytes]) -> _State:
         tree = Tree(self.paths, overlay, self.config.exclude)
-        return _State(overlay, tree, engine.run(tree, self.config))
+        self.runs += 1
+        return _State(overlay, tree, engine.run(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}")))
 
     def wanted(self, result: Result) -> list[Finding]:
         """What is to be mended and was not tried in vain."""
@@ -227,13 +232,13 @@ class _Fixer:
 
 def fix(
     paths: list[str], config: Config, *, safeties: tuple[str, ...] = ("safe", "costs"), rules: tuple[str, ...] = (),
-    least: Severity = Severity.INFO, gate: Gate | None = None,
+    least: Severity = Severity.INFO, gate: Gate | None = None, tell: Callable[[str], None] = engine.silent,
 ) -> Outcome:  # fmt: skip
     """Work out all fixes of the allowed classes, of some rules or groups or of all; nothing is written yet.
 
     Only findings of the `least` severity, or worse, are mended, and none that a gate knows.
     """
-    return _Fixer(paths, config, safeties, rules, least, gate).all()
+    return _Fixer(paths, config, safeties, rules, least, gate, tell).all()
 
 
 _UNREADABLE = "unreadable-file"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import known, options, progress
 
 if TYPE_CHECKING:
     from kcheck.config import Config
@@ -28,13 +28,14 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     from kcheck.report import text
 
     tree = options.guarded(lambda: options.tree(paths, config))
-    result = options.guarded(lambda: engine.run(tree, config))
-    path = options.baseline_path(config, baseline_file)
+    with progress.shown() as tell:
+        result = options.guarded(lambda: engine.run(tree, config, tell))
+    path = known.path(config, baseline_file)
     firm = options.guarded(lambda: rules.firm(config))
     is_new = not os.path.exists(path)
     old = baseline.Baseline(path, (), firm) if is_new else options.guarded(lambda: baseline.load(path, firm))
     new = old.updated(result.findings, tree.given)
-    options.save_baseline(new)
+    known.save(new)
     counts = Counter(entry.severity for entry in new.entries)
     kinds = ", ".join(text.count(counts[word], word) for word in ("error", "warning", "info") if counts[word])
     click.echo(f"{path}: {len(new.entries):,} known{f' ({kinds})' if kinds else ''}.", err=True)

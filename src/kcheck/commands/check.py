@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import known, options, progress
 from kcheck.report.formats import FORMATS, Report, render
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ UNCHANGED = "kcheck: nothing that has changed matters here."
 
 @click.command("check", short_help="Say what breaks first, and what is wasted.")
 @options.with_config
-@options.with_gate
+@known.options
 @click.option("--prune", is_flag=True, help="Take what is gone out of the baseline.")
 @click.option("--add-ignores", metavar="REASON", help="Silence all that is found, by comments with this reason.")
 @click.option(
@@ -35,7 +35,7 @@ UNCHANGED = "kcheck: nothing that has changed matters here."
     help="How it is told.  [default: text; github where GITHUB_ACTIONS is set]",
 )  # fmt: skip
 @click.option("--output-file", "files", multiple=True, metavar="FORMAT=FILE", help="Write it to a file, too.")
-@click.option("--select", multiple=True, metavar="RULE", help="Only this rule, or group of rules.")
+@options.select
 @click.option("--info", is_flag=True, help="Also show what is only worth knowing.")
 @click.option("--show-undecided", is_flag=True, help="List the checks that wait for unknown inputs.")
 @click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
@@ -64,17 +64,19 @@ def command(
     if plain and tree.empty:
         _note(NOTHING, quiet=quiet)
         return
-    if plain and gate is not None and not options.guarded(lambda: options.relevant(paths, config, gate)):
+    if plain and gate is not None and not options.guarded(lambda: known.relevant(paths, config, gate)):
         _note(UNCHANGED, quiet=quiet)
         return
     from kcheck import engine
     from kcheck.gate import narrowed
 
-    result = options.guarded(lambda: engine.run(tree, config))
-    if gate is not None:
-        if gate.baseline is not None:
-            _gone(gate.baseline, result, config, tree.given, prune=prune, quiet=quiet)
-        result = narrowed(result, gate.known(result.findings))
+    with progress.shown(quiet=quiet) as tell:
+        result = whole = options.guarded(lambda: engine.run(tree, config, tell))
+        if gate is not None:
+            tell("comparing")
+            result = narrowed(result, gate.known(result.findings))
+    if gate is not None and gate.baseline is not None:
+        _gone(gate.baseline, whole, config, tree.given, prune=prune, quiet=quiet)
     if add_ignores is not None:
         left = _ignore(tree, config, Report(result, info).findings, add_ignores)
         result = replace(result, findings=left)
@@ -186,7 +188,7 @@ def _gone(baseline: Baseline, result: Result, config: Config, paths: list[str], 
     many = "1 entry" if len(gone) == 1 else f"{len(gone):,} entries"
     if prune:
         rest = baseline.without(gone)
-        options.save_baseline(rest)
+        known.save(rest)
         _note(f"kcheck: {many} taken out of {baseline.path}, {len(rest.entries):,} left:", quiet=quiet)
     else:
         them = ("is", "it") if len(gone) == 1 else ("are", "them")

@@ -10,7 +10,7 @@ from kcheck.commands import options
 
 
 @click.command("explain", short_help="Say why a rule or a number exists, with sources and examples.")
-@click.argument("name", metavar="RULE|LIMIT")
+@click.argument("name", metavar="RULE|LIMIT", shell_complete=options.complete_rules)
 @options.own_rules
 def command(name: str, folders: tuple[str, ...]) -> None:
     """Say why RULE exists, what it looks at, where its numbers come from, and show an example.

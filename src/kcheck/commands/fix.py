@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import options
+from kcheck.commands import known, options, progress
 from kcheck.findings import SAFETIES, Severity
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ _SHOWN = 20
 
 @click.command("fix", short_help="Mend what can be mended.")
 @options.with_config
-@options.with_gate
+@known.options
 @click.option("--diff", "diff_only", is_flag=True, help="Print what `git apply` takes; write nothing.")
 @click.option(
     "--output", metavar="DIR", type=click.Path(file_okay=False), help="Write changed files below DIR instead."
 )
 @click.option("--safe-only", is_flag=True, help="Only fixes by which neither the bill nor the behaviour changes.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also fixes by which Terraform would replace something.")
-@click.option("--select", multiple=True, metavar="RULE", help="Only this rule, or group of rules; may be repeated.")
+@options.select
 @click.option("--info", is_flag=True, help="Also what `kcheck check` only shows with --info.")
 @options.fail_on
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also where all was mended, as hooks want it.")
@@ -56,9 +56,10 @@ def command(
     options.guarded(lambda: options.selected(select, config))
     safeties = SAFETIES if unsafe_fixes else ("safe",) if safe_only else ("safe", "costs")
     least = Severity.INFO if info or select else Severity.WARNING
-    outcome = options.guarded(
-        lambda: fix.fix(list(paths), config, safeties=safeties, rules=select, least=least, gate=gate)
-    )
+    with progress.shown() as tell:
+        outcome = options.guarded(
+            lambda: fix.fix(list(paths), config, safeties=safeties, rules=select, least=least, gate=gate, tell=tell)
+        )
     try:
         if diff_only:
             sys.stdout.buffer.write(b"".join(map(save.diff, outcome.files)))

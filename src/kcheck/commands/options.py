@@ -15,16 +15,28 @@ from kcheck.files import PathError, Tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.baseline import Baseline
     from kcheck.disk import Disk
     from kcheck.engine import Result
     from kcheck.findings import Finding
-    from kcheck.gate import Gate
 
 T = TypeVar("T")
 _FLAGS = {"var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values"}
 """Settings whose flag has another name."""
 
+
+def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Names of groups and rules, for the shell."""
+    from kcheck import rules
+
+    every = rules.load()
+    names = [*dict.fromkeys(rule.group for rule in every), *(rule.name for rule in every)]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+select = click.option(
+    "--select", multiple=True, metavar="RULE", shell_complete=complete_rules,
+    help="Only this rule, or group of rules; may be repeated.",
+)  # fmt: skip
 var_files = click.option(
     "--var-file", "var_files", multiple=True, metavar="FILE", help="A tfvars file, as for Terraform."
 )
@@ -51,7 +63,13 @@ _OPTIONS = (
     click.option("--helm-values", multiple=True, metavar="FILE", help="A file of values for the rendered charts."),
     click.option("--price", metavar="USD", help="What one node costs an hour, instead of list prices."),
     click.option("--exclude", multiple=True, metavar="PATH", help="A file, folder or pattern not to read."),
-    click.option("--ignore", multiple=True, metavar="RULE", help="A rule or group of rules not to run."),
+    click.option(
+        "--ignore",
+        multiple=True,
+        metavar="RULE",
+        shell_complete=complete_rules,
+        help="A rule or group of rules not to run.",
+    ),
     own_rules,
     click.option("--config", "file", metavar="FILE", help="The settings; else the closest kcheck.yaml upwards."),
 )
@@ -92,83 +110,6 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(_OPTIONS):
         wrapper = option(wrapper)
     return wrapper
-
-
-_GATE = (
-    click.option(
-        "--baseline/--no-baseline", "known", default=None, help="Leave out what `kcheck baseline` wrote down."
-    ),
-    click.option("--baseline-file", metavar="FILE", help="The baseline.  [default: kcheck-baseline.json]"),
-    click.option("--diff-base", metavar="REF", help="Only what the changes since REF touch or cause."),
-)
-
-
-def with_gate(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command with `paths` and `config` the options of what is known; it takes `gate` in their place."""
-
-    @wraps(command)
-    def wrapper(
-        paths: tuple[str, ...], config: Config, known: bool | None, baseline_file: str | None, diff_base: str | None,
-        **rest: Any,
-    ) -> None:  # fmt: skip
-        baseline = guarded(lambda: _baseline(config, known, baseline_file))
-        gate = guarded(lambda: _gate(paths, baseline, diff_base))
-        command(paths=paths, config=config, gate=gate, **rest)
-
-    for option in reversed(_GATE):
-        wrapper = option(wrapper)
-    return wrapper
-
-
-def baseline_path(config: Config, file: str | None) -> str:
-    """The file of what is known: of the flag, of the settings, or where it is by default."""
-    from kcheck.baseline import NAME
-
-    return file or config.baseline or NAME
-
-
-def _baseline(config: Config, known: bool | None, file: str | None) -> Baseline | None:
-    from kcheck import baseline, rules
-
-    if known is False or not (known or file or config.baseline):
-        return None
-    return baseline.load(baseline_path(config, file), rules.firm(config))
-
-
-def save_baseline(baseline: Baseline) -> None:
-    """Write the file of what is known.
-
-    Raises:
-        click.UsageError: it cannot be written.
-    """
-    from kcheck.save import File, SaveError, save
-
-    real = os.path.realpath(baseline.path)
-    try:
-        old = b""
-        fresh = not os.path.exists(real)
-        if not fresh:
-            with open(real, "rb") as file:
-                old = file.read()
-        save([File(real, baseline.path, old, baseline.dump(), fresh)])
-    except (OSError, SaveError) as error:
-        raise click.UsageError(str(error)) from error
-
-
-def _gate(paths: tuple[str, ...], baseline: Baseline | None, diff_base: str | None) -> Gate | None:
-    if baseline is None and diff_base is None:
-        return None
-    from kcheck.gate import Gate
-    from kcheck.git import Difference
-
-    difference = None
-    if diff_base is not None:
-        first = paths[0] if paths else "."
-        difference = Difference(first if os.path.isdir(first) else os.path.dirname(first) or ".", diff_base)
-        if difference.note:
-            click.echo(f"kcheck: {difference.note}", err=True)
-    settings: Callable[[Disk], Config] = click.get_current_context().obj
-    return Gate(paths, settings, baseline, difference)
 
 
 def effective(paths: tuple[str, ...], file: str | None, flags: dict[str, Any], disk: Disk | None = None) -> Config:
@@ -231,19 +172,6 @@ def selected(names: tuple[str, ...], config: Config) -> None:
     from kcheck import rules
 
     rules.chosen(replace(config, select=names))
-
-
-def relevant(paths: tuple[str, ...], config: Config, gate: Gate) -> bool:
-    """Whether the difference that a gate is about can matter at all."""
-    from kcheck.disk import Disk
-    from kcheck.files import shown
-    from kcheck.relevance import matters
-
-    if gate.difference is None:
-        return True
-    overlay = gate.difference.overlay
-    changed = [shown(path) for path in overlay]
-    return matters(changed, paths, config, Disk()) or matters(changed, paths, config, Disk(overlay))
 
 
 def fails(finding: Finding, threshold: str) -> bool:

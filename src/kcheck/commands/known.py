@@ -1,0 +1,108 @@
+"""The options of what is known: a baseline, and a commit to compare with."""
+
+from __future__ import annotations
+
+import os
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kcheck.commands.options import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.baseline import Baseline
+    from kcheck.config import Config
+    from kcheck.disk import Disk
+    from kcheck.gate import Gate
+
+_OPTIONS = (
+    click.option(
+        "--baseline/--no-baseline", "known", default=None, help="Leave out what `kcheck baseline` wrote down."
+    ),
+    click.option("--baseline-file", metavar="FILE", help="The baseline.  [default: kcheck-baseline.json]"),
+    click.option("--diff-base", metavar="REF", help="Only what the changes since REF touch or cause."),
+)
+
+
+def options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command with `paths` and `config` the options of what is known; it takes `gate` in their place."""
+
+    @wraps(command)
+    def wrapper(
+        paths: tuple[str, ...], config: Config, known: bool | None, baseline_file: str | None, diff_base: str | None,
+        **rest: Any,
+    ) -> None:  # fmt: skip
+        baseline = guarded(lambda: _baseline(config, known, baseline_file))
+        gate = guarded(lambda: _gate(paths, baseline, diff_base))
+        command(paths=paths, config=config, gate=gate, **rest)
+
+    for option in reversed(_OPTIONS):
+        wrapper = option(wrapper)
+    return wrapper
+
+
+def path(config: Config, file: str | None) -> str:
+    """The file of what is known: of the flag, of the settings, or where it is by default."""
+    from kcheck.baseline import NAME
+
+    return file or config.baseline or NAME
+
+
+def _baseline(config: Config, known: bool | None, file: str | None) -> Baseline | None:
+    from kcheck import baseline, rules
+
+    if known is False or not (known or file or config.baseline):
+        return None
+    return baseline.load(path(config, file), rules.firm(config))
+
+
+def save(baseline: Baseline) -> None:
+    """Write the file of what is known.
+
+    Raises:
+        click.UsageError: it cannot be written.
+    """
+    from kcheck import save as saving
+
+    real = os.path.realpath(baseline.path)
+    try:
+        old = b""
+        fresh = not os.path.exists(real)
+        if not fresh:
+            with open(real, "rb") as file:
+                old = file.read()
+        saving.save([saving.File(real, baseline.path, old, baseline.dump(), fresh)])
+    except (OSError, saving.SaveError) as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _gate(paths: tuple[str, ...], baseline: Baseline | None, diff_base: str | None) -> Gate | None:
+    if baseline is None and diff_base is None:
+        return None
+    from kcheck.gate import Gate
+    from kcheck.git import Difference
+
+    difference = None
+    if diff_base is not None:
+        first = paths[0] if paths else "."
+        difference = Difference(first if os.path.isdir(first) else os.path.dirname(first) or ".", diff_base)
+        if difference.note:
+            click.echo(f"kcheck: {difference.note}", err=True)
+    settings: Callable[[Disk], Config] = click.get_current_context().obj
+    return Gate(paths, settings, baseline, difference)
+
+
+def relevant(paths: tuple[str, ...], config: Config, gate: Gate) -> bool:
+    """Whether the difference that a gate is about can matter at all."""
+    from kcheck.disk import Disk
+    from kcheck.files import shown
+    from kcheck.relevance import matters
+
+    if gate.difference is None:
+        return True
+    overlay = gate.difference.overlay
+    changed = [shown(path) for path in overlay]
+    return matters(changed, paths, config, Disk()) or matters(changed, paths, config, Disk(overlay))

@@ -1,0 +1,50 @@
+"""What is going on, for people who wait at a terminal."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_PATIENCE = 1.0
+"""Seconds that nobody minds."""
+_EVERY = 0.2
+_WIDEST = 79
+_CLEAR = "\r\x1b[K"
+
+
+@contextmanager
+def shown(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """Tell on stderr what goes on, if that is a terminal and it takes longer than a second; gone at the end.
+
+    Yields a function that takes what goes on.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    stage = ["reading"]
+    done = threading.Event()
+    teller = threading.Thread(target=_tell, args=(stage, done), daemon=True)
+    teller.start()
+    try:
+        yield lambda text: stage.__setitem__(0, text)
+    finally:
+        done.set()
+        teller.join()
+
+
+def _tell(stage: list[str], done: threading.Event) -> None:
+    begin = time.monotonic()
+    if done.wait(_PATIENCE):
+        return
+    while not done.wait(_EVERY):
+        seconds = int(time.monotonic() - begin)
+        sys.stderr.write(f"{_CLEAR}{f'kcheck: {stage[0]}, {seconds} s'[:_WIDEST]}")
+        sys.stderr.flush()
+    sys.stderr.write(_CLEAR)
+    sys.stderr.flush()

@@ -1,0 +1,99 @@
+"""What people at a terminal see while they wait, and what they can complete."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.commands import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def wait_for(screen: io.StringIO, text: str) -> None:
+    end = time.monotonic() + 10
+    while text not in screen.getvalue():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_progress_comes_late_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 0.01)
+    monkeypatch.setattr(progress, "_EVERY", 0.01)
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with progress.shown() as tell:
+        tell("reading 7 files")
+        wait_for(screen, "\r\x1b[Kkcheck: reading 7 files, 0 s")
+        tell("x" * 200)
+        wait_for(screen, "x" * 71)
+        assert "x" * 80 not in screen.getvalue()
+    assert screen.getvalue().endswith("\r\x1b[K")
+
+
+def test_what_is_quick_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with progress.shown() as tell:
+        tell("reading")
+    assert screen.getvalue() == ""
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_files_and_pipes_are_told_nothing(quiet: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    screen = Terminal() if quiet else io.StringIO()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with progress.shown(quiet=quiet):
+        time.sleep(0.05)
+    assert screen.getvalue() == ""
+
+
+def completed(words: str, last: str) -> list[str]:
+    """What the shell is offered behind some words."""
+    environment = {
+        "_KCHECK_COMPLETE": "zsh_complete", "COMP_WORDS": f"kcheck {words} {last}".rstrip(), "COMP_CWORD": str(len(words.split()) + 1),
+    }  # fmt: skip
+    run = CliRunner().invoke(cli, [], prog_name="kcheck", env=environment, standalone_mode=True)
+    return run.output.splitlines()[1::3]
+
+
+@pytest.mark.parametrize(
+    ("words", "last", "expected"),
+    [
+        ("", "ch", ["check"]),
+        ("check", "--diff", ["--diff-base"]),
+        ("check --format", "s", ["sarif"]),
+        ("check --select", "subnet-too", ["subnet-too-small"]),
+        ("check --ignore", "auto", ["autoscaling", "auto-mode-node-expiry", "auto-provisioning-limits-low"]),
+        ("fix --select", "kubenet-r", ["kubenet-retiring"]),
+        ("explain", "subnet-too", ["subnet-too-small"]),
+    ],
+)
+def test_completion(words: str, last: str, expected: list[str]) -> None:
+    assert completed(words, last)[: len(expected)] == expected
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str) -> None:
+    run = CliRunner().invoke(
+        cli, [], prog_name="kcheck", env={"_KCHECK_COMPLETE": f"{shell}_source"}, standalone_mode=True
+    )
+    assert "_KCHECK_COMPLETE" in run.output
+
+
+def test_completion_of_the_real_program() -> None:
+    """Also where kcheck itself decides how it ends."""
+    code = "import sys; sys.argv = ['kcheck']; from kcheck.cli import main; main()"
+    environment = {"_KCHECK_COMPLETE": "zsh_complete", "COMP_WORDS": "kcheck ca", "COMP_CWORD": "1"}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[1] == "capacity"
