@@ -302,6 +302,14 @@ def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, d
         baseline.load(str(path))
 
 
+def test_a_baseline_is_not_checked_itself(write: Write) -> None:
+    write({"main.tf": cluster()})
+    run("baseline", "--baseline-file", "known.json")
+    result = run("check", "--baseline", "known.json")
+    assert result.exit_code == 2
+    assert "known.json is a baseline: --baseline-file known.json" in result.stderr
+
+
 def test_prune_needs_a_baseline(write: Write) -> None:
     write({"main.tf": cluster()})
     result = run("check", "--prune")

@@ -35,6 +35,7 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
         paths: tuple[str, ...], config: Config, known: bool | None, baseline_file: str | None, diff_base: str | None,
         **rest: Any,
     ) -> None:  # fmt: skip
+        _meant(paths, known)
         baseline = guarded(lambda: _baseline(config, known, baseline_file))
         gate = guarded(lambda: _gate(paths, baseline, diff_base))
         command(paths=paths, config=config, gate=gate, **rest)
@@ -42,6 +43,19 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(_OPTIONS):
         wrapper = option(wrapper)
     return wrapper
+
+
+def _meant(paths: tuple[str, ...], known: bool | None) -> None:
+    """Refuse `--baseline FILE`, which would check FILE.
+
+    Raises:
+        click.UsageError: a path is a baseline.
+    """
+    for name in paths if known else ():
+        if name.endswith(".json") and os.path.isfile(name):
+            with open(name, "rb") as file:
+                if file.read(40).startswith(b'{\n "version": 1,\n "folder": '):
+                    raise click.UsageError(f"{name} is a baseline: --baseline-file {name}")
 
 
 def path(config: Config, file: str | None) -> str:
