@@ -456,6 +456,21 @@ def test_submodules_and_links_are_left_alone(write: Write, git: Git, tmp_path: P
     assert changed() == []
 
 
+def test_before_the_first_commit_all_is_new(write: Write, git: Git) -> None:
+    write({"main.tf": cluster()})
+    assert (RETIRING, "main.tf") in changed()
+    git("add", "-A")
+    assert (RETIRING, "main.tf") in changed()
+
+
+def test_in_a_hook_of_git(write: Write, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit(git, write, {"infra/main.tf": cluster()})
+    write({"infra/main.tf": cluster().replace('"kubenet"', '"kubenet" # still')})
+    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.setenv("GIT_INDEX_FILE", ".git/index")
+    assert changed("infra") == [(RETIRING, "infra/main.tf")]
+
+
 @pytest.mark.parametrize(
     ("base", "message"),
     [

@@ -40,14 +40,18 @@ class Difference:
         self._read()
 
     def _base(self, ref: str) -> str:
-        """Where this branch left the one of `ref`: what happened there since is nobody's change here."""
+        """Where this branch left the one of `ref`: what happened there since is nobody's change here.
+
+        Before the first commit, that is where there is nothing.
+        """
+        if ref == "HEAD" and not self._answer("rev-parse", "--verify", "--quiet", "HEAD"):
+            return self._line("hash-object", "-t", "tree", "--stdin", wrong="git failed")
         absent = f"there is no commit {ref} here; fetch it first (in CI, with the whole history)"
         tip = self._line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", wrong=absent)
-        try:
-            return self._line("merge-base", tip, "HEAD", wrong="")
-        except ConfigError:
+        base = self._answer("merge-base", tip, "HEAD")
+        if not base:
             self.note = f"no common ancestor of {ref} and HEAD is known (a shallow clone?): compared with {ref} itself"
-            return tip
+        return base or tip
 
     def _read(self) -> None:
         raw = self._output("diff", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", self.commit, "--")
@@ -103,6 +107,8 @@ class Difference:
             ConfigError: git is not there, or cannot tell.
         """
         environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"}
+        if not os.path.isabs(environment.get("GIT_DIR", "/")):
+            del environment["GIT_DIR"]  # of a hook, for the folder that git ran it in
         try:
             run = subprocess.run(  # noqa: S603 - git, with arguments of our own
                 [*self._git, *arguments], input=given, capture_output=True, check=False, env=environment
@@ -113,6 +119,13 @@ class Difference:
             said = run.stderr.decode(errors="replace").strip().splitlines()
             raise ConfigError(f"--diff-base: {wrong or (said[0] if said else 'git failed')}")
         return run.stdout
+
+    def _answer(self, *arguments: str) -> str:
+        """A line that git says; empty where it has no answer."""
+        try:
+            return self._line(*arguments, wrong="")
+        except ConfigError:
+            return ""
 
     def _line(self, *arguments: str, wrong: str) -> str:
         return os.fsdecode(self._output(*arguments, wrong=wrong)).rstrip("\n")
