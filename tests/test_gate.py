@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -453,6 +454,21 @@ def test_submodules_and_links_are_left_alone(write: Write, git: Git, tmp_path: P
     git("commit", "-qm", "x")
     (folder / "link.txt").unlink()
     (folder / "link.txt").symlink_to("main.tf")
+    assert changed() == []
+
+
+def test_in_the_middle_of_a_merge(write: Write, git: Git) -> None:
+    commit(git, write, {"a.tf": cluster("a", nodes=20), "b.tf": ""})
+    git("switch", "-qc", "work")
+    commit(git, write, {"a.tf": cluster("a", nodes=21)})
+    git("switch", "-q", "main")
+    commit(git, write, {"a.tf": cluster("a", nodes=22), "b.tf": cluster("b")})
+    with contextlib.suppress(subprocess.CalledProcessError):
+        git("merge", "work")
+    result = run("check", "--diff-base", "HEAD")
+    assert result.exit_code == 1
+    assert "unreadable-file" in result.stdout
+    write({"a.tf": cluster("a", nodes=22)})
     assert changed() == []
 
 

@@ -63,7 +63,7 @@ class Difference:
             mode, mode_now, blob, _, status = head.decode().removeprefix(":").split(" ")
             before = self._path(next(parts))
             after = self._path(next(parts)) if status[0] in "RC" else before
-            if {mode, mode_now} & _OTHERS:
+            if {mode, mode_now} & _OTHERS or status[0] == "U":  # a conflict has another entry that says what was
                 continue
             if before != after:
                 self.overlay[after] = None
