@@ -303,6 +303,14 @@ def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, d
         baseline.load(str(path))
 
 
+def test_what_is_known_is_relevant(write: Write) -> None:
+    """Also where there is nothing but a chart whose templates were not rendered."""
+    write({"c/Chart.yaml": "name: c\nversion: 1.0.0\n", "c/templates/a.yaml": "kind: {{ .x }}\napiVersion: v1\n"})
+    run("baseline")
+    result = run("check", "--baseline")
+    assert (result.stdout, result.stderr) == ("nothing found; 1 known before.\n", "")
+
+
 def test_a_baseline_is_not_checked_itself(write: Write) -> None:
     write({"main.tf": cluster()})
     run("baseline", "--baseline-file", "known.json")

@@ -89,9 +89,9 @@ def command(
         from kcheck.report import statistics as counts
 
         click.echo(counts.render(report), nl=False)
-    elif format_ != "text" or result.relevant or result.findings:
+    elif format_ != "text" or whole.relevant or whole.findings:
         click.echo(render(format_, report), nl=False)
-    if not result.relevant and not result.findings:
+    if not whole.relevant and not whole.findings:
         _note(NOTHING, quiet=quiet)
     options.tell_bugs(result)
     if result.bugs:
