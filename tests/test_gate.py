@@ -18,8 +18,9 @@ from kcheck.cli import cli
 from kcheck.config import Config, ConfigError
 from kcheck.disk import Disk
 from kcheck.files import Tree
-from kcheck.findings import shape
+from kcheck.findings import Finding, Severity, shape
 from kcheck.relevance import matters
+from kcheck.text import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -219,6 +220,29 @@ def test_what_cannot_be_told_is_not_gone(text: str, write: Write) -> None:
     assert found("--baseline") == []
 
 
+@pytest.mark.parametrize("arguments", [["--select", "control-plane"], ["--ignore", "unreadable-file"]])
+def test_what_cannot_be_read_is_not_gone_whichever_rules_run(arguments: list[str], write: Write) -> None:
+    write({"main.tf": cluster()})
+    run("baseline")
+    write({"main.tf": "resource {\n"})
+    assert FREE not in gone("--prune", *arguments)
+    write({"main.tf": cluster()})
+    assert found("--baseline") == []
+
+
+def test_what_a_broken_rule_found_is_not_gone(write: Write) -> None:
+    rule = "summary: x\nseverity: warning\nsubject: cluster\nproblem: {0}\nat: cluster.name\nmessage: a bad name\n"
+    path = "policy/naming/bad-name.yaml"
+    write({"main.tf": cluster(), path: rule.format("'true'"), "kcheck.yaml": "rules: [policy]\n"})
+    run("baseline")
+    write({path: rule.format("'1 / 0 == 1'")})
+    result = run("check", "--baseline", "--prune")
+    assert "bug in bad-name" in result.stderr
+    assert "gone" not in result.stderr
+    write({path: rule.format("'true'")})
+    assert found("--baseline") == []
+
+
 def test_one_caller_that_is_gone(write: Write) -> None:
     call = 'module "{0}" {{\n  source = "../modules/k"\n  tier   = "{1}"\n}}\n'
     module = cluster().replace('"Free"', "var.tier") + 'variable "tier" {}\n'
@@ -256,6 +280,44 @@ def test_settings_name_the_baseline(write: Write) -> None:
     assert (FREE, "main.tf") in found("--no-baseline")
     assert run("baseline", "--baseline-file", "b.json").exit_code == 0
     assert found("--baseline-file", "b.json") == []
+
+
+def test_the_folder_of_the_baseline_may_be_a_link(write: Write) -> None:
+    folder = write({"work/main.tf": cluster(), "other/deep/x": ""})
+    os.chdir(folder / "work")
+    (folder / "work/stock").symlink_to("../other/deep")
+    assert run("baseline", "--baseline-file", "stock/b.json").exit_code == 0
+    assert found("--baseline-file", "stock/b.json") == []
+
+
+def test_a_baseline_on_another_drive(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    def relpath(path: str, start: str = ".") -> str:
+        raise ValueError(path, start)
+
+    folder = write({})
+    monkeypatch.setattr(os.path, "relpath", relpath)
+    assert json.loads(baseline.Baseline("kcheck-baseline.json").dump())["folder"] == os.path.realpath(folder)
+
+
+def test_names_that_are_not_unicode_are_known(write: Write) -> None:
+    folder = write({})
+    with open(os.fsencode(folder) + b"/gr\xf6\xdfe.tf", "w") as file:
+        file.write(cluster())
+    assert run("baseline").exit_code == 0
+    result = run("check", "--baseline")
+    assert (result.exit_code, result.stdout[:13]) == (0, "nothing found")
+
+
+def test_the_worst_of_several_findings_is_known() -> None:
+    entry = baseline.Entry("a-rule", "main.tf", ("x",), "text", "error", "2021-05-01")
+    found = finding("a-rule", Severity.ERROR, "text", "x")
+    assert baseline.Baseline("b", [entry, entry._replace(severity="warning")]).knows(found)
+    assert not baseline.Baseline("b", [entry._replace(severity="warning")]).knows(found)
+
+
+def finding(rule: str, severity: Severity, message: str, name: str) -> Finding:
+    span = Source("main.tf", b"").span(0, 0)
+    return Finding(rule, severity, False, message, span, (), name, None, "", (span,))
 
 
 def test_fix_leaves_what_is_known(write: Write) -> None:
