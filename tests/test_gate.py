@@ -19,6 +19,7 @@ from kcheck.config import Config, ConfigError
 from kcheck.disk import Disk
 from kcheck.files import Tree
 from kcheck.findings import Finding, Severity, shape
+from kcheck.git import _changed
 from kcheck.relevance import matters
 from kcheck.text import Source
 
@@ -467,6 +468,72 @@ def test_moved_files_are_no_change(old: str, new: str, write: Write, git: Git) -
     assert changed() == []
     write({new: cluster().replace('"kubenet"', '"kubenet" # still')})
     assert changed() == [(RETIRING, new)]
+
+
+def test_a_moved_file_of_json_is_no_change(write: Write, git: Git) -> None:
+    pods = {"containers": [{"name": "a", "image": "busybox", "resources": {"limits": {"nvidia.com/gpu": 8}}}]}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"parallelism": 2000, "template": {"spec": pods}}}  # fmt: skip
+    commit(git, write, {"k/a.json": json.dumps(job)})
+    assert found()
+    git("mv", "k/a.json", "k/b.json")
+    assert changed() == []
+
+
+def test_a_file_that_moved_out_of_a_folder_moves_nothing_else(write: Write, git: Git) -> None:
+    output = 'output "id" {\n  value       = 1\n  description = "long enough to be found again by git"\n}\n'
+    commit(git, write, {"a/main.tf": cluster(), "a/outputs.tf": output, "b/x.tf": ""})
+    git("mv", "a/outputs.tf", "b/outputs.tf")
+    assert changed() == []
+
+
+def test_a_folder_that_became_a_file(write: Write, git: Git) -> None:
+    folder = commit(git, write, {"main.tf": cluster(plugin="none"), "x/main.tf": cluster()})
+    (folder / "x/main.tf").unlink()
+    (folder / "x").rmdir()
+    write({"x": "", "y/main.tf": cluster()})
+    git("add", "-A")
+    assert changed() == []
+
+
+def test_lines_of_expressions_in_json(write: Write, git: Git) -> None:
+    """Their source is made of the expression alone."""
+    text = """{"resource": {"azurerm_kubernetes_cluster": {"x": {
+ "sku_tier": "${false ? 1 : "Free"}",
+ "default_node_pool": {"name": "a", "node_count": 300},
+ "network_profile": {"network_plugin": "kubenet"}
+}}}}
+""".replace('"Free"', '\\"Free\\"')
+    commit(git, write, {"main.tf.json": text})
+    assert (FREE, "main.tf.json") in found()
+    write({"main.tf.json": text + "\n"})
+    assert changed() == []
+    write({"main.tf.json": text.replace('"network_plugin":', '"network_plugin" :')})
+    assert sorted(rule for rule, _ in changed()) == [RETIRING, "pod-range-too-small"]
+
+
+def test_the_paths_say_which_repository_is_meant(write: Write, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = commit(git, write, {"infra/main.tf": cluster()})
+    for own in (".git", str(folder / ".git")):  # as hooks have it
+        monkeypatch.setenv("GIT_DIR", own)
+        assert changed("infra") == []
+
+
+def test_why_git_does_not_read_a_repository(write: Write, git: Git) -> None:
+    folder = commit(git, write, {"main.tf": cluster()})
+    (folder / ".git/config").write_text("[core\n")
+    result = run("check", "--diff-base", "HEAD")
+    assert result.exit_code == 2
+    assert "is in no git repository: fatal: bad config line" in result.stderr
+
+
+@pytest.mark.parametrize("count", [10, 4_000])
+def test_changed_lines_of_long_files(count: int) -> None:
+    lines = [line for i in range(count) for line in (f"name: {i}", "kind: ConfigMap", "data: {}", "---")]
+    new = [*lines]
+    new[1], new[-4] = "kind: Secret", "name: other"
+    new.insert(20, "new: 1")
+    told = _changed("\n".join(lines).encode(), "\r\n".join(new).encode())
+    assert [i for i, is_new in enumerate(told) if is_new] == [1, 20, len(new) - 4]
 
 
 def test_settings_are_those_of_then(write: Write, git: Git) -> None:
