@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck import baseline
+from kcheck import baseline, settings
 from kcheck.cli import cli
 from kcheck.config import Config, ConfigError
-from kcheck.disk import Disk
+from kcheck.disk import MAX_BYTES, Disk
 from kcheck.files import Tree
 from kcheck.findings import Finding, Severity, shape
 from kcheck.git import _changed
@@ -716,6 +716,30 @@ def test_files_that_matter(path: str, content: str | None, expected: bool, write
     write(files if content is None else {**files, path: content})
     config = Config(exclude=("out",), rules=("policy",))
     assert matters([path], ["."], config, Disk()) == expected
+
+
+@pytest.mark.parametrize(
+    ("setting", "path"),
+    [
+        ("baseline: stock/known.json\n", "stock/known.json"),
+        ("var_files: [prod.vars]\n", "prod.vars"),
+        ("clusters: [{root: ., var_files: [a/prod.vars]}]\n", "a/prod.vars"),
+        ("render: helm\nhelm_values: [values-prod.yaml]\n", "values-prod.yaml"),
+        ("nodes: 5\n", "own.yaml"),
+    ],
+)
+def test_files_that_the_settings_name_matter(setting: str, path: str, write: Write) -> None:
+    folder = write({"own.yaml": setting, "x.yaml": "", path: setting})
+    config = settings.load([], "own.yaml")
+    assert matters([path], ["."], config, Disk())
+    assert matters([str(folder / path)], ["."], config, Disk())
+    assert not matters(["x.yaml"], ["."], config, Disk())
+
+
+def test_a_file_that_nobody_reads_does_not_matter(write: Write) -> None:
+    write({"main.tf": cluster(), "big.json": b"[" + b"1," * (MAX_BYTES // 2) + b"1]"})
+    result = run("check", "--hook", "big.json")
+    assert (result.exit_code, result.output) == (0, "")
 
 
 @pytest.mark.parametrize(
