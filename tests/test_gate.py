@@ -548,6 +548,15 @@ def test_settings_are_those_of_then(write: Write, git: Git) -> None:
     assert (RETIRING, "main.tf") in changed()
 
 
+def test_rules_are_those_of_now(write: Write, git: Git) -> None:
+    rule = "summary: x\nseverity: warning\nsubject: cluster\nproblem: 'true'\nat: cluster.name\nmessage: a bad name\n"
+    files: dict[str, str | bytes] = {"main.tf": cluster(), "policy/naming/bad-name.yaml": rule}
+    folder = commit(git, write, {**files, "kcheck.yaml": "rules: [policy]\n"})
+    (folder / "policy").rename(folder / "own")
+    write({"kcheck.yaml": "rules: [own]\n", "own/naming/worse-name.yaml": rule})
+    assert changed() == []
+
+
 def test_a_branch_is_compared_with_where_it_began(write: Write, git: Git) -> None:
     commit(git, write, {"a.tf": cluster("a"), "b.txt": ""})
     git("switch", "-qc", "work")

@@ -56,6 +56,7 @@ class Gate:
             return {}
         try:
             config = self._settings(Disk(self.difference.overlay))
+            config = replace(config, rules=self._settings(Disk()).rules)  # what they find first is nobody's change
             result = engine.run(Tree(self._paths, self.difference.overlay, config.exclude), config)
         except (ConfigError, PathError):  # then nobody could run it: all is new
             return {}
