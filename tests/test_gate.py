@@ -336,7 +336,7 @@ def test_fix_leaves_what_is_known(write: Write) -> None:
     ("text", "message"),
     [
         ("", "not JSON"),
-        ("<<<<<<< ours\n", "settle the conflict"),
+        ("<<<<<<< ours\n", "settle the conflict, or delete it and run `kcheck baseline`"),
         ("[]", "not a baseline of kcheck"),
         ('{"version": 1}', "not a baseline of kcheck: 'folder'"),
         ('{"version": 2, "folder": ".", "findings": []}', "version 2 is of another kcheck"),

@@ -157,7 +157,9 @@ def load(path: str, firm: Collection[str] = ()) -> Baseline:
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; `kcheck baseline` writes it") from error
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not JSON: {error}; settle the conflict, or write it anew") from error
+        raise ConfigError(
+            f"{path}: not JSON: {error}; settle the conflict, or delete it and run `kcheck baseline`"
+        ) from error
     try:
         version, folder = data["version"], str(data["folder"])
         entries = [_entry(item) for item in data["findings"]]
