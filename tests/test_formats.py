@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -46,7 +49,7 @@ problem: cluster.name == 'train'
 at: cluster.name
 message: "{cluster.name} <b>is</b> | no name, says `@nobody`\\nor ]]> so, 100%: a,b"
 """
-UNCLEAN = {"kcheck.yaml": "rules: [policy]\n", "policy/naming/odd-name.yaml": OWN, "a b/größe,1:x.tf": CLUSTER}
+UNCLEAN = {"kcheck.yaml": "rules: [policy]\n", "policy/naming/odd-name.yaml": OWN, "a b/größe,1:x|y.tf": CLUSTER}
 
 
 @pytest.fixture(params=["empty", "unclean", *(path.name for path in EXAMPLES)])
@@ -154,8 +157,8 @@ def test_schemas_refuse_what_is_wrong() -> None:
 
 
 def test_github_annotates_the_ten_worst(report: Report) -> None:
-    text = render("github", report)
-    commands = [line for line in text.splitlines() if line.startswith("::")]
+    _, _, text = render("github", report).rpartition("::\n::")
+    commands = [line for line in f"::{text}".splitlines() if line.startswith("::")] if report.findings else []
     assert len(commands) == min(github.MOST, len(report.findings))
     kinds = [line.split(" ", 1)[0] for line in commands]
     assert kinds == sorted(kinds, key=["::error", "::warning", "::notice"].index)
@@ -168,6 +171,28 @@ def test_github_annotates_the_ten_worst(report: Report) -> None:
         assert int(properties["line"]) >= 1
     rows = [line for line in github.summary(report).splitlines() if line.startswith("| ")][1:]
     assert len(rows) == len(report.findings)
+
+
+def commands(log: str) -> list[str]:
+    """What GitHub's runner takes for commands: by the begin of a line, and in an older form anywhere."""
+    found, stopped = [], ""
+    for line in map(str.strip, log.splitlines()):
+        if stopped:
+            stopped = "" if line == f"::{stopped}::" else stopped
+        elif line.startswith("::stop-commands::"):
+            stopped = line.removeprefix("::stop-commands::")
+        elif line.startswith("::") or "##[" in line:
+            found.append(line)
+    return found
+
+
+def test_nothing_that_is_read_is_a_command(write: Callable[[Mapping[str, str]], Path]) -> None:
+    name = '"train" # ##[stop-commands]x'
+    write({"::stop-commands::x/main.tf": CLUSTER.replace('"train"', name), "kcheck.yaml": "rules: [policy]\n"})
+    write({"policy/naming/odd-name.yaml": OWN.replace("@nobody", "no\\n::add-mask::a")})
+    found = commands(run("--format", "github")[1])
+    assert len(found) > 1
+    assert all(re.match("::(error|warning) file=", line) for line in found)
 
 
 def cells(row: str) -> list[str]:
@@ -245,6 +270,18 @@ def test_several_formats_in_one_run(write: Callable[[Mapping[str, str]], Path]) 
     assert all((folder / f"out.{name}").stat().st_size for name in FORMATS)
     assert (folder / "out.text").read_text() == out
     assert json.loads((folder / "out.json").read_text())["version"] == 1
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_names_that_are_not_unicode(name: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    folder = write({})
+    with open(os.fsencode(folder) + b"/gr\xf6\xdfe.tf", "w") as file:
+        file.write(CLUSTER)
+    command = [sys.executable, "-c", "from kcheck.cli import main; main()", "check", "--format", name]
+    run = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=False)
+    assert run.stderr == b""
+    assert run.returncode == 1
+    assert b"free-control-plane" in run.stdout
 
 
 def test_formats_are_written_where_nothing_is_found(write: Callable[[Mapping[str, str]], Path]) -> None:

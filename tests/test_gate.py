@@ -13,13 +13,15 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck import baseline
+from kcheck import baseline, settings
 from kcheck.cli import cli
 from kcheck.config import Config, ConfigError
-from kcheck.disk import Disk
+from kcheck.disk import MAX_BYTES, Disk
 from kcheck.files import Tree
-from kcheck.findings import shape
+from kcheck.findings import Finding, Severity, shape
+from kcheck.git import _changed
 from kcheck.relevance import matters
+from kcheck.text import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -219,6 +221,29 @@ def test_what_cannot_be_told_is_not_gone(text: str, write: Write) -> None:
     assert found("--baseline") == []
 
 
+@pytest.mark.parametrize("arguments", [["--select", "control-plane"], ["--ignore", "unreadable-file"]])
+def test_what_cannot_be_read_is_not_gone_whichever_rules_run(arguments: list[str], write: Write) -> None:
+    write({"main.tf": cluster()})
+    run("baseline")
+    write({"main.tf": "resource {\n"})
+    assert FREE not in gone("--prune", *arguments)
+    write({"main.tf": cluster()})
+    assert found("--baseline") == []
+
+
+def test_what_a_broken_rule_found_is_not_gone(write: Write) -> None:
+    rule = "summary: x\nseverity: warning\nsubject: cluster\nproblem: {0}\nat: cluster.name\nmessage: a bad name\n"
+    path = "policy/naming/bad-name.yaml"
+    write({"main.tf": cluster(), path: rule.format("'true'"), "kcheck.yaml": "rules: [policy]\n"})
+    run("baseline")
+    write({path: rule.format("'1 / 0 == 1'")})
+    result = run("check", "--baseline", "--prune")
+    assert "bug in bad-name" in result.stderr
+    assert "gone" not in result.stderr
+    write({path: rule.format("'true'")})
+    assert found("--baseline") == []
+
+
 def test_one_caller_that_is_gone(write: Write) -> None:
     call = 'module "{0}" {{\n  source = "../modules/k"\n  tier   = "{1}"\n}}\n'
     module = cluster().replace('"Free"', "var.tier") + 'variable "tier" {}\n'
@@ -258,6 +283,44 @@ def test_settings_name_the_baseline(write: Write) -> None:
     assert found("--baseline-file", "b.json") == []
 
 
+def test_the_folder_of_the_baseline_may_be_a_link(write: Write) -> None:
+    folder = write({"work/main.tf": cluster(), "other/deep/x": ""})
+    os.chdir(folder / "work")
+    (folder / "work/stock").symlink_to("../other/deep")
+    assert run("baseline", "--baseline-file", "stock/b.json").exit_code == 0
+    assert found("--baseline-file", "stock/b.json") == []
+
+
+def test_a_baseline_on_another_drive(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    def relpath(path: str, start: str = ".") -> str:
+        raise ValueError(path, start)
+
+    folder = write({})
+    monkeypatch.setattr(os.path, "relpath", relpath)
+    assert json.loads(baseline.Baseline("kcheck-baseline.json").dump())["folder"] == os.path.realpath(folder)
+
+
+def test_names_that_are_not_unicode_are_known(write: Write) -> None:
+    folder = write({})
+    with open(os.fsencode(folder) + b"/gr\xf6\xdfe.tf", "w") as file:
+        file.write(cluster())
+    assert run("baseline").exit_code == 0
+    result = run("check", "--baseline")
+    assert (result.exit_code, result.stdout[:13]) == (0, "nothing found")
+
+
+def test_the_worst_of_several_findings_is_known() -> None:
+    entry = baseline.Entry("a-rule", "main.tf", ("x",), "text", "error", "2021-05-01")
+    found = finding("a-rule", Severity.ERROR, "text", "x")
+    assert baseline.Baseline("b", [entry, entry._replace(severity="warning")]).knows(found)
+    assert not baseline.Baseline("b", [entry._replace(severity="warning")]).knows(found)
+
+
+def finding(rule: str, severity: Severity, message: str, name: str) -> Finding:
+    span = Source("main.tf", b"").span(0, 0)
+    return Finding(rule, severity, False, message, span, (), name, None, "", (span,))
+
+
 def test_fix_leaves_what_is_known(write: Write) -> None:
     folder = write({"main.tf": cluster(nodes=20), "kcheck.yaml": "baseline: kcheck-baseline.json\n"})
     run("baseline")
@@ -273,7 +336,7 @@ def test_fix_leaves_what_is_known(write: Write) -> None:
     ("text", "message"),
     [
         ("", "not JSON"),
-        ("<<<<<<< ours\n", "settle the conflict"),
+        ("<<<<<<< ours\n", "settle the conflict, or delete it and run `kcheck baseline`"),
         ("[]", "not a baseline of kcheck"),
         ('{"version": 1}', "not a baseline of kcheck: 'folder'"),
         ('{"version": 2, "folder": ".", "findings": []}', "version 2 is of another kcheck"),
@@ -415,6 +478,72 @@ def test_moved_files_are_no_change(old: str, new: str, write: Write, git: Git) -
     assert changed() == [(RETIRING, new)]
 
 
+def test_a_moved_file_of_json_is_no_change(write: Write, git: Git) -> None:
+    pods = {"containers": [{"name": "a", "image": "busybox", "resources": {"limits": {"nvidia.com/gpu": 8}}}]}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"parallelism": 2000, "template": {"spec": pods}}}  # fmt: skip
+    commit(git, write, {"k/a.json": json.dumps(job)})
+    assert found()
+    git("mv", "k/a.json", "k/b.json")
+    assert changed() == []
+
+
+def test_a_file_that_moved_out_of_a_folder_moves_nothing_else(write: Write, git: Git) -> None:
+    output = 'output "id" {\n  value       = 1\n  description = "long enough to be found again by git"\n}\n'
+    commit(git, write, {"a/main.tf": cluster(), "a/outputs.tf": output, "b/x.tf": ""})
+    git("mv", "a/outputs.tf", "b/outputs.tf")
+    assert changed() == []
+
+
+def test_a_folder_that_became_a_file(write: Write, git: Git) -> None:
+    folder = commit(git, write, {"main.tf": cluster(plugin="none"), "x/main.tf": cluster()})
+    (folder / "x/main.tf").unlink()
+    (folder / "x").rmdir()
+    write({"x": "", "y/main.tf": cluster()})
+    git("add", "-A")
+    assert changed() == []
+
+
+def test_lines_of_expressions_in_json(write: Write, git: Git) -> None:
+    """Their source is made of the expression alone."""
+    text = """{"resource": {"azurerm_kubernetes_cluster": {"x": {
+ "sku_tier": "${false ? 1 : "Free"}",
+ "default_node_pool": {"name": "a", "node_count": 300},
+ "network_profile": {"network_plugin": "kubenet"}
+}}}}
+""".replace('"Free"', '\\"Free\\"')
+    commit(git, write, {"main.tf.json": text})
+    assert (FREE, "main.tf.json") in found()
+    write({"main.tf.json": text + "\n"})
+    assert changed() == []
+    write({"main.tf.json": text.replace('"network_plugin":', '"network_plugin" :')})
+    assert sorted(rule for rule, _ in changed()) == [RETIRING, "pod-range-too-small"]
+
+
+def test_the_paths_say_which_repository_is_meant(write: Write, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = commit(git, write, {"infra/main.tf": cluster()})
+    for own in (".git", str(folder / ".git")):  # as hooks have it
+        monkeypatch.setenv("GIT_DIR", own)
+        assert changed("infra") == []
+
+
+def test_why_git_does_not_read_a_repository(write: Write, git: Git) -> None:
+    folder = commit(git, write, {"main.tf": cluster()})
+    (folder / ".git/config").write_text("[core\n")
+    result = run("check", "--diff-base", "HEAD")
+    assert result.exit_code == 2
+    assert "is in no git repository: fatal: bad config line" in result.stderr
+
+
+@pytest.mark.parametrize("count", [10, 4_000])
+def test_changed_lines_of_long_files(count: int) -> None:
+    lines = [line for i in range(count) for line in (f"name: {i}", "kind: ConfigMap", "data: {}", "---")]
+    new = [*lines]
+    new[1], new[-4] = "kind: Secret", "name: other"
+    new.insert(20, "new: 1")
+    told = _changed("\n".join(lines).encode(), "\r\n".join(new).encode())
+    assert [i for i, is_new in enumerate(told) if is_new] == [1, 20, len(new) - 4]
+
+
 def test_settings_are_those_of_then(write: Write, git: Git) -> None:
     text = cluster().replace("300", "5")
     commit(git, write, {"main.tf": text, "kcheck.yaml": "nodes: 5\n"})
@@ -425,6 +554,15 @@ def test_settings_are_those_of_then(write: Write, git: Git) -> None:
     git("commit", "-qam", "x")
     write({"kcheck.yaml": "nodes: 5\n"})
     assert (RETIRING, "main.tf") in changed()
+
+
+def test_rules_are_those_of_now(write: Write, git: Git) -> None:
+    rule = "summary: x\nseverity: warning\nsubject: cluster\nproblem: 'true'\nat: cluster.name\nmessage: a bad name\n"
+    files: dict[str, str | bytes] = {"main.tf": cluster(), "policy/naming/bad-name.yaml": rule}
+    folder = commit(git, write, {**files, "kcheck.yaml": "rules: [policy]\n"})
+    (folder / "policy").rename(folder / "own")
+    write({"kcheck.yaml": "rules: [own]\n", "own/naming/worse-name.yaml": rule})
+    assert changed() == []
 
 
 def test_a_branch_is_compared_with_where_it_began(write: Write, git: Git) -> None:
@@ -595,6 +733,30 @@ def test_files_that_matter(path: str, content: str | None, expected: bool, write
     write(files if content is None else {**files, path: content})
     config = Config(exclude=("out",), rules=("policy",))
     assert matters([path], ["."], config, Disk()) == expected
+
+
+@pytest.mark.parametrize(
+    ("setting", "path"),
+    [
+        ("baseline: stock/known.json\n", "stock/known.json"),
+        ("var_files: [prod.vars]\n", "prod.vars"),
+        ("clusters: [{root: ., var_files: [a/prod.vars]}]\n", "a/prod.vars"),
+        ("render: helm\nhelm_values: [values-prod.yaml]\n", "values-prod.yaml"),
+        ("nodes: 5\n", "own.yaml"),
+    ],
+)
+def test_files_that_the_settings_name_matter(setting: str, path: str, write: Write) -> None:
+    folder = write({"own.yaml": setting, "x.yaml": "", path: setting})
+    config = settings.load([], "own.yaml")
+    assert matters([path], ["."], config, Disk())
+    assert matters([str(folder / path)], ["."], config, Disk())
+    assert not matters(["x.yaml"], ["."], config, Disk())
+
+
+def test_a_file_that_nobody_reads_does_not_matter(write: Write) -> None:
+    write({"main.tf": cluster(), "big.json": b"[" + b"1," * (MAX_BYTES // 2) + b"1]"})
+    result = run("check", "--hook", "big.json")
+    assert (result.exit_code, result.output) == (0, "")
 
 
 @pytest.mark.parametrize(

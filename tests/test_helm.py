@@ -541,6 +541,33 @@ def test_nothing_rendered_is_edited(write: Write) -> None:
 
 
 @pytest.mark.usefixtures("helm")
+def test_charts_are_rendered_as_they_were(write: Write, git: Callable[..., str]) -> None:
+    write(
+        {
+            **ONE,
+            "kcheck.yaml": "render: helm\nnodes: 400\nhelm_values: [own.yaml]\n",
+            "own.yaml": "image: quay.io/a/b:1\n",
+        }
+    )
+    job = JOB.replace("busybox:1.37\n", "busybox:1.37\n          resources: {limits: {nvidia.com/gpu: 8}}\n")
+    write({"train/templates/job.yaml": job.replace("spec:\n", "spec:\n  activeDeadlineSeconds: 3600\n", 1)})
+    git("add", "-A")
+    git("commit", "-qm", "x")
+
+    def new() -> list[tuple[str, str]]:
+        run = CliRunner().invoke(cli, ["check", "--diff-base", "HEAD", "--format", "json"])
+        return [(item["rule"], item["path"]) for item in json.loads(run.stdout)["findings"]]
+
+    assert new() == []
+    write({"train/templates/job.yaml": job})
+    assert ("job-without-deadline", "train/templates/job.yaml") in new()
+    git("commit", "-qam", "x")
+    assert new() == []
+    write({"own.yaml": "{}\n"})
+    assert new() == [("docker-hub-image", "train/values.yaml")]
+
+
+@pytest.mark.usefixtures("helm")
 def test_a_line_that_stands_twice_is_that_of_the_file(check: Check) -> None:
     job = JOB.replace("{{ .Values.hub.repository }}:{{ .Values.hub.tag }}", "busybox:1.37")
     found = [f for f in check({**ONE, "train/templates/job.yaml": job}, RENDER).findings if "busybox" in f.message]

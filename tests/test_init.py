@@ -443,6 +443,18 @@ def test_workflow_that_runs_kcheck_stays(name: str, write: Write) -> None:
     assert f".github/workflows/{name}: has kcheck, left as it is" in result.stderr
 
 
+def test_names_that_a_shell_would_split(write: Write) -> None:
+    write({"my infra/main.tf": CLUSTER, ".git/HEAD": "", ".gitlab-ci.yml": "a: {script: [x]}\n"})
+    result = init("my infra")
+    assert "kcheck check 'my infra' --diff-base " in result.stdout
+    assert "`kcheck check 'my infra'` shows what there is" in result.stderr
+
+
+def test_a_folder_with_the_name_of_a_workflow(write: Write) -> None:
+    write({"main.tf": CLUSTER, ".github/workflows/x.yml/y": ""})
+    assert init().exit_code == 0
+
+
 def test_a_job_is_appended_to_a_pipeline() -> None:
     old = "# ours\nstages:\n- build\n- lint\n\nbuild:\n  stage: build\n  script:\n  - make\n\n.hidden:\n  tags: [a]\n"
     new = ci.added(Source(ci.GITLAB, old.encode()), "infra")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.config import ConfigError
 from kcheck.files import TERRAFORM, VARIABLES, holds
-from kcheck.findings import Severity, shape
+from kcheck.findings import Severity, shape, worst
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -43,10 +44,11 @@ class Baseline:
         self.path = path
         self.entries = list(entries)
         self.firm = firm
-        self._worst: dict[tuple[str, str, str, str], Severity] = {}
-        for entry in self.entries:
-            for name in entry.objects:
-                self._worst[entry.rule, entry.path, name, entry.shape] = Severity[entry.severity.upper()]
+        self._worst = worst(
+            ((entry.rule, entry.path, name, entry.shape), Severity[entry.severity.upper()])
+            for entry in self.entries
+            for name in entry.objects
+        )
 
     def knows(self, finding: Finding) -> bool:
         """Whether a finding was there before with each of its objects, and was as bad."""
@@ -59,7 +61,7 @@ class Baseline:
 
         What could not be decided or read is not gone.
         """
-        if any(finding.rule == "unreadable-file" for finding in result.findings):
+        if result.bugs or any(found.kind == "unreadable" for found in result.world.inputs):
             return []
         there = {identity for finding in result.findings for identity in finding.identities}
         undecided = {(check.rule, check.object) for check in result.undecided}
@@ -106,7 +108,7 @@ class Baseline:
         """The file, sorted, so that it merges well."""
         import json
 
-        folder = os.path.relpath(".", os.path.dirname(self.path) or ".").replace(os.sep, "/")
+        folder = _home(os.path.dirname(self.path))
         entries = [
             {
                 "rule": entry.rule,
@@ -119,7 +121,15 @@ class Baseline:
             for entry in self.entries
         ]
         data = {"version": VERSION, "folder": folder, "findings": entries}
-        return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode()
+        return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+
+
+def _home(folder: str) -> str:
+    """The working directory as seen from a folder, beyond its links; as it is on another drive of Windows."""
+    here = os.path.realpath(".")
+    with contextlib.suppress(ValueError):
+        here = os.path.relpath(here, os.path.realpath(folder))
+    return here.replace(os.sep, "/")
 
 
 def _order(entry: Entry) -> tuple[str, ...]:
@@ -147,7 +157,9 @@ def load(path: str, firm: Collection[str] = ()) -> Baseline:
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; `kcheck baseline` writes it") from error
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: not JSON: {error}; settle the conflict, or write it anew") from error
+        raise ConfigError(
+            f"{path}: not JSON: {error}; settle the conflict, or delete it and run `kcheck baseline`"
+        ) from error
     try:
         version, folder = data["version"], str(data["folder"])
         entries = [_entry(item) for item in data["findings"]]

@@ -75,6 +75,19 @@ class Disk:
         except (OSError, ValueError):
             return None
 
+    def head(self, path: str, size: int) -> bytes:
+        """The first bytes of a file, however large it is; none where it cannot be read."""
+        real = self.real(path)
+        if real in self.overlay:
+            return (self.overlay[real] or b"")[:size]
+        if not os.path.isfile(real):  # a pipe would be waited for
+            return b""
+        try:
+            with open(real, "rb") as file:
+                return file.read(size)
+        except OSError:
+            return b""
+
     def is_file(self, path: str) -> bool:
         """Whether there is a file."""
         real = self.real(path)
@@ -92,7 +105,7 @@ class Disk:
         """
         try:
             found = [Entry(e.name, e.path, e.is_dir()) for e in _readable(folder)]
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             if not self.is_folder(folder):
                 raise
             found = []

@@ -44,17 +44,9 @@ def in_braces(data: bytes) -> bool:
 
 
 _HEAD = 65_536
+"""So many bytes tell whether JSON may be a Kubernetes object: data can be large."""
 _JSON_KIND = re.compile(rb"\"(?:kind|apiVersion)\"[ \t\r\n]*:[ \t\r\n]*\"")
 _JSON_BEGIN = re.compile(_BRACE.pattern + rb"\s*" + _JSON_KIND.pattern)
-
-
-def _may_be_object(path: str) -> bool:
-    """Whether a file of JSON may be a Kubernetes object, told by its beginning: data can be large."""
-    try:
-        with open(path, "rb") as file:
-            return _JSON_KIND.search(file.read(_HEAD)) is not None
-    except OSError:
-        return False
 
 
 def is_json_object(data: bytes) -> bool:
@@ -255,7 +247,7 @@ class Tree:
             elif source is not None:
                 source.private = True
                 self.plans.append(source)
-        elif is_archive(path):
+        elif self.disk.head(path, len(_ARCHIVE)) == _ARCHIVE:
             raise PathError(f"{path} is a binary plan; `terraform show -json {path} > plan.json` writes one to read")
         else:
             self._add_manifest(path)
@@ -279,7 +271,7 @@ class Tree:
                     self._add_manifest(where)
                 elif name.endswith(VARIABLES):
                     self.variables.append(where)
-                elif name.endswith(".json") and not name.endswith(TERRAFORM) and _may_be_object(where):
+                elif name.endswith(".json") and not name.endswith(TERRAFORM):
                     self._add_json(where)
 
     def _chart_of(self, path: str) -> str | None:
@@ -323,6 +315,8 @@ class Tree:
         self._add_manifest(path)  # another tool's may have the name
 
     def _add_json(self, path: str) -> None:
+        if not _JSON_KIND.search(self.disk.head(path, _HEAD)):
+            return
         source = self.source(path)
         if source is not None and is_json_object(source.data):
             self._add_manifest(path)
@@ -333,6 +327,8 @@ class Tree:
             self.manifests.append(source)
 
 
+_ARCHIVE = b"PK\x03\x04"
+"""How plans of Terraform begin."""
 _GENERATED = re.compile(
     rb"^[ \t]*(?:#|//|/?\*)[^\n]*\b"
     rb"(?:do not (?:edit|modify|change)|automatically generated|auto-?generated|generated (?:by|from))\b",
@@ -361,15 +357,6 @@ def _is_foreign(top: str, folders: list[str]) -> bool:
 def is_read_only(path: str) -> bool:
     """Whether a file that is there is not to be written: nobody may, or its owner says so."""
     return os.path.exists(path) and not (os.stat(path).st_mode & stat.S_IWUSR and os.access(path, os.W_OK))
-
-
-def is_archive(path: str) -> bool:
-    """Whether a file is an archive, as plans of Terraform are."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(4) == b"PK\x03\x04"
-    except OSError:
-        return False
 
 
 def holds(folder: str, path: str) -> bool:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.units import data_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kcheck.text import Span
     from kcheck.values import Data, Missing, Origin
 
@@ -148,6 +150,14 @@ class Finding(NamedTuple):
     def key(self) -> tuple[str, int, int, str, str]:
         """The order of reports: path, place, rule."""
         return (self.span.source.path, self.span.start, self.span.end, self.rule, self.object)
+
+
+def worst(severities: Iterable[tuple[Identity, Severity]]) -> dict[Identity, Severity]:
+    """The worst severity of each identity: several findings may share one."""
+    result: dict[Identity, Severity] = {}
+    for identity, severity in severities:
+        result[identity] = max(severity, result.get(identity, severity))
+    return result
 
 
 _AT = re.compile(r":\d+(?=:|$)")

@@ -10,6 +10,7 @@ from kcheck import engine
 from kcheck.config import ConfigError
 from kcheck.disk import Disk
 from kcheck.files import PathError, Tree
+from kcheck.findings import worst
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -55,10 +56,12 @@ class Gate:
             return {}
         try:
             config = self._settings(Disk(self.difference.overlay))
+            config = replace(config, rules=self._settings(Disk()).rules)  # what they find first is nobody's change
             result = engine.run(Tree(self._paths, self.difference.overlay, config.exclude), config)
         except (ConfigError, PathError):  # then nobody could run it: all is new
             return {}
-        return {i: finding.severity for finding in result.findings for i in self.difference.now(finding.identities)}
+        now = self.difference.now
+        return worst((identity, f.severity) for f in result.findings for identity in now(f.identities))
 
 
 def narrowed(result: Result, known: frozenset[Identity]) -> Result:

@@ -9,7 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.config import ConfigError
+from kcheck.disk import Disk
 from kcheck.files import shown
+from kcheck.text import leading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 _OTHERS = {"120000", "160000"}
 """The modes of links and submodules."""
+_OF_HOOKS = {"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"}
+"""What a git that runs a hook says of its own place; here the paths say which repository is meant."""
+_LONG = 2_000
+"""Files of more lines are compared by the lines that are rare in them: all with all would take minutes."""
 
 
 class Difference:
@@ -54,7 +60,9 @@ class Difference:
         return base or tip
 
     def _read(self) -> None:
-        raw = self._output("diff", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", self.commit, "--")
+        raw = self._output(
+            "diff", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", "--ignore-submodules", self.commit, "--"
+        )
         parts = iter(raw.split(b"\0"))
         old: dict[str, list[str]] = {}
         for head in parts:
@@ -106,9 +114,8 @@ class Difference:
         Raises:
             ConfigError: git is not there, or cannot tell.
         """
-        environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"}
-        if not os.path.isabs(environment.get("GIT_DIR", "/")):
-            del environment["GIT_DIR"]  # of a hook, for the folder that git ran it in
+        environment = {name: value for name, value in os.environ.items() if name not in _OF_HOOKS}
+        environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"}
         try:
             run = subprocess.run(  # noqa: S603 - git, with arguments of our own
                 [*self._git, *arguments], input=given, capture_output=True, check=False, env=environment
@@ -116,8 +123,8 @@ class Difference:
         except OSError as error:
             raise ConfigError("--diff-base needs git, which is not installed, or not on the PATH") from error
         if run.returncode:
-            said = run.stderr.decode(errors="replace").strip().splitlines()
-            raise ConfigError(f"--diff-base: {wrong or (said[0] if said else 'git failed')}")
+            said = run.stderr.decode(errors="replace").strip().splitlines()[:1]
+            raise ConfigError(f"--diff-base: {': '.join(filter(None, (wrong, *said))) or 'git failed'}")
         return run.stdout
 
     def _answer(self, *arguments: str) -> str:
@@ -142,7 +149,8 @@ class Difference:
             return False
         lines = self._touched.get(real)
         if lines is None:
-            lines = self._touched[real] = _changed(self._before(real), span.source.data)
+            # a source may be made of a part of the file
+            lines = self._touched[real] = _changed(self._before(real), Disk().read(real) or b"")
         begin, end = span.begin.line, span.finish.line
         return any(lines[begin - 1 : end])
 
@@ -167,9 +175,10 @@ class Difference:
         return [(re.compile(rf"(?<![^/]){re.escape(old)}(?=[:@]|$)"), new) for old, new in ordered]
 
     def now(self, identities: Iterable[Identity]) -> Iterator[Identity]:
-        """What is known by an older name of a file or folder, by its new one."""
+        """What is known by an older name of a file or folder, by its new one; a folder may have moved in part only."""
         for rule, path, name, shape in identities:
-            yield rule, self._moved(path), self._moved(name), shape
+            for called in {name, self._moved(name)}:
+                yield rule, self._moved(path), called, shape
 
     def _moved(self, text: str) -> str:
         for pattern, new in self._moves:
@@ -185,7 +194,10 @@ def _changed(old: bytes, new: bytes) -> list[bool]:
 
     before = [line.rstrip(b"\r") for line in old.split(b"\n")]
     after = [line.rstrip(b"\r") for line in new.split(b"\n")]
-    result = [True] * len(after)
-    for _, start, size in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():
+    head = leading(before, after)
+    tail = leading(before[head:][::-1], after[head:][::-1])
+    before, middle = before[head : len(before) - tail], after[head : len(after) - tail]
+    result = [True] * len(middle)
+    for _, start, size in SequenceMatcher(None, before, middle, autojunk=len(middle) > _LONG).get_matching_blocks():
         result[start : start + size] = [False] * size
-    return result
+    return [*[False] * head, *result, *[False] * tail]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck import edit, engine
 from kcheck.files import KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree
 from kcheck.save import File
-from kcheck.suppressions import COMMENT
+from kcheck.suppressions import COMMENT, said
 from kcheck.text import Edit
 
 if TYPE_CHECKING:
@@ -158,9 +158,8 @@ def _beside(span: Span) -> _Place | None:
         match = COMMENT.search(source.data, start, source.line_end(start))
         alone = match is not None and not source.data[start : match.start()].strip()
         if match is not None and (line == number or alone):
-            rules = tuple(name.strip() for name in match[1].decode().split(","))
-            span = source.span(match.start(1), match.end())
-            return _Place(span, "said", rules=rules, reason=match[2].decode("utf-8", "replace").strip())
+            rules, reason = said(match)
+            return _Place(source.span(match.start(1), match.end()), "said", rules=rules, reason=reason)
     return None
 
 

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 
 from kcheck import settings
 from kcheck.baseline import NAME as BASELINE
-from kcheck.files import CHART, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree, holds_objects, is_ours, matches
+from kcheck.disk import TooLargeError
+from kcheck.files import (
+    CHART,
+    KUSTOMIZATIONS,
+    MANIFESTS,
+    TERRAFORM,
+    VARIABLES,
+    Tree,
+    holds_objects,
+    is_ours,
+    matches,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,15 +52,16 @@ _OWN = (settings.NAME, settings.PROJECT, BASELINE, CHART, ".terraform.lock.hcl",
 def matters(files: Iterable[str], paths: Sequence[str], config: Config, disk: Disk) -> bool:
     """Whether one of the files is read in a run over some paths, or named by what is."""
     unclear = []
-    for path in files:
+    own = _own(config)
+    for path in map(shown, files):
         if any(matches(path, pattern) for pattern in config.exclude):
             continue
         name = os.path.basename(path)
-        if name in _OWN or path.endswith((*TERRAFORM, *VARIABLES)) or any(matches(path, own) for own in config.rules):
+        if name in _OWN or path.endswith((*TERRAFORM, *VARIABLES)) or any(matches(path, one) for one in own):
             return True
         if not all(is_ours(folder) for folder in os.path.dirname(path).split("/") if folder):
             continue
-        if name.endswith((*MANIFESTS, ".json")) and holds_objects(disk.read(path) or b""):
+        if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
             return True
         if name[0] == "." or name.endswith(_DOCUMENTS):
             continue
@@ -56,6 +69,20 @@ def matters(files: Iterable[str], paths: Sequence[str], config: Config, disk: Di
             return True
         unclear.append(path)
     return bool(unclear) and _is_named(unclear, Tree(list(paths), disk.overlay, config.exclude))
+
+
+def _own(config: Config) -> set[str]:
+    """The files and folders that the settings name, and those that the settings are in."""
+    values = (path for environment in config.environments for path in environment.var_files)
+    places = (place.rpartition(":")[0] for place in config.places.values())
+    return {*config.rules, *config.var_files, *config.helm_values, *values, *filter(None, (config.baseline, *places))}
+
+
+def _read(path: str, disk: Disk) -> bytes:
+    try:
+        return disk.read(path) or b""
+    except TooLargeError:  # then nobody reads it
+        return b""
 
 
 def _is_of_chart(path: str, disk: Disk) -> bool:

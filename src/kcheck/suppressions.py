@@ -28,6 +28,12 @@ class Suppression(NamedTuple):
     alone: bool
 
 
+def said(comment: re.Match[bytes]) -> tuple[tuple[str, ...], str]:
+    """The rules that a comment names, and its reason."""
+    rules, reason = (group.decode("utf-8", "replace") for group in comment.groups())
+    return tuple(name.strip() for name in rules.split(",")), reason.strip()
+
+
 class Suppressions:
     """The comments of all sources, by file and line, and what the settings say of the rules that run.
 
@@ -61,11 +67,10 @@ class Suppressions:
     def _read(self, source: Source) -> None:
         found = []
         for match in COMMENT.finditer(source.data):
-            names = tuple(name.strip() for name in match[1].decode().split(","))
             span = source.span(match.start(), match.end())
             start = source.data.rfind(b"\n", 0, match.start()) + 1
             alone = not source.data[start : match.start()].strip()
-            suppression = Suppression(span, names, match[2].decode("utf-8", "replace").strip(), alone)
+            suppression = Suppression(span, *said(match), alone)
             found.append(suppression)
             self._by_line[id(source), span.begin.line] = suppression
         self.all += found

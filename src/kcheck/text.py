@@ -5,7 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 BOM = b"\xef\xbb\xbf"
 
@@ -141,8 +144,8 @@ def apply(data: bytes, edits: list[Edit]) -> bytes:
     return b"".join(parts)
 
 
-def leading(first: list[str], second: list[str]) -> int:
-    """How many first parts two split texts share: the folders of paths, the words of names."""
+def leading(first: Sequence[object], second: Sequence[object]) -> int:
+    """How many first parts two split texts share: the folders of paths, the words of names, the lines of files."""
     count = 0
     for one, other in zip(first, second, strict=False):
         if one != other:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections import Counter
 from contextlib import chdir
@@ -69,7 +70,7 @@ def _said(found: Proposal, *, write: bool) -> Iterable[str]:
     words = [f"{count[word]} {word}{'s' * (count[word] != 1)}" for word in ("error", "warning") if count[word]]
     if words:
         yield f"With these settings, `kcheck check` finds {' and '.join(words)}."
-    where = "" if os.path.realpath(found.folder) == os.path.realpath(".") else f" {found.folder}"
+    where = "" if os.path.realpath(found.folder) == os.path.realpath(".") else f" {shlex.quote(found.folder)}"
     steps = []
     if found.files and not write:
         steps.append(f"`kcheck init{where} --write` writes this")

@@ -6,9 +6,12 @@ import os
 import re
 import shutil
 import subprocess
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config import ConfigError
+from kcheck.disk import TooLargeError
 from kcheck.files import holds, holds_objects
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
@@ -19,6 +22,7 @@ from kcheck.values import Known, Origin, Piece, known
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kcheck.files import Tree
     from kcheck.kubernetes.charts import Chart, Charts
     from kcheck.text import Source, Span
 
@@ -64,7 +68,8 @@ class Rendering:
         self.objects: list[Object] = []
         self._templates: dict[str, _Template] = {}
         try:
-            self._read(_output(helm, chart, files))
+            with _as_read(charts.tree, (chart.folder, *files)) as (folder, *values):
+                self._read(_output(helm, chart, folder, values))
         except _HelmError as error:
             message = f"the chart {chart.label} could not be rendered: {error}"
             self.problems.append(Problem(message, chart.source.span(0, 0)))
@@ -93,7 +98,28 @@ class Rendering:
         return self._templates[path]
 
 
-def _output(helm: str, chart: Chart, files: tuple[str, ...]) -> str:
+@contextmanager
+def _as_read(tree: Tree, paths: tuple[str, ...]) -> Iterator[list[str]]:
+    """The paths for helm, which reads the disk: those of copies where a tree has other bytes than the disk."""
+    if not any(holds(path, changed) for path in paths for changed in tree.disk.overlay):
+        yield list(paths)
+        return
+    with TemporaryDirectory(prefix="kcheck-") as top:
+        copies = [os.path.join(top, str(i), os.path.basename(os.path.abspath(path))) for i, path in enumerate(paths)]
+        for path, copy in zip(paths, copies, strict=True):
+            for file in tree.disk.walk(path) if tree.disk.is_folder(path) else [path]:
+                data = None
+                with suppress(TooLargeError):  # nothing that helm reads is so large
+                    data = tree.disk.read(file)
+                if data is not None:
+                    target = os.path.normpath(os.path.join(copy, os.path.relpath(file, path)))
+                    os.makedirs(os.path.dirname(target), exist_ok=True)
+                    with open(target, "wb") as new:
+                        new.write(data)
+        yield copies
+
+
+def _output(helm: str, chart: Chart, folder: str, files: list[str]) -> str:
     """What helm prints.
 
     Raises:
@@ -104,7 +130,7 @@ def _output(helm: str, chart: Chart, files: tuple[str, ...]) -> str:
         which = "`helm dependency build` puts it there, kcheck fetches nothing"
         raise _HelmError(f"its dependency {missing} is not in charts/: {which}")
     name = chart.label if _NAME.fullmatch(chart.label) else "release"
-    command = [helm, "template", name, os.path.join(".", chart.folder), *(f"--values={path}" for path in files)]
+    command = [helm, "template", name, os.path.join(".", folder), *(f"--values={path}" for path in files)]
     try:
         done = subprocess.run(  # noqa: S603 - the user asked for it
             command, capture_output=True, timeout=TIMEOUT, check=False, stdin=subprocess.DEVNULL

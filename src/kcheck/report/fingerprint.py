@@ -16,8 +16,7 @@ def fingerprints(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
     """Each finding with its own 32 hexadecimal digits, which survive moved lines and changed numbers."""
     seen: Counter[str] = Counter()
     for finding in findings:
-        first = next(identity for identity in sorted(finding.identities))
-        key = hashlib.sha256("\0".join(first).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        key = hashlib.sha256("\0".join(min(finding.identities)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
         seen[key] += 1
         if seen[key] > 1:
             key = hashlib.sha256(f"{key}{seen[key]}".encode()).hexdigest()[:32]

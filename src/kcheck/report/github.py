@@ -6,6 +6,7 @@ has all findings. How commands are written: https://docs.github.com/en/actions/r
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from kcheck.findings import Severity
@@ -30,7 +31,13 @@ def render(report: Report) -> str:
     lines = [_annotation(finding, repository) for finding in worst[:MOST]]
     if len(worst) > MOST:
         lines.append(f"{MOST} of {len(worst):,} findings are annotated; the summary of the job has all.")
-    return text.render(report) + "".join(f"{line}\n" for line in lines)
+    return _inert(text.render(report)) + "".join(f"{line}\n" for line in lines)
+
+
+def _inert(log: str) -> str:
+    """Text of which no line is a command, whatever files are called and say: a word nobody can guess ends it."""
+    end = os.urandom(16).hex()
+    return f"::stop-commands::{end}\n{log}::{end}::\n" if log else ""
 
 
 def summary(report: Report) -> str:

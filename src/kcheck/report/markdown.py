@@ -34,12 +34,12 @@ def summary(report: Report, most: int) -> str:
     repository = Repository()
     ordered = sorted(report.findings, key=lambda finding: (-finding.severity, finding.key))
     lines = ["### kcheck", "", *(_escaped(line.strip()) for line in closing(report))]
-    room = most - sum(len(line.encode()) + 1 for line in lines) - 200
+    room = most - sum(map(_size, lines)) - 200
     if ordered:
         lines += ["", "| | where | what | how to mend it |", "|---|---|---|---|"]
     for left, finding in zip(range(len(ordered), 0, -1), ordered, strict=True):
         row = _row(finding, every[finding.rule], repository)
-        room -= len(row.encode()) + 1
+        room -= _size(row)
         if room < 0:
             lines += ["", f"and {left:,} more, in the log."]
             break
@@ -54,7 +54,12 @@ def _row(finding: Finding, rule: Rule, repository: Repository) -> str:
     fix = f"fix ({finding.fix.safety}): {finding.fix.title}" if finding.fix else ""
     mend = "; ".join(filter(None, (fix, finding.help)))
     place = f"{repository.path(finding.span.source.path)}:{finding.span.begin.line}"
-    return _cells((mark, f"`{place.replace('`', '')}`", f"{name}: {_escaped(finding.message)}", _escaped(mend)))
+    code = place.replace("`", "").replace("|", "\\|")  # a cell ends at a bar, also in code
+    return _cells((mark, f"`{code}`", f"{name}: {_escaped(finding.message)}", _escaped(mend)))
+
+
+def _size(line: str) -> int:
+    return len(line.encode("utf-8", "replace")) + 1
 
 
 def _cells(cells: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ https://docs.github.com/en/code-security/code-scanning/integrating-with-code-sca
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -115,7 +116,7 @@ class _Log:
 
     def file(self, source: Source) -> dict[str, Any]:
         """A file, from the top of the repository."""
-        return {"uri": quote(self.repository.path(source.path)), "uriBaseId": _ROOT}
+        return {"uri": quote(os.fsencode(self.repository.path(source.path))), "uriBaseId": _ROOT}
 
     def fixes(self, finding: Finding) -> list[dict[str, Any]]:
         """The fix as replacements of text; none where it cannot be written."""

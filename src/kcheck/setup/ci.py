@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from kcheck import __version__
@@ -59,7 +60,7 @@ jobs:
 def _job(below: str, stage: str | None) -> dict[str, Any]:
     """A job of GitLab: it runs for merge requests, and shows what it finds there."""
     paths = [f"{below}/**/*"] if below else [f"**/{pattern}" for pattern in _PATTERNS]
-    where = f" {below}" if below else ""
+    where = f" {shlex.quote(below)}" if below else ""
     check = (
         f'kcheck check{where} --diff-base "$CI_MERGE_REQUEST_DIFF_BASE_SHA"'
         " --output-file gitlab=kcheck-quality.json --output-file junit=kcheck-junit.xml"

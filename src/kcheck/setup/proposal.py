@@ -163,8 +163,8 @@ def _workflow(proposal: Proposal, top: str, below: str) -> None:
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     for name in names:
         if name.endswith((".yml", ".yaml")):
-            with open(os.path.join(folder, name), "rb") as file:
-                if ci.runs_kcheck(file.read()) or f"{ci.WORKFLOWS}/{name}" == ci.WORKFLOW:
-                    proposal.notes.append(f"{proposal.shown(os.path.join(folder, name))}: has kcheck, left as it is")
-                    return
+            real = os.path.join(folder, name)
+            if ci.runs_kcheck(Disk().read(real) or b"") or f"{ci.WORKFLOWS}/{name}" == ci.WORKFLOW:
+                proposal.notes.append(f"{proposal.shown(real)}: has kcheck, left as it is")
+                return
     _new(proposal, os.path.join(top, ci.WORKFLOW), ci.workflow(below), "new")
