@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,13 +20,13 @@ from kcheck.config import Config, ConfigError
 from kcheck.disk import MAX_BYTES, Disk
 from kcheck.files import Tree
 from kcheck.findings import Finding, Severity, shape
+from kcheck.gate import Gate
 from kcheck.git import _changed
 from kcheck.relevance import matters
 from kcheck.text import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from click.testing import Result
 
@@ -312,8 +313,75 @@ def test_names_that_are_not_unicode_are_known(write: Write) -> None:
 def test_the_worst_of_several_findings_is_known() -> None:
     entry = baseline.Entry("a-rule", "main.tf", ("x",), "text", "error", "2021-05-01")
     found = finding("a-rule", Severity.ERROR, "text", "x")
-    assert baseline.Baseline("b", [entry, entry._replace(severity="warning")]).knows(found)
-    assert not baseline.Baseline("b", [entry._replace(severity="warning")]).knows(found)
+    assert knows([entry, entry._replace(severity="warning")], found)
+    assert not knows([entry._replace(severity="warning")], found)
+
+
+def knows(entries: list[baseline.Entry], *found: Finding) -> bool:
+    gate = Gate(["."], lambda _: Config(), baseline.Baseline("b", entries))
+    known = gate.known(found)
+    return all(map(known.has, found))
+
+
+def test_more_of_what_cannot_be_told_apart_is_new(write: Write) -> None:
+    """Two Jobs without a name: nobody can say which of them was there."""
+    job = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: a-\nspec:\n  template:\n    spec:\n      containers:\n"
+    job += "        - name: a\n          image: quay.io/a/b:1\n          resources: {limits: {nvidia.com/gpu: 8}}\n      restartPolicy: Never\n"
+    write({"job.yaml": job})
+    run("baseline")
+    assert found("--baseline") == []
+    write({"job.yaml": f"{job}---\n{job}"})
+    assert set(found("--baseline")) == {("missing-shared-memory", "job.yaml")}
+    run("baseline")
+    assert found("--baseline") == []
+
+
+@pytest.mark.parametrize("folder", ["eks-training", "gke-training", "aks-training/manifests", "ack-training"])
+def test_a_run_in_a_subfolder_knows_the_same(folder: str, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    examples = Path(__file__).resolve().parent.parent / "examples"
+    files = {str(p.relative_to(examples)): p.read_text() for p in examples.rglob("*") if p.is_file()}
+    top = write({**files, "kcheck.yaml": "baseline: kcheck-baseline.json\n", ".git/HEAD": ""})
+    run("baseline")
+    monkeypatch.chdir(top / folder)
+    whole = set(found("--no-baseline", "--info"))
+    assert whole
+    new = found("--info")
+    if folder.endswith("manifests"):  # alone, they are told other things
+        assert set(new) < whole
+    else:
+        assert new == []
+        assert "gone" not in run("check").stderr
+
+
+NAMES = st.sampled_from([
+    "eks/infra/prod:module.eks.aws_eks_cluster.this[0]", 'eks/infra@dev:module.x.aws_subnet.private["a:b"]', "aks/azurerm_kubernetes_cluster.main",
+    "deploy/job.yaml:Job/default/train", "eks/a:x.y/pool-quota/eks/a:x.z", "deploy/chart", "eks/@prod:aws_eks_cluster.main", "job.yaml:Job/?",
+])  # fmt: skip
+
+
+@given(NAMES, st.sampled_from(["infra", "infra/prod", "a/b/c", "deploy"]))
+def test_names_are_found_again_from_elsewhere(tmp_path_factory: pytest.TempPathFactory, name: str, folder: str) -> None:
+    top = tmp_path_factory.mktemp("t")
+    (top / folder).mkdir(parents=True)
+    entry = baseline.Entry("r", "deploy/job.yaml", (name,), "m", "error", "2021-05-01")
+    with contextlib.chdir(top / folder):
+        there = baseline._seen(entry, os.path.relpath(top))
+    with contextlib.chdir(top):
+        assert baseline._seen(there, folder) == entry
+
+
+def test_severities_of_the_settings_bring_nothing_back(write: Write) -> None:
+    write({"main.tf": cluster()})
+    run("baseline")
+    write({"kcheck.yaml": f"severity: {{{RETIRING}: error}}\n"})
+    assert found("--baseline") == []
+
+
+def test_what_is_excluded_is_not_gone(write: Write) -> None:
+    write({"a/main.tf": cluster(), "b/main.tf": cluster()})
+    run("baseline")
+    assert gone("--exclude", "a", "--prune") == ""
+    assert found("--baseline") == []
 
 
 def finding(rule: str, severity: Severity, message: str, name: str) -> Finding:
@@ -340,7 +408,11 @@ def test_fix_leaves_what_is_known(write: Write) -> None:
         ("[]", "not a baseline of kcheck"),
         ('{"version": 1}', "not a baseline of kcheck: 'folder'"),
         ('{"version": 2, "folder": ".", "findings": []}', "version 2 is of another kcheck"),
-        ('{"version": 1, "folder": "..", "findings": []}', "is for runs in .."),
+        ('{"version": 1, "folder": "nowhere", "findings": []}', "is for runs in nowhere, which is not there"),
+        (
+            '{"version": 1, "folder": ".", "findings": [{"rule": "r", "path": "p", "objects": "o", "message": "m", "severity": "error", "since": ""}]}',
+            "something else than texts",
+        ),
         ('{"version": 1, "folder": ".", "findings": [{"rule": "x"}]}', "not a baseline of kcheck"),
         ('{"version": 1, "folder": 7, "findings": []}', "is for runs in 7"),
         ("[" * 100_000, "not JSON"),
@@ -563,6 +635,17 @@ def test_rules_are_those_of_now(write: Write, git: Git) -> None:
     (folder / "policy").rename(folder / "own")
     write({"kcheck.yaml": "rules: [own]\n", "own/naming/worse-name.yaml": rule})
     assert changed() == []
+
+
+def test_settings_of_then_that_make_no_sense(write: Write, git: Git) -> None:
+    commit(git, write, {"main.tf": cluster(), "kcheck.yaml": "nodes: none\n"})
+    write({"kcheck.yaml": "nodes: 350\n"})
+    result = run("check", "--diff-base", "HEAD")
+    assert (
+        "kcheck: all is new, as nothing could be checked before the change: kcheck.yaml:1: nodes must be"
+        in result.stderr
+    )
+    assert " kubenet-retiring: " in result.stdout
 
 
 def test_a_branch_is_compared_with_where_it_began(write: Write, git: Git) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.config import ConfigError
-from kcheck.files import TERRAFORM, VARIABLES, holds
-from kcheck.findings import Severity, shape, worst
+from kcheck.files import TERRAFORM, VARIABLES, holds, matches, shown
+from kcheck.findings import Severity, shape, tally
+from kcheck.profiles import CLOUDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -44,22 +46,18 @@ class Baseline:
         self.path = path
         self.entries = list(entries)
         self.firm = firm
-        self._worst = worst(
+        self.known = tally(
             ((entry.rule, entry.path, name, entry.shape), Severity[entry.severity.upper()])
             for entry in self.entries
             for name in entry.objects
         )
 
-    def knows(self, finding: Finding) -> bool:
-        """Whether a finding was there before with each of its objects, and was as bad."""
-        if finding.rule in self.firm:
-            return False
-        return all(self._worst.get(identity, -1) >= finding.severity for identity in finding.identities)
-
-    def gone(self, result: Result, rules: Collection[str], paths: Iterable[str]) -> list[Entry]:
+    def gone(
+        self, result: Result, rules: Collection[str], paths: Iterable[str], exclude: Collection[str] = ()
+    ) -> list[Entry]:
         """The entries, or the objects of them, that a run of some rules below some paths would have found and did not.
 
-        What could not be decided or read is not gone.
+        What could not be decided or read, or is excluded, is not gone.
         """
         if result.bugs or any(found.kind == "unreadable" for found in result.world.inputs):
             return []
@@ -69,6 +67,8 @@ class Baseline:
         missing = []
         for entry in self.entries:
             if entry.rule not in rules or not _is_below(entry.path, tops):
+                continue
+            if any(matches(entry.path, pattern) for pattern in exclude):
                 continue
             names = [
                 name
@@ -94,15 +94,19 @@ class Baseline:
         tops = list(paths)
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
         since = {(*entry.place, name): entry.since for entry in self.entries for name in entry.objects}
-        entries = [entry for entry in self.entries if not _is_below(entry.path, tops)]
-        for finding in findings:
-            if finding.rule in self.firm:
-                continue
-            names = sorted(identity[2] for identity in finding.identities)
+        found = [finding for finding in findings if finding.rule not in self.firm]
+        told = {identity for finding in found for identity in finding.identities}
+        entries = []
+        for entry in self.entries:
+            names = tuple(name for name in entry.objects if (entry.rule, entry.path, name, entry.shape) not in told)
+            if names and not _is_below(entry.path, tops):
+                entries.append(entry._replace(objects=names))
+        for finding in found:
+            names = tuple(sorted(identity[2] for identity in finding.identities))
             place = finding.rule, finding.span.source.path, shape(finding.message)
             days = {since.get((*place, name), today) for name in names}
-            entries.append(Entry(place[0], place[1], tuple(names), place[2], finding.severity.word, min(days)))
-        return Baseline(self.path, sorted(dict.fromkeys(entries), key=_order), self.firm)
+            entries.append(Entry(place[0], place[1], names, place[2], finding.severity.word, min(days)))
+        return Baseline(self.path, sorted(entries, key=_order), self.firm)
 
     def dump(self) -> bytes:
         """The file, sorted, so that it merges well."""
@@ -168,18 +172,46 @@ def load(path: str, firm: Collection[str] = ()) -> Baseline:
     if version != VERSION:
         raise ConfigError(f"{path}: version {version} is of another kcheck; this one knows {VERSION}")
     home = os.path.join(os.path.dirname(path), folder)
-    if not os.path.isdir(home) or not os.path.samefile(home, "."):
-        raise ConfigError(
-            f"{path} is for runs in {os.path.normpath(home)}: change there, or leave it with --no-baseline"
-        )
+    if not os.path.isdir(home):
+        raise ConfigError(f"{path} is for runs in {os.path.normpath(home)}, which is not there: write it anew")
+    if not os.path.samefile(home, "."):
+        entries = [_seen(entry, home) for entry in entries]
     return Baseline(path, entries, firm)
+
+
+_INNER = re.compile(rf"(/[\w-]+/)(?=(?:{'|'.join(CLOUDS)})/)")
+_NAME = re.compile(rf"(?:({'|'.join(CLOUDS)})/)?(?:([^:@\"\[]+)(@[^:]*)?:)?(.*)", re.DOTALL)
+"""What an object is called: its cloud, the folder or file that it is of, the environment, and the rest."""
+
+
+def _seen(entry: Entry, home: str) -> Entry:
+    """An entry of runs in another folder, as a run in this one names it."""
+
+    def path(name: str) -> str:
+        return shown(os.path.join(os.path.realpath(home), name))
+
+    def called(name: str) -> str:
+        match = _NAME.fullmatch(name)
+        cloud, place, environment, rest = match.groups() if match else ("", "", "", name)
+        if not cloud and not place:
+            return path(name)  # a folder
+        place = path(place or ".")
+        first, *inner = _INNER.split(rest, maxsplit=1)  # a limit of a pool is called by both
+        rest = f"{first}{inner[0]}{called(inner[1])}" if inner else first
+        if not (cloud and place == "." and not environment):
+            rest = f"{place}{environment or ''}:{rest}"
+        return f"{cloud}/{rest}" if cloud else rest
+
+    return entry._replace(path=path(entry.path), objects=tuple(map(called, entry.objects)))
 
 
 def _entry(item: dict[str, Any]) -> Entry:
     names = ("rule", "path", "message", "severity", "since")
     rule, path, message, severity, since = (item[name] for name in names)
     objects = item["objects"]
-    if not all(isinstance(text, str) for text in (rule, path, message, since, *objects)):
+    if not isinstance(objects, list) or not all(
+        isinstance(text, str) for text in (rule, path, message, since, *objects)
+    ):
         raise ValueError("an entry holds something else than texts")
     if not isinstance(severity, str) or severity.upper() not in Severity.__members__:
         raise ValueError(f"there is no severity {severity}")

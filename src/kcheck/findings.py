@@ -152,11 +152,19 @@ class Finding(NamedTuple):
         return (self.span.source.path, self.span.start, self.span.end, self.rule, self.object)
 
 
-def worst(severities: Iterable[tuple[Identity, Severity]]) -> dict[Identity, Severity]:
-    """The worst severity of each identity: several findings may share one."""
-    result: dict[Identity, Severity] = {}
+class Tally(NamedTuple):
+    """How many findings share an identity, and how bad the worst is."""
+
+    number: int
+    worst: Severity
+
+
+def tally(severities: Iterable[tuple[Identity, Severity]]) -> dict[Identity, Tally]:
+    """The findings by their identities."""
+    result: dict[Identity, Tally] = {}
     for identity, severity in severities:
-        result[identity] = max(severity, result.get(identity, severity))
+        number, worst = result.get(identity, (0, severity))
+        result[identity] = Tally(number + 1, max(severity, worst))
     return result
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck import edit, engine, rules
 from kcheck.files import Tree
 from kcheck.findings import Severity
-from kcheck.gate import narrowed
+from kcheck.gate import Known, narrowed
 from kcheck.save import File
 from kcheck.subjects import SUBJECTS, things
 from kcheck.text import OverlapError, apply
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kcheck.config import Config
     from kcheck.engine import Result
-    from kcheck.findings import Change, Finding, Identity
+    from kcheck.findings import Change, Finding
     from kcheck.gate import Gate
     from kcheck.text import Source
 
@@ -75,7 +75,7 @@ class _Fixer:
         self.runs = 0
         self.least = least
         self.gate = gate
-        self.known: frozenset[Identity] = frozenset()
+        self.known = Known()
         self.config = config
         self.safeties = safeties
         self.names = names
@@ -99,10 +99,14 @@ class _Fixer:
             for finding in result.findings
             if finding.fix is not None
             and self.asked(finding)
-            and not finding.identities <= self.known
-            and (not self.names or {finding.rule, self.groups[finding.rule]} & set(self.names))
+            and not self.known.had(finding)
+            and self.named(finding)
             and not vain & finding.keys
         ]
+
+    def named(self, finding: Finding) -> bool:
+        """Whether its rule is one of those that are asked for."""
+        return not self.names or bool({finding.rule, self.groups[finding.rule]}.intersection(self.names))
 
     def asked(self, finding: Finding) -> bool:
         """Whether fixes of its class are asked for, and of its severity."""
@@ -117,7 +121,9 @@ class _Fixer:
             if not chosen:
                 break
             state = self.attempt(state, chosen)
-        outcome = Outcome(narrowed(state.result, self.known), fixed=self.fixed, refused=self.refused)
+        left = narrowed(state.result, self.known.had)
+        left.findings = [finding for finding in left.findings if self.named(finding)]
+        outcome = Outcome(left, fixed=self.fixed, refused=self.refused)
         outcome.held_back = [f for f in outcome.left if f.fix is not None and not self.asked(f)]
         for real, source in self.originals.items():
             new = state.overlay.get(real, source.data)

@@ -10,22 +10,22 @@ from kcheck import engine
 from kcheck.config import ConfigError
 from kcheck.disk import Disk
 from kcheck.files import PathError, Tree
-from kcheck.findings import worst
+from kcheck.findings import tally
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kcheck.baseline import Baseline
     from kcheck.config import Config
     from kcheck.engine import Result
-    from kcheck.findings import Finding, Identity, Severity
+    from kcheck.findings import Finding, Identity, Severity, Tally
     from kcheck.git import Difference
 
 
 class Gate:
     """What is known already: by a baseline, by what was found before a difference, by both or neither.
 
-    `settings` makes the settings of the files as they are, or were.
+    `settings` makes the settings of the files as they are, or were. `notes` are what the user should know.
     """
 
     def __init__(
@@ -36,21 +36,34 @@ class Gate:
         self._settings = settings
         self.baseline = baseline
         self.difference = difference
+        self.notes: list[str] = []
 
-    def known(self, findings: Iterable[Finding]) -> frozenset[Identity]:
-        """What tells those of the findings of a first run that do not count."""
-        known = [finding for finding in findings if self._is_known(finding)]
-        return frozenset(identity for finding in known for identity in finding.identities)
+    def known(self, findings: Sequence[Finding]) -> Known:
+        """Those of the findings of a first run that do not count."""
+        now = tally((identity, finding.severity) for finding in findings for identity in finding.identities)
+        steady = self._settings(Disk()).severity  # then how bad they are is the settings' own
 
-    def _is_known(self, finding: Finding) -> bool:
-        if self.baseline is not None and self.baseline.knows(finding):
-            return True
-        if self.difference is None or self.difference.touches(finding):
-            return False
-        return all(self._before.get(identity, -1) >= finding.severity for identity in finding.identities)
+        def was(finding: Finding, before: Mapping[Identity, Tally]) -> bool:
+            """Whether it was there with each of its objects, as often, and as bad."""
+            return all(
+                identity in before
+                and now[identity].number <= before[identity].number
+                and (finding.rule in steady or finding.severity <= before[identity].worst)
+                for identity in finding.identities
+            )
+
+        def is_known(finding: Finding) -> bool:
+            base = self.baseline
+            if base is not None and finding.rule not in base.firm and was(finding, base.known):
+                return True
+            if self.difference is None or self.difference.touches(finding):
+                return False
+            return was(finding, self._before)
+
+        return Known([finding for finding in findings if is_known(finding)])
 
     @cached_property
-    def _before(self) -> dict[Identity, Severity]:
+    def _before(self) -> dict[Identity, Tally]:
         """What was found before the difference, by the names that files have now."""
         if self.difference is None:
             return {}
@@ -58,13 +71,34 @@ class Gate:
             config = self._settings(Disk(self.difference.overlay))
             config = replace(config, rules=self._settings(Disk()).rules)  # what they find first is nobody's change
             result = engine.run(Tree(self._paths, self.difference.overlay, config.exclude), config)
-        except (ConfigError, PathError):  # then nobody could run it: all is new
+        except (ConfigError, PathError) as error:
+            self.notes.append(f"all is new, as nothing could be checked before the change: {error}")
             return {}
         now = self.difference.now
-        return worst((identity, f.severity) for f in result.findings for identity in now(f.identities))
+        return tally((identity, f.severity) for f in result.findings for identity in now(f.identities))
 
 
-def narrowed(result: Result, known: frozenset[Identity]) -> Result:
+class Known:
+    """Findings that do not count."""
+
+    def __init__(self, findings: Iterable[Finding] = ()) -> None:
+        self._identities: set[Identity] = set()
+        self._severities: dict[tuple[str, str], Severity] = {}
+        for finding in findings:
+            self._identities |= finding.identities
+            self._severities |= dict.fromkeys(finding.keys, finding.severity)
+
+    def has(self, finding: Finding) -> bool:
+        """Whether it is one of them."""
+        return finding.identities <= self._identities
+
+    def had(self, finding: Finding) -> bool:
+        """Whether it is one of them after fixes, which move lines and change messages, and is no worse."""
+        severities = (self._severities.get(key, -1) for key in finding.keys)
+        return self.has(finding) or all(severity >= finding.severity for severity in severities)
+
+
+def narrowed(result: Result, known: Callable[[Finding], bool]) -> Result:
     """A result without what is known."""
-    new = [finding for finding in result.findings if not finding.identities <= known]
+    new = [finding for finding in result.findings if not known(finding)]
     return replace(result, findings=new, known=len(result.findings) - len(new))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.config import Config
+    from kcheck.engine import Result
     from kcheck.findings import Finding, Identity
     from kcheck.syntax.hcl.align import Lines
     from kcheck.text import Source, Span
@@ -31,8 +32,8 @@ class Silenced(NamedTuple):
     still: frozenset[Identity]
 
 
-def comments(tree: Tree, config: Config, found: Iterable[Finding], reason: str) -> Silenced:
-    """Work out comments with a reason for what was found in a tree, and check that they do what they are for.
+def comments(tree: Tree, config: Config, result: Result, found: Iterable[Finding], reason: str) -> Silenced:
+    """Work out comments with a reason for some of what a run found, and check that they do what they are for.
 
     Files in which they would bring something else are left as they are.
     """
@@ -49,7 +50,7 @@ def comments(tree: Tree, config: Config, found: Iterable[Finding], reason: str) 
         if finding.rule not in names:
             names.append(finding.rule)
     new = {source: _written(source, own, reason) for source, own in rules.items()}
-    known = _identities(engine.run(Tree(tree.given, exclude=config.exclude), config).findings)
+    known = _identities(result.findings)
     while True:
         overlay = {tree.real_path(source): data for source, data in new.items()}
         after = engine.run(Tree(tree.given, overlay, config.exclude), config).findings

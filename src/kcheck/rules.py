@@ -208,6 +208,9 @@ def chosen(config: Config) -> list[Rule]:
     for setting in ("ignore", "suppressions", "per_path_ignores"):
         for name in kept.intersection(wanted[setting]):
             raise ConfigError(f"{setting}: {name} is not to be ignored, says not_ignorable")
+    for name in kept:
+        if config.severity.get(name) == "info":
+            raise ConfigError(f"severity: {name} is not to be ignored, says not_ignorable; infos are not shown")
     check_limits(config)
     selected = named(result, config.select) if config.select else result
     left_out = {rule.name for rule in named(selected, config.ignore)} - kept

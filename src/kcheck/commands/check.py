@@ -64,7 +64,7 @@ def command(
     if plain and tree.empty:
         _note(NOTHING, quiet=quiet)
         return
-    if plain and gate is not None and not options.guarded(lambda: known.relevant(paths, config, gate)):
+    if plain and not prune and gate is not None and not options.guarded(lambda: known.relevant(paths, config, gate)):
         _note(UNCHANGED, quiet=quiet)
         return
     from kcheck import engine
@@ -74,11 +74,13 @@ def command(
         result = whole = options.guarded(lambda: engine.run(tree, config, tell))
         if gate is not None:
             tell("comparing")
-            result = narrowed(result, gate.known(result.findings))
+            result = narrowed(result, gate.known(result.findings).has)
+    for text in gate.notes if gate is not None else ():
+        _note(f"kcheck: {text}", quiet=quiet)
     if gate is not None and gate.baseline is not None:
         _gone(gate.baseline, whole, config, tree.given, prune=prune, quiet=quiet)
     if add_ignores is not None:
-        left = _ignore(tree, config, Report(result, info).findings, add_ignores)
+        left = _ignore(tree, config, whole, Report(result, info).findings, add_ignores)
         result = replace(result, findings=left)
     report = Report(result, info, show_undecided, quiet)
     for name, path in outputs:
@@ -124,7 +126,7 @@ def _write(path: str, text: str, mode: str = "w") -> None:
         click.UsageError: it cannot be written.
     """
     try:
-        with open(path, mode, encoding="utf-8", newline="") as file:
+        with open(path, mode, encoding="utf-8", errors="backslashreplace", newline="") as file:
             file.write(text)
     except OSError as error:
         raise click.UsageError(f"{path}: {error.strerror}") from error
@@ -139,7 +141,7 @@ def _summarize(report: Report) -> None:
         _write(path, github.summary(report), "a")
 
 
-def _ignore(tree: Tree, config: Config, findings: list[Finding], reason: str) -> list[Finding]:
+def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], reason: str) -> list[Finding]:
     """Write comments that silence some findings; those that none can silence are left, and said.
 
     Raises:
@@ -154,7 +156,7 @@ def _ignore(tree: Tree, config: Config, findings: list[Finding], reason: str) ->
     mended = (rule.name for rule in rules.load() if rule.subject == "input" and rule.severity != "info")
     refused = dict.fromkeys(mended, "that is to be mended")
     refused |= dict.fromkeys(rules.firm(config), "its rule is not to be ignored")
-    silenced = ignores.comments(tree, config, [f for f in findings if f.rule not in refused], reason.strip())
+    silenced = ignores.comments(tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip())
     try:
         save.save(silenced.files)
     except save.SaveError as error:
@@ -182,7 +184,7 @@ def _gone(baseline: Baseline, result: Result, config: Config, paths: list[str], 
     """
     from kcheck import rules
 
-    gone = baseline.gone(result, {rule.name for rule in rules.chosen(config)}, paths)
+    gone = baseline.gone(result, {rule.name for rule in rules.chosen(config)}, paths, config.exclude)
     if not gone:
         return
     many = "1 entry" if len(gone) == 1 else f"{len(gone):,} entries"

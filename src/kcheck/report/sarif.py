@@ -26,13 +26,17 @@ if TYPE_CHECKING:
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _MOST_RELATED = 50
+_MOST = 25_000
+"""GitHub refuses more in a run."""
 _ROOT = "%SRCROOT%"
 
 
 def render(report: Report) -> str:
     """The log: one run, with the rules that found something, each with its help."""
     every = by_name(report.result.world)
-    names = sorted({finding.rule for finding in report.findings})
+    worst = sorted(report.findings, key=lambda finding: -finding.severity)[:_MOST]
+    findings = sorted(worst, key=lambda finding: finding.key)
+    names = sorted({finding.rule for finding in findings})
     index = {name: at for at, name in enumerate(names)}
     log = _Log(Repository())
     run = {
@@ -56,7 +60,7 @@ def render(report: Report) -> str:
                 ],
             }
         ],
-        "results": [log.result(finding, index[finding.rule], key) for finding, key in fingerprints(report.findings)],
+        "results": [log.result(finding, index[finding.rule], key) for finding, key in fingerprints(findings)],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
 

@@ -85,7 +85,7 @@ def _new_only(result: Result, config: Config) -> Result:
     if not config.baseline:
         return result
     gate = Gate(["."], lambda _: config, baseline.load(config.baseline, rules.firm(config)))
-    return narrowed(result, gate.known(result.findings))
+    return narrowed(result, gate.known(result.findings).has)
 
 
 # --- kcheck.yaml
