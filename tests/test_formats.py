@@ -263,6 +263,14 @@ def test_github_is_chosen_by_itself(write: Callable[[Mapping[str, str]], Path]) 
     assert "::error" not in run(GITHUB_ACTIONS="")[1]
 
 
+def test_a_summary_that_cannot_be_written_is_told(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER})
+    code, out, error = run(GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY="nowhere/summary.md")
+    assert code == 1
+    assert "kcheck: no summary: nowhere/summary.md: No such file" in error
+    assert "::error file=" in out
+
+
 def test_several_formats_in_one_run(write: Callable[[Mapping[str, str]], Path]) -> None:
     folder = write({"main.tf": CLUSTER})
     code, out, _ = run(*(f"--output-file={name}=out.{name}" for name in FORMATS))

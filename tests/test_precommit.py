@@ -13,6 +13,8 @@ from typing import NamedTuple
 import pytest
 import yaml
 
+from kcheck.relevance import NAMES, SUFFIXES
+
 pytest.importorskip("pre_commit", reason="pre-commit is not installed")
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -160,6 +162,14 @@ def test_hooks_are_those_of_the_table() -> None:
 def test_files_that_start_the_hooks(path: str, wanted: bool) -> None:
     for hook in HOOKS:
         assert bool(re.search(hook["files"], path)) == wanted
+
+
+def test_hooks_start_for_all_that_may_matter() -> None:
+    for hook in HOOKS:
+        assert all(re.search(hook["files"], f"a/b{suffix}") for suffix in SUFFIXES)
+        assert all(
+            re.search(hook["files"], name) for name in (*NAMES, "kcheck.yaml", "kcheck-baseline.json", "pyproject.toml")
+        )
 
 
 def test_a_bad_commit_is_stopped(repository: Repository) -> None:

@@ -215,13 +215,8 @@ class Tree:
 
     def repository(self, path: str) -> str:
         """The folder of the repository that holds `path`; without one the working directory, or a given path."""
-        top = os.path.realpath(path)
-        while not os.path.exists(os.path.join(top, ".git")):
-            above = os.path.dirname(top)
-            if above == top:
-                return next((folder for folder in (".", *self.given) if holds(folder, path)), path)
-            top = above
-        return top
+        top = repository(path)
+        return top or next((folder for folder in (".", *self.given) if holds(folder, path)), path)
 
     def _terraform(self, path: str, names: list[str]) -> Folder:
         folder = Folder(shown(path))
@@ -352,6 +347,17 @@ def _is_foreign(top: str, folders: list[str]) -> bool:
             return True
         top = os.path.join(top, folder)
     return False
+
+
+def repository(path: str) -> str:
+    """The folder of the repository that holds `path`; empty without one."""
+    top = os.path.realpath(path)
+    while not os.path.exists(os.path.join(top, ".git")):
+        above = os.path.dirname(top)
+        if above == top:
+            return ""
+        top = above
+    return top
 
 
 def is_read_only(path: str) -> bool:

@@ -29,23 +29,12 @@ if TYPE_CHECKING:
     from kcheck.disk import Disk
     from kcheck.text import Source
 
-_DOCUMENTS = (
-    ".md",
-    ".rst",
-    ".txt",
-    ".png",
-    ".svg",
-    ".jpg",
-    ".py",
-    ".ipynb",
-    ".go",
-    ".js",
-    ".ts",
-    ".java",
-    ".lock",
-    ".sum",
-)
-"""What nobody configures a cluster with."""
+SUFFIXES = (
+    ".tf", ".tfvars", *MANIFESTS, ".json", ".tftpl", ".tpl", ".tmpl",
+    ".sh", ".conf", ".cfg", ".ini", ".env", ".properties", ".toml",
+)  # fmt: skip
+NAMES = ("Kustomization", ".terraform.lock.hcl")
+"""What a file is called that may matter: its end, or all of it."""
 _OWN = (settings.NAME, settings.PROJECT, BASELINE, CHART, ".terraform.lock.hcl", *KUSTOMIZATIONS)
 
 
@@ -63,7 +52,7 @@ def matters(files: Iterable[str], paths: Sequence[str], config: Config, disk: Di
             continue
         if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
             return True
-        if name[0] == "." or name.endswith(_DOCUMENTS):
+        if name[0] == "." or not name.endswith(SUFFIXES):
             continue
         if _is_of_chart(path, disk):
             return True

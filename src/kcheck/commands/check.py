@@ -138,7 +138,10 @@ def _summarize(report: Report) -> None:
     if path and report.findings:
         from kcheck.report import github
 
-        _write(path, github.summary(report), "a")
+        try:
+            _write(path, github.summary(report), "a")
+        except click.UsageError as error:  # the log has it all
+            click.echo(f"kcheck: no summary: {error.message}", err=True)
 
 
 def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], reason: str) -> list[Finding]:

@@ -6,6 +6,8 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kcheck.files import holds, repository
+
 if TYPE_CHECKING:
     from kcheck.rules import Rule
     from kcheck.world import World
@@ -17,19 +19,13 @@ class Repository:
     @cached_property
     def top(self) -> str:
         """Its folder."""
-        folder = os.getcwd()
-        while not os.path.exists(os.path.join(folder, ".git")):
-            above = os.path.dirname(folder)
-            if above == folder:
-                return os.getcwd()
-            folder = above
-        return folder
+        return repository(".") or os.getcwd()
 
     def path(self, shown: str) -> str:
         """A path as findings show it, from the top of the repository; one outside of it as it is."""
-        whole = os.path.abspath(shown)
-        inside = os.path.join(whole, "").startswith(os.path.join(self.top, ""))
-        return os.path.relpath(whole, self.top).replace(os.sep, "/") if inside else shown
+        if not holds(self.top, shown):
+            return shown
+        return os.path.relpath(os.path.realpath(shown), self.top).replace(os.sep, "/")
 
 
 def by_name(world: World) -> dict[str, Rule]:

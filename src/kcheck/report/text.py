@@ -131,8 +131,9 @@ def closing(report: Report) -> Iterator[str]:
     if result.undecided:
         names = list(inputs)[:_MOST_INPUTS]
         more = f", and {len(inputs) - len(names)} more" if len(inputs) > len(names) else ""
-        checks = count(len(result.undecided), "check")
-        yield f"{count(len(inputs), 'input')} unknown, {checks} wait for them: {'; '.join(names)}{more}."
+        checks = count(len(result.undecided), "check") + (" wait" if len(result.undecided) > 1 else " waits")
+        them = "it" if len(inputs) == 1 else "them"
+        yield f"{count(len(inputs), 'input')} unknown, {checks} for {them}: {'; '.join(names)}{more}."
         yield from (f"  {hint}" for hint in result.hints[-_MOST_INPUTS:])
 
 

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from kcheck import __version__
+from kcheck.relevance import NAMES, SUFFIXES
 from kcheck.setup.addition import checked, root_of
 from kcheck.syntax import yaml
 from kcheck.syntax.members import last
@@ -19,10 +20,7 @@ WORKFLOWS = ".github/workflows"
 WORKFLOW = f"{WORKFLOWS}/kcheck.yml"
 GITLAB = ".gitlab-ci.yml"
 CHECKOUT = "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"
-_PATTERNS = (
-    "*.tf", "*.tf.json", "*.tfvars", "*.tfvars.json", "*.tftpl", "*.tpl", "*.yaml", "*.yml", "Kustomization",
-    "kcheck-baseline.json",
-)  # fmt: skip
+_PATTERNS = (*(f"*{suffix}" for suffix in SUFFIXES), *NAMES)
 _CHECKS = re.compile(r"test|lint|check|valid|verify|quality", re.IGNORECASE)
 
 
