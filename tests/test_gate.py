@@ -19,7 +19,7 @@ from kcheck.cli import cli
 from kcheck.config import Config, ConfigError
 from kcheck.disk import MAX_BYTES, Disk
 from kcheck.files import Tree
-from kcheck.findings import Finding, Severity, shape
+from kcheck.findings import Finding, Severity
 from kcheck.gate import Gate
 from kcheck.git import _changed
 from kcheck.relevance import matters
@@ -70,24 +70,6 @@ def found(*arguments: str) -> list[tuple[str, str]]:
     return [(item["rule"], item["path"]) for item in report(*arguments)["findings"]]
 
 
-# --- the shape of messages
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("needs 24,020 at 607 nodes", "needs 1 at 1 node", True),
-        ("10.0.0.0/20 has 4,091 addresses", "10.1.0.0/8 has 4 addresses", True),
-        ("v1.33.0 does not know it", "v1.34 does not know it", True),
-        ("gpu 3 / 2 subnets = 1.5", "gpu 300 / 1 subnet = 300", True),
-        ("gpu 3 + cpu 4", "gpu 3", False),
-        ("the job a", "the job b", False),
-    ],
-)
-def test_shape(one: str, other: str, same: bool) -> None:
-    assert (shape(one) == shape(other)) == same
-
-
 # --- the baseline
 
 
@@ -96,7 +78,7 @@ def test_baseline_is_read_back(write: Write) -> None:
     assert run("baseline").exit_code == 0
     first = (folder / "kcheck-baseline.json").read_bytes()
     data = json.loads(first)
-    assert set(data) == {"version", "folder", "findings"}
+    assert set(data) == {"version", "folder", "arguments", "findings"}
     assert {item["rule"] for item in data["findings"]} >= {FREE, RETIRING}
     assert all(set(item) == {"rule", "path", "objects", "message", "severity", "since"} for item in data["findings"])
     assert run("baseline").exit_code == 0
@@ -135,7 +117,8 @@ def today() -> str:
         ({"main.tf": cluster("renamed")}, [FREE, RETIRING]),
         ({"main.tf": cluster() + cluster("second", sku="Standard")}, [RETIRING]),
         ({"other.tf": cluster("second", sku="Standard")}, [RETIRING]),
-        ({"main.tf": "", "moved.tf": cluster()}, [FREE, RETIRING]),
+        ({"main.tf": "", "moved.tf": cluster()}, []),
+        ({"main.tf": "", "moved.tf": cluster("renamed")}, [FREE, RETIRING]),
     ],
 )
 def test_what_is_new(change: dict[str, str | bytes], new: list[str], write: Write) -> None:
@@ -195,14 +178,35 @@ def test_what_is_gone_is_told_and_taken_out(write: Write) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["b"], ["--select", RETIRING], ["--ignore", "control-plane"], ["b/main.tf"]],
+    [
+        ["b"],
+        ["b/main.tf"],
+        ["--exclude", "a"],
+        ["--nodes", "1"],
+        ["--select", RETIRING],
+        ["--ignore", "control-plane"],
+    ],
 )
 def test_what_was_not_looked_at_is_not_gone(arguments: list[str], write: Write) -> None:
     write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     run("baseline")
     write({"a/main.tf": cluster(sku="Standard", plugin="kubenet")})
-    assert gone(*arguments, "--prune") == ""
+    assert gone(*arguments) == ""
+    result = run("check", "--baseline", "--prune", *arguments)
+    if arguments[0] in ("--select", "--ignore"):
+        assert result.stderr == ""
+    else:
+        assert result.exit_code == 2
+        assert "--prune: kcheck-baseline.json is of `kcheck baseline .`" in result.stderr
     assert "1 entry" in gone()
+
+
+def test_what_is_gone_of_a_part(write: Write) -> None:
+    write({"a/main.tf": cluster(), "b/main.tf": cluster()})
+    run("baseline", "--nodes", "350", "b", "a/")
+    write({"a/main.tf": cluster(sku="Standard")})
+    assert "1 entry" in gone("a", "b", "--nodes=350", "--prune")
+    assert gone("a", "b", "--nodes=350") == ""
 
 
 @pytest.mark.parametrize(
@@ -377,11 +381,88 @@ def test_severities_of_the_settings_bring_nothing_back(write: Write) -> None:
     assert found("--baseline") == []
 
 
-def test_what_is_excluded_is_not_gone(write: Write) -> None:
-    write({"a/main.tf": cluster(), "b/main.tf": cluster()})
+GPU_JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: a
+spec:
+  parallelism: 4
+  completions: 4
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: a
+          image: quay.io/a/b:1
+          resources: {limits: {nvidia.com/gpu: 8}}
+"""
+GPU_POOL = """\
+resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
+  name                  = "gpu"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "Standard_ND96isr_H100_v5"
+  node_taints           = ["nvidia.com/gpu=true:NoSchedule"]
+  auto_scaling_enabled  = true
+  min_count             = 0
+  max_count             = 10
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"gpu.tf": GPU_POOL.replace("ND96isr_H100_v5", "ND96amsr_A100_v4")},
+        {"gpu.tf": GPU_POOL + GPU_POOL.replace('"gpu"', '"more"')},
+        {"gpu.tf": GPU_POOL.replace('"Standard_ND96isr_H100_v5"', "var.size") + 'variable "size" {}\n'},
+        {"gpu.tf": GPU_POOL + '  priority = "Spot"\n'},
+        {"kcheck.yaml": "price: 30\n"},
+        {"gpu.tf": ""},
+    ],
+)
+def test_what_other_files_say_of_it_brings_nothing_back(change: dict[str, str | bytes], write: Write, git: Git) -> None:
+    """Prices, machines and the names of pools are in messages, and are none of the finding's own."""
+    commit(git, write, {"main.tf": cluster(nodes=3), "gpu.tf": GPU_POOL, "job.yaml": GPU_JOB})
+    assert "job.yaml" in dict(found()).values()
     run("baseline")
-    assert gone("--exclude", "a", "--prune") == ""
+    write(change)
+    for how in (["--baseline"], ["--diff-base", "HEAD"]):
+        assert "job.yaml" not in {path for _, path in found(*how)}
+    assert "job.yaml" not in gone()
+
+
+def test_another_pool_in_a_subnet_that_is_too_small_brings_nothing_back(write: Write) -> None:
+    subnet = 'resource "azurerm_subnet" "nodes" {\n  name = "n"\n  address_prefixes = ["10.0.0.0/26"]\n}\n'
+    own = GPU_POOL.replace("  name ", "  vnet_subnet_id = azurerm_subnet.nodes.id\n  name ", 1)
+    pools = [own.replace('"gpu"', f'"{name}"') for name in ("a", "b")]
+    write({"main.tf": cluster(nodes=3, plugin="azure"), "subnet.tf": subnet, "pools.tf": "".join(pools)})
+    assert ("subnet-too-small", "subnet.tf") in found()
+    run("baseline")
+    for change in (pools[0], "".join(pools).replace('"b"', '"z"'), "".join(pools).replace("= 10", "= 5")):
+        write({"pools.tf": change})
+        assert ("subnet-too-small", "subnet.tf") not in found("--baseline")
+
+
+def test_moved_files_are_followed(write: Write) -> None:
+    folder = write({"infra/main.tf": cluster(), "deploy/job.yaml": GPU_JOB})
+    run("baseline")
+    (folder / "infra").rename(folder / "platform")
+    (folder / "deploy/job.yaml").rename(folder / "job.yaml")
     assert found("--baseline") == []
+    assert gone("--prune") == ""
+    assert "platform/main.tf" in (folder / "kcheck-baseline.json").read_text()
+    write({"infra/main.tf": cluster()})
+    assert (RETIRING, "infra/main.tf") in found("--baseline")
+
+
+def test_messages_in_other_words_are_followed(write: Write) -> None:
+    folder = write({"main.tf": cluster()})
+    run("baseline")
+    path = folder / "kcheck-baseline.json"
+    path.write_text(path.read_text().replace('"message": "', '"message": "formerly '))
+    assert found("--baseline") == []
+    assert gone() == ""
 
 
 def finding(rule: str, severity: Severity, message: str, name: str) -> Finding:
@@ -406,15 +487,19 @@ def test_fix_leaves_what_is_known(write: Write) -> None:
         ("", "not JSON"),
         ("<<<<<<< ours\n", "settle the conflict, or delete it and run `kcheck baseline`"),
         ("[]", "not a baseline of kcheck"),
-        ('{"version": 1}', "not a baseline of kcheck: 'folder'"),
+        ('{"version": 1}', "not a baseline of kcheck"),
+        ('{"version": 1, "folder": ".", "findings": []}', "not a whole baseline of kcheck: 'arguments'"),
         ('{"version": 2, "folder": ".", "findings": []}', "version 2 is of another kcheck"),
-        ('{"version": 1, "folder": "nowhere", "findings": []}', "is for runs in nowhere, which is not there"),
         (
-            '{"version": 1, "folder": ".", "findings": [{"rule": "r", "path": "p", "objects": "o", "message": "m", "severity": "error", "since": ""}]}',
+            '{"version": 1, "folder": "nowhere", "arguments": [], "findings": []}',
+            "is for runs in nowhere, which is not there",
+        ),
+        (
+            '{"version": 1, "folder": ".", "arguments": [], "findings": [{"rule": "r", "path": "p", "objects": "o", "message": "m", "severity": "error", "since": ""}]}',
             "something else than texts",
         ),
-        ('{"version": 1, "folder": ".", "findings": [{"rule": "x"}]}', "not a baseline of kcheck"),
-        ('{"version": 1, "folder": 7, "findings": []}', "is for runs in 7"),
+        ('{"version": 1, "folder": ".", "findings": [{"rule": "x"}]}', "not a whole baseline of kcheck"),
+        ('{"version": 1, "folder": 7, "arguments": [], "findings": []}', "is for runs in 7"),
         ("[" * 100_000, "not JSON"),
     ],
 )
@@ -433,7 +518,7 @@ def test_files_that_are_no_baseline(text: str, message: str, write: Write) -> No
 )
 def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
     path = tmp_path_factory.mktemp("b") / "b.json"
-    path.write_text(json.dumps({"version": 1, "folder": os.getcwd(), "findings": data}))
+    path.write_text(json.dumps({"version": 1, "folder": os.getcwd(), "arguments": data, "findings": data}))
     with contextlib.suppress(ConfigError):
         baseline.load(str(path))
 
@@ -876,6 +961,22 @@ def test_hook_does_nothing_for_a_commit_that_is_nothing_to_it(write: Write) -> N
     assert run("check", "--hook").exit_code == 1
     assert run("fix", "--hook", "--exit-non-zero-on-fix", "main.tf").exit_code == 1
     assert '"Standard"' in (folder / "main.tf").read_text()
+
+
+@pytest.mark.parametrize("name", ["package.json", "x.sh", "/etc/hosts", "app/config.yaml", "a/../mkdocs.yml"])
+def test_hook_takes_absolute_paths(name: str, write: Write) -> None:
+    folder = write(
+        {"main.tf": cluster(), "package.json": "{}", "x.sh": "", "app/config.yaml": "a: 1\n", "mkdocs.yml": ""}
+    )
+    assert run("check", "--hook", str(folder / name)).output == ""
+    assert run("check", "--hook", str(folder / "main.tf")).exit_code == 1
+
+
+@pytest.mark.parametrize("name", ["nowhere/", "nowhere.tf", "nowhere.md"])
+def test_hook_takes_what_is_not_there(name: str, write: Write) -> None:
+    """As deleted files are."""
+    write({"main.tf": cluster()})
+    assert run("check", "--hook", name).exit_code == (name == "nowhere.tf")
 
 
 def test_hook_checks_the_folders_that_it_is_given(write: Write) -> None:

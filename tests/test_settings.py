@@ -372,6 +372,40 @@ def test_suppressions_of_what_did_not_run_are_not_called_unused(write: Callable[
     assert "unused-suppression" not in rules()
 
 
+def test_groups_are_suppressed(write: Callable[[Mapping[str, str]], Path]) -> None:
+    comment = f"{KUBENET} # kcheck: ignore[network] known"
+    write({"main.tf": CLUSTER.replace(KUBENET, comment)})
+    assert not {"kubenet-retiring", "unused-suppression"} & set(rules())
+    write({"main.tf": CLUSTER, "kcheck.yaml": "suppressions: [{rule: network, reason: known}]\n"})
+    assert not {"kubenet-retiring", "unused-suppression"} & set(rules())
+    write({"kcheck.yaml": "suppressions: [{rule: images, reason: known}]\n"})
+    assert "unused-suppression" in rules()
+
+
+def test_suppressions_of_what_was_not_read_are_not_called_unused(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({
+        "infra/main.tf": CLUSTER, "deploy/a.yaml": "",
+        "kcheck.yaml": "suppressions:\n  - {rule: kubenet-retiring, path: infra, reason: known}\n  - {rule: free-control-plane, reason: known}\n",
+    })  # fmt: skip
+    assert "unused-suppression" not in rules()
+    assert rules(settings.load(["deploy"]), ["deploy"]) == []
+
+
+def test_a_comment_without_brackets_is_told(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER.replace(KUBENET, f"{KUBENET} # kcheck: ignore we know")})
+    assert {"kubenet-retiring", "unused-suppression"} <= set(rules())
+    write({"main.tf": CLUSTER.replace(KUBENET, f"{KUBENET} # kcheck: ignored by most")})
+    assert "unused-suppression" not in rules()
+
+
+def test_targets_of_clusters_that_are_not_there(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER})
+    run = CliRunner().invoke(cli, ["check", "--nodes", "trian=100"])
+    assert run.exit_code == 2
+    assert "--nodes trian: there is no such cluster; did you mean train?" in run.output
+    assert CliRunner().invoke(cli, ["check", "--nodes", "train=100"]).exit_code == 1
+
+
 def test_suppressions_of_what_is_undecided_are_not_called_unused(write: Callable[[Mapping[str, str]], Path]) -> None:
     text = CLUSTER.replace(KUBENET, "network_plugin = var.plugin # kcheck: ignore[kubenet-retiring] later")
     write({"main.tf": text, "plugin.tf": 'variable "plugin" {}\n', "kcheck.yaml": "nodes: 10\n"})

@@ -6,18 +6,18 @@ import contextlib
 import datetime
 import os
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.config import ConfigError
-from kcheck.files import TERRAFORM, VARIABLES, holds, matches, shown
-from kcheck.findings import Severity, shape, tally
-from kcheck.profiles import CLOUDS
+from kcheck.files import TERRAFORM, VARIABLES, holds, shown
+from kcheck.findings import Severity, tally
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from kcheck.engine import Result
-    from kcheck.findings import Finding
+    from kcheck.findings import Finding, Identity
 
 NAME = "kcheck-baseline.json"
 VERSION = 1
@@ -40,35 +40,57 @@ class Entry(NamedTuple):
 
 
 class Baseline:
-    """The entries of one file. `firm` are rules that it cannot silence."""
+    """The entries of one file. `firm` are rules that it cannot silence.
 
-    def __init__(self, path: str, entries: Iterable[Entry] = (), firm: Collection[str] = ()) -> None:
+    `arguments` are the paths and flags of the run that wrote it: only with the same ones can be told what is gone.
+    """
+
+    def __init__(
+        self, path: str, entries: Iterable[Entry] = (), firm: Collection[str] = (), arguments: Sequence[str] = ()
+    ) -> None:
         self.path = path
         self.entries = list(entries)
         self.firm = firm
+        self.arguments = tuple(arguments)
         self.known = tally(
             ((entry.rule, entry.path, name, entry.shape), Severity[entry.severity.upper()])
             for entry in self.entries
             for name in entry.objects
         )
 
-    def gone(
-        self, result: Result, rules: Collection[str], paths: Iterable[str], exclude: Collection[str] = ()
-    ) -> list[Entry]:
-        """The entries, or the objects of them, that a run of some rules below some paths would have found and did not.
+    def followed(self, findings: Iterable[Finding]) -> Baseline:
+        """The entries by the names that things have now: in a file that was moved, or with a message worded anew."""
+        now: dict[tuple[str, str], list[Identity]] = {}
+        there = {identity for finding in findings for identity in finding.identities}
+        for identity in sorted(there - self.known.keys()):
+            now.setdefault((identity[0], _bare(identity[2])), []).append(identity)
+        entries = []
+        for entry in self.entries:
+            for name in entry.objects:
+                place = entry.rule, entry.path, name, entry.shape
+                if place in there or name == entry.path:
+                    continue
+                near = now.get((entry.rule, _bare(name)), [])
+                moved = next((one for one in near if one[2] == name or not os.path.exists(entry.path)), None)
+                if moved is not None:
+                    near.remove(moved)
+                    names = tuple(moved[2] if own == name else own for own in entry.objects)
+                    entry = entry._replace(path=moved[1], objects=names, shape=moved[3])  # noqa: PLW2901
+            entries.append(entry)
+        return Baseline(self.path, entries, self.firm, self.arguments)
 
-        What could not be decided or read, or is excluded, is not gone.
+    def gone(self, result: Result, rules: Collection[str]) -> list[Entry]:
+        """The entries, or the objects of them, that a whole run of some rules would have found and did not.
+
+        What could not be decided or read is not gone.
         """
         if result.bugs or any(found.kind == "unreadable" for found in result.world.inputs):
             return []
         there = {identity for finding in result.findings for identity in finding.identities}
         undecided = {(check.rule, check.object) for check in result.undecided}
-        tops = list(paths)
         missing = []
         for entry in self.entries:
-            if entry.rule not in rules or not _is_below(entry.path, tops):
-                continue
-            if any(matches(entry.path, pattern) for pattern in exclude):
+            if entry.rule not in rules:
                 continue
             names = [
                 name
@@ -87,9 +109,9 @@ class Baseline:
             names = tuple(name for name in entry.objects if (*entry.place, name) not in lost)
             if names:
                 kept.append(entry._replace(objects=names))
-        return Baseline(self.path, kept, self.firm)
+        return Baseline(self.path, kept, self.firm, self.arguments)
 
-    def updated(self, findings: Iterable[Finding], paths: Iterable[str]) -> Baseline:
+    def updated(self, findings: Iterable[Finding], paths: Iterable[str], arguments: Sequence[str]) -> Baseline:
         """The entries of what is found now below some paths, and the old ones of other places. Days are kept."""
         tops = list(paths)
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
@@ -103,10 +125,12 @@ class Baseline:
                 entries.append(entry._replace(objects=names))
         for finding in found:
             names = tuple(sorted(identity[2] for identity in finding.identities))
-            place = finding.rule, finding.span.source.path, shape(finding.message)
+            place = finding.rule, finding.span.source.path, finding.shape
             days = {since.get((*place, name), today) for name in names}
             entries.append(Entry(place[0], place[1], names, place[2], finding.severity.word, min(days)))
-        return Baseline(self.path, sorted(entries, key=_order), self.firm)
+        others = any(not _is_below(entry.path, tops) for entry in self.entries)
+        own = self.arguments if others else tuple(arguments)
+        return Baseline(self.path, sorted(entries, key=_order), self.firm, own)
 
     def dump(self) -> bytes:
         """The file, sorted, so that it merges well."""
@@ -124,7 +148,7 @@ class Baseline:
             }
             for entry in self.entries
         ]
-        data = {"version": VERSION, "folder": folder, "findings": entries}
+        data = {"version": VERSION, "folder": folder, "arguments": list(self.arguments), "findings": entries}
         return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
 
 
@@ -164,24 +188,49 @@ def load(path: str, firm: Collection[str] = ()) -> Baseline:
         raise ConfigError(
             f"{path}: not JSON: {error}; settle the conflict, or delete it and run `kcheck baseline`"
         ) from error
+    if not isinstance(data, dict) or not isinstance(data.get("findings"), list):
+        raise ConfigError(f"{path}: not a baseline of kcheck; `kcheck baseline` writes one")
+    if data.get("version") != VERSION:
+        raise ConfigError(f"{path}: version {data.get('version')} is of another kcheck; this one knows {VERSION}")
     try:
-        version, folder = data["version"], str(data["folder"])
+        folder = str(data["folder"])
+        arguments = [str(text) for text in data["arguments"]]
         entries = [_entry(item) for item in data["findings"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise ConfigError(f"{path}: not a baseline of kcheck: {error}; `kcheck baseline` writes one") from error
-    if version != VERSION:
-        raise ConfigError(f"{path}: version {version} is of another kcheck; this one knows {VERSION}")
+        raise ConfigError(f"{path}: not a whole baseline of kcheck: {error}; `kcheck baseline` writes one") from error
     home = os.path.join(os.path.dirname(path), folder)
     if not os.path.isdir(home):
         raise ConfigError(f"{path} is for runs in {os.path.normpath(home)}, which is not there: write it anew")
     if not os.path.samefile(home, "."):
         entries = [_seen(entry, home) for entry in entries]
-    return Baseline(path, entries, firm)
+        arguments = [home, *arguments]  # never those of a run here
+    return Baseline(path, entries, firm, arguments)
 
 
-_INNER = re.compile(rf"(/[\w-]+/)(?=(?:{'|'.join(CLOUDS)})/)")
-_NAME = re.compile(rf"(?:({'|'.join(CLOUDS)})/)?(?:([^:@\"\[]+)(@[^:]*)?:)?(.*)", re.DOTALL)
-"""What an object is called: its cloud, the folder or file that it is of, the environment, and the rest."""
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The parts of a name: cloud, folder or file, environment, the rest; and how another name begins in the rest."""
+    from kcheck.profiles import CLOUDS
+
+    clouds = "|".join(CLOUDS)
+    name = rf"(?:({clouds})/)?(?:([^:@\"\[]+)(@[^:]*)?:)?(.*)"
+    return re.compile(name, re.DOTALL), re.compile(rf"(/[\w-]+/)(?=(?:{clouds})/)")
+
+
+def _named(name: str, placed: Callable[[str, str, str, str], str]) -> str:
+    """An object by another name, that a function makes of its parts; so is one that is named in it."""
+    whole, inner = _patterns()
+    match = whole.fullmatch(name)
+    cloud, place, environment, rest = (part or "" for part in match.groups()) if match else ("", "", "", name)
+    first, *more = inner.split(rest, maxsplit=1)  # a limit of a pool is called by both
+    if more:
+        first = f"{first}{more[0]}{_named(more[1], placed)}"
+    return placed(cloud, place, environment, first)
+
+
+def _bare(name: str) -> str:
+    """An object without the folder or file that it is of."""
+    return _named(name, lambda cloud, _, environment, rest: f"{cloud}/{environment}:{rest}")
 
 
 def _seen(entry: Entry, home: str) -> Entry:
@@ -190,19 +239,16 @@ def _seen(entry: Entry, home: str) -> Entry:
     def path(name: str) -> str:
         return shown(os.path.join(os.path.realpath(home), name))
 
-    def called(name: str) -> str:
-        match = _NAME.fullmatch(name)
-        cloud, place, environment, rest = match.groups() if match else ("", "", "", name)
+    def placed(cloud: str, place: str, environment: str, rest: str) -> str:
         if not cloud and not place:
-            return path(name)  # a folder
+            return path(rest)  # a folder
         place = path(place or ".")
-        first, *inner = _INNER.split(rest, maxsplit=1)  # a limit of a pool is called by both
-        rest = f"{first}{inner[0]}{called(inner[1])}" if inner else first
         if not (cloud and place == "." and not environment):
-            rest = f"{place}{environment or ''}:{rest}"
+            rest = f"{place}{environment}:{rest}"
         return f"{cloud}/{rest}" if cloud else rest
 
-    return entry._replace(path=path(entry.path), objects=tuple(map(called, entry.objects)))
+    names = tuple(_named(name, placed) for name in entry.objects)
+    return entry._replace(path=path(entry.path), objects=names)
 
 
 def _entry(item: dict[str, Any]) -> Entry:

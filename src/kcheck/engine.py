@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import cel, consent, inventory, raw, rules
+from kcheck.config import ConfigError, nearest
 from kcheck.findings import Finding, Fix, Related, Severity, Undecided
 from kcheck.judge import Judge, joined
 from kcheck.subjects import things
 from kcheck.suppressions import Suppressions
+from kcheck.values import known
 from kcheck.views import wanted
 from kcheck.world import Input, World
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from kcheck.config import Config
     from kcheck.files import Tree
+    from kcheck.model import Inventory
     from kcheck.rules import Rule
     from kcheck.terraform.variables import Variables
     from kcheck.text import Span
@@ -69,6 +72,7 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = silent) -> Res
     reading = inventory.read(tree, config, rules.raw(chosen))
     found = reading.inventory
     world = World(found, config)
+    _check_targets(found, config)
     result = Result(world)
     result.relevant = bool(found.telling() or reading.problems)
     comments = Suppressions(reading.sources, config, chosen)
@@ -81,13 +85,23 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = silent) -> Res
             result.findings += consent.given(_decide(subject, matching, world, result), world, tree, reading.roots)
     result.findings = _pruned(result.findings, by_subject)
     _suppress(result, comments)
-    names = {rule.name for rule in rules.every(config.rules)} if comments.all else set()
-    world.inputs = list(_inputs(reading, comments, names, result.undecided))
+    world.inputs = list(_inputs(reading, comments, config, result.undecided, tree))
     result.findings += _decide("input", by_subject.get("input", []), world, result)
     _suppress(result, comments)
     result.findings = _merged([_graded(finding, config) for finding in result.findings])
     result.hints = list(_hints(result.unknown_inputs(), reading.variables))
     return result
+
+
+def _check_targets(found: Inventory, config: Config) -> None:
+    """Refuse targets of clusters that are not there.
+
+    Raises:
+        ConfigError: --nodes names one.
+    """
+    names = {name for cluster in found.clusters for name in (cluster.address, cluster.id, known(cluster.name)) if name}
+    for name in config.nodes.keys() - names - {""} if names else ():
+        raise ConfigError(f"--nodes {name}: there is no such cluster; {nearest(name, tuple(sorted(names)))}")
 
 
 _NO_VALUE = re.compile(r"var\.(\w+) has no default")
@@ -157,9 +171,9 @@ def _suppress(result: Result, comments: Suppressions) -> None:
 
 
 def _inputs(
-    reading: inventory.Reading, comments: Suppressions, names: set[str], undecided: list[Undecided]
+    reading: inventory.Reading, comments: Suppressions, config: Config, undecided: list[Undecided], tree: Tree
 ) -> Iterable[Input]:
-    """What is to be said of the files themselves; `names` are those of all rules."""
+    """What is to be said of the files themselves."""
     for problem in reading.problems:
         place = problem.span
         yield Input(f"{place.source.path}:{place.begin.line}", place, "unreadable", problem.message)
@@ -182,15 +196,22 @@ def _inputs(
         place = accepted.place
         what = f"{accepted.rule} ({accepted.reason}) expired on {accepted.expires}"
         yield Input(f"{place.source.path}:{place.begin.line}", place, "expired-suppression", what)
-    for accepted in comments.unused_settings(undecided):
+    for accepted in comments.unused_settings(undecided, tree.given):
         place = accepted.place
-        what = f"`{accepted.rule}` has nothing to silence" + (f" in {accepted.path}" if accepted.path else "")
+        where = f" in {accepted.path}" if accepted.path else ""
+        what = f"`{accepted.rule}` has nothing to silence{where}; the entry can go"
         yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what)
-    for suppression, rule in comments.unused(names, undecided):
+    every = rules.every(config.rules) if comments.all else []
+    names = {name for rule in every for name in (rule.name, rule.group)}
+    for suppression, name in comments.unused(names, undecided):
         place = suppression.span
-        what = f"`{rule}` has nothing to silence here" if rule in names else f"there is no rule `{rule}`"
-        what = f"`{rule}` is not to be ignored, say the settings" if rule in comments.firm else what
-        yield Input(f"{place.source.path}:{place.begin.line}:{rule}", place, "unused-suppression", what)
+        what = f"`{name}` has nothing to silence here" if name in names else f"there is no rule `{name}`"
+        what = f"`{name}` is not to be ignored, say the settings" if name in comments.firm else what
+        identity = f"{place.source.path}:{place.begin.line}:{name}"
+        yield Input(identity, place, "unused-suppression", f"{what}; the comment can go")
+    for place in comments.nameless:
+        what = "the comment names no rule, and silences nothing: write ignore[RULE] and a reason"
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what)
 
 
 def _decide(subject: str, matching: list[Rule], world: World, result: Result) -> list[Finding]:

@@ -95,22 +95,21 @@ class Related(NamedTuple):
 
 
 Identity = tuple[str, str, str, str]
-"""What a finding is known by when lines move and numbers change: rule, file, object, shape of the message."""
+"""What a finding is known by in other runs: rule, file, object, and the shape of its message."""
 
 _DIGITS = re.compile(r"\d+(?:[,._]\d+)*")
-_PLURAL = re.compile(r"(# [\w-]*\w)s\b")
 
 
-def shape(message: str) -> str:
-    """A message without its numbers: what stays when a size changes and the problem does not."""
-    return _PLURAL.sub(r"\1", _DIGITS.sub("#", message))
+def unnumbered(message: str) -> str:
+    """A message without its numbers."""
+    return _DIGITS.sub("#", message)
 
 
 class Finding(NamedTuple):
     """One problem at one place. `anchors` are the places where a comment can suppress it.
 
     `help` says what a person must do where kcheck cannot change the value itself. `also` are the other objects that
-    have it at the same place.
+    have it at the same place. `shape` is the message without what changes with sizes, prices and other objects.
     """
 
     rule: str
@@ -124,6 +123,7 @@ class Finding(NamedTuple):
     help: str
     anchors: tuple[Span, ...]
     also: tuple[str, ...] = ()
+    shape: str = ""
 
     @property
     def objects(self) -> set[str]:
@@ -138,8 +138,8 @@ class Finding(NamedTuple):
     @property
     def identities(self) -> frozenset[Identity]:
         """What it is known by in other runs, for each of its objects."""
-        path, text = self.span.source.path, shape(self.message)
-        return frozenset((self.rule, path, _unnumbered(name, path), text) for name in self.objects)
+        path = self.span.source.path
+        return frozenset((self.rule, path, _unnumbered(name, path), self.shape) for name in self.objects)
 
     @property
     def changes(self) -> tuple[Change, ...]:

@@ -40,6 +40,7 @@ class Gate:
 
     def known(self, findings: Sequence[Finding]) -> Known:
         """Those of the findings of a first run that do not count."""
+        base = self.baseline = self.baseline and self.baseline.followed(findings)
         now = tally((identity, finding.severity) for finding in findings for identity in finding.identities)
         steady = self._settings(Disk()).severity  # then how bad they are is the settings' own
 
@@ -53,7 +54,6 @@ class Gate:
             )
 
         def is_known(finding: Finding) -> bool:
-            base = self.baseline
             if base is not None and finding.rule not in base.firm and was(finding, base.known):
                 return True
             if self.difference is None or self.difference.touches(finding):

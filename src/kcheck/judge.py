@@ -6,7 +6,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from kcheck import cel, forms
-from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided, called, said
+from kcheck.findings import Change, Finding, Fix, Related, Severity, Undecided, called, said, unnumbered
 from kcheck.subjects import cloud_of
 from kcheck.units import data_text, duration, shown
 from kcheck.values import Item, Origin
@@ -138,7 +138,15 @@ class Judge:
             fix,
             help_text,
             (*origin.spans, self.view.place()),
+            shape=self.shape(rule),
         )
+
+    def shape(self, rule: Rule) -> str:
+        """The message with `#` for what is filled in; of files themselves nothing else tells them apart."""
+        if rule.subject == "input":
+            return unnumbered(self.filled(rule.message))
+        parts = (part if isinstance(part, str) else "#" for part in cel.holes(rule.message))
+        return " ".join("".join(parts).split())
 
     def origins(self, place: str) -> list[Origin]:
         """Where the fields of a place come from: one, or one for each object of a list."""

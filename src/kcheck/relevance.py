@@ -52,7 +52,7 @@ def matters(files: Iterable[str], paths: Sequence[str], config: Config, disk: Di
             continue
         if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
             return True
-        if name[0] == "." or not name.endswith(SUFFIXES):
+        if name.startswith(".") or not name.endswith(SUFFIXES):
             continue
         if _is_of_chart(path, disk):
             return True
@@ -77,7 +77,7 @@ def _read(path: str, disk: Disk) -> bytes:
 def _is_of_chart(path: str, disk: Disk) -> bool:
     """Whether a file is below a folder that is a chart."""
     folder = os.path.dirname(path)
-    while folder:
+    while folder not in ("", os.sep) and folder != os.path.dirname(folder):
         if disk.is_file(os.path.join(folder, CHART)):
             return True
         folder = os.path.dirname(folder)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.files import matches
+from kcheck.files import holds, matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from kcheck.text import Source, Span
 
 COMMENT = re.compile(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)\][ \t]*([^\n\r]*)")
+
+_NAMELESS = re.compile(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore(?![\[\w-])")
 
 
 class Suppression(NamedTuple):
@@ -37,17 +40,22 @@ def said(comment: re.Match[bytes]) -> tuple[tuple[str, ...], str]:
 class Suppressions:
     """The comments of all sources, by file and line, and what the settings say of the rules that run.
 
-    `firm` are the names of the rules that are not to be ignored.
+    A group stands for its rules. `firm` are the names of the rules that are not to be ignored, `nameless` the comments
+    that name none.
     """
 
     def __init__(self, sources: Iterable[Source], config: Config, rules: Iterable[Rule]) -> None:
         self._accepted = config.accepted
         self._ignored: dict[str, list[str]] = {}
         self.firm: set[str] = set()
-        self._ran: set[str] = set()
+        self._names: dict[str, set[str]] = {}
+        self._ran: dict[str, set[str]] = {}
+        sources = list(sources)
+        self._paths = [source.path for source in sources]
         for rule in rules:
-            own = {rule.name, rule.group}
-            self._ran.add(rule.name)
+            own = self._names[rule.name] = {rule.name, rule.group}
+            for name in own:
+                self._ran.setdefault(name, set()).add(rule.name)
             if own.intersection(config.not_ignorable):
                 self.firm.add(rule.name)
                 continue
@@ -59,6 +67,7 @@ class Suppressions:
         self._by_line: dict[tuple[int, int], Suppression] = {}
         self._by_block: dict[int, list[tuple[Span, Suppression]]] = {}
         self.all: list[Suppression] = []
+        self.nameless: list[Span] = []
         self._used: set[tuple[Span, str]] = set()
         for source in sources:
             if b"kcheck:" in source.data:
@@ -74,6 +83,7 @@ class Suppressions:
             found.append(suppression)
             self._by_line[id(source), span.begin.line] = suppression
         self.all += found
+        self.nameless += [source.span(m.start(), m.end()) for m in _NAMELESS.finditer(source.data)]
         if found and source.path.endswith(".tf"):
             self._by_block[id(source)] = list(_blocks(source, self._by_line))
 
@@ -88,15 +98,15 @@ class Suppressions:
         if not self.all:
             return found
         for suppression in self._around(finding.anchors):
-            if suppression.reason and finding.rule in suppression.rules:
-                self._used.add((suppression.span, finding.rule))
+            for name in self._names[finding.rule].intersection(suppression.rules if suppression.reason else ()):
+                self._used.add((suppression.span, name))
                 found = True
         return found
 
     def _is_accepted(self, finding: Finding) -> bool:
         found = False
         for accepted in self._accepted:
-            if accepted.rule != finding.rule or self._has_expired(accepted):
+            if accepted.rule not in self._names[finding.rule] or self._has_expired(accepted):
                 continue
             path = accepted.path
             if not path or any(matches(anchor.source.path, path) for anchor in finding.anchors):
@@ -115,11 +125,23 @@ class Suppressions:
         """What the settings accepted up to a day that has come."""
         return [accepted for accepted in self._accepted if self._has_expired(accepted)]
 
-    def unused_settings(self, undecided: Iterable[Undecided]) -> list[Accepted]:
-        """What the settings accept and nothing was found of, though its rule ran and was decided."""
+    def unused_settings(self, undecided: Iterable[Undecided], given: Iterable[str]) -> list[Accepted]:
+        """What the settings accept and nothing was found of, though its rules ran, were decided, and read its files.
+
+        `given` are the paths of the run.
+        """
         waiting = {check.rule for check in undecided}
-        judged = [a for a in self._accepted if a.rule in self._ran - waiting and not self._has_expired(a)]
-        return [accepted for accepted in judged if accepted not in self._useful]
+        tops = list(given)
+
+        def is_judged(accepted: Accepted) -> bool:
+            rules = self._ran.get(accepted.rule)
+            if not rules or rules & waiting or self._has_expired(accepted):
+                return False
+            if any(holds(top, os.path.dirname(accepted.place.source.path) or ".") for top in tops):
+                return True  # all that the settings are about was read
+            return bool(accepted.path) and any(matches(path, accepted.path) for path in self._paths)
+
+        return [accepted for accepted in self._accepted if is_judged(accepted) and accepted not in self._useful]
 
     def _around(self, anchors: Iterable[Span]) -> Iterator[Suppression]:
         for anchor in anchors:
@@ -137,17 +159,20 @@ class Suppressions:
     def unused(self, names: set[str], undecided: Iterable[Undecided]) -> list[tuple[Suppression, str]]:
         """Comments with a reason, and the rule in them that they did not silence, though it ran and was decided.
 
-        `names` are those of all rules.
+        `names` are those of all rules and groups.
         """
-        idle = names - self._ran
-        waiting = {(check.span.source.path, check.rule) for check in undecided}
-        return [
-            (s, rule)
-            for s in self.all
-            if s.reason
-            for rule in s.rules
-            if (s.span, rule) not in self._used and rule not in idle and (s.span.source.path, rule) not in waiting
-        ]
+        waiting: dict[str, set[str]] = {}
+        for check in undecided:
+            waiting.setdefault(check.span.source.path, set()).add(check.rule)
+
+        def is_judged(suppression: Suppression, name: str) -> bool:
+            if name not in names:
+                return True
+            rules = self._ran.get(name, set())
+            return bool(rules) and not rules & waiting.get(suppression.span.source.path, set())
+
+        found = [(suppression, name) for suppression in self.all if suppression.reason for name in suppression.rules]
+        return [(own, name) for own, name in found if (own.span, name) not in self._used and is_judged(own, name)]
 
     def bare(self) -> list[Suppression]:
         """Comments without a reason."""

@@ -34,7 +34,8 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     firm = options.guarded(lambda: rules.firm(config))
     is_new = not os.path.exists(path)
     old = baseline.Baseline(path, (), firm) if is_new else options.guarded(lambda: baseline.load(path, firm))
-    new = old.updated(result.findings, tree.given)
+    arguments = click.get_current_context().obj.arguments
+    new = old.followed(result.findings).updated(result.findings, tree.given, arguments)
     known.save(new)
     counts = Counter(entry.severity for entry in new.entries)
     kinds = ", ".join(text.count(counts[word], word) for word in ("error", "warning", "info") if counts[word])

@@ -78,7 +78,7 @@ def command(
     for text in gate.notes if gate is not None else ():
         _note(f"kcheck: {text}", quiet=quiet)
     if gate is not None and gate.baseline is not None:
-        _gone(gate.baseline, whole, config, tree.given, prune=prune, quiet=quiet)
+        _gone(gate.baseline, whole, config, prune=prune, quiet=quiet)
     if add_ignores is not None:
         left = _ignore(tree, config, whole, Report(result, info).findings, add_ignores)
         result = replace(result, findings=left)
@@ -179,22 +179,30 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     return [finding for finding, _ in left]
 
 
-def _gone(baseline: Baseline, result: Result, config: Config, paths: list[str], *, prune: bool, quiet: bool) -> None:
+def _gone(baseline: Baseline, result: Result, config: Config, *, prune: bool, quiet: bool) -> None:
     """Say which known findings are gone, and take them out of the file if asked to.
 
     Raises:
-        click.UsageError: the file cannot be written.
+        click.UsageError: the file cannot be written, or the run is not the one that wrote it.
     """
     from kcheck import rules
 
-    gone = baseline.gone(result, {rule.name for rule in rules.chosen(config)}, paths, config.exclude)
+    if baseline.arguments != click.get_current_context().obj.arguments:
+        if prune:
+            how = " ".join(("kcheck baseline", *baseline.arguments))
+            raise click.UsageError(
+                f"--prune: {baseline.path} is of `{how}`: what is gone shows with these arguments only"
+            )
+        return
+    gone = baseline.gone(result, {rule.name for rule in rules.chosen(config)})
+    if prune:
+        known.save(baseline.without(gone))
     if not gone:
         return
     many = "1 entry" if len(gone) == 1 else f"{len(gone):,} entries"
     if prune:
-        rest = baseline.without(gone)
-        known.save(rest)
-        _note(f"kcheck: {many} taken out of {baseline.path}, {len(rest.entries):,} left:", quiet=quiet)
+        left = len(baseline.without(gone).entries)
+        _note(f"kcheck: {many} taken out of {baseline.path}, {left:,} left:", quiet=quiet)
     else:
         them = ("is", "it") if len(gone) == 1 else ("are", "them")
         _note(f"kcheck: {many} of {baseline.path} {them[0]} gone; --prune takes {them[1]} out:", quiet=quiet)

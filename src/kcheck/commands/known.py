@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.baseline import Baseline
+    from kcheck.commands.options import Run
     from kcheck.config import Config
-    from kcheck.disk import Disk
     from kcheck.gate import Gate
 
 _OPTIONS = (
@@ -66,10 +66,10 @@ def path(config: Config, file: str | None) -> str:
 
 
 def _baseline(config: Config, known: bool | None, file: str | None) -> Baseline | None:
-    from kcheck import baseline, rules
-
     if known is False or not (known or file or config.baseline):
         return None
+    from kcheck import baseline, rules
+
     return baseline.load(path(config, file), rules.firm(config))
 
 
@@ -105,8 +105,8 @@ def _gate(paths: tuple[str, ...], baseline: Baseline | None, diff_base: str | No
         difference = Difference(first if os.path.isdir(first) else os.path.dirname(first) or ".", diff_base)
         if difference.note:
             click.echo(f"kcheck: {difference.note}", err=True)
-    settings: Callable[[Disk], Config] = click.get_current_context().obj
-    return Gate(paths, settings, baseline, difference)
+    run: Run = click.get_current_context().obj
+    return Gate(paths, run.settings, baseline, difference)
 
 
 def relevant(paths: tuple[str, ...], config: Config, gate: Gate) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -105,12 +105,31 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
 
             if not guarded(lambda: matters(touched, paths, config, Disk())):
                 return
-        click.get_current_context().obj = settings
+        click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
         command(paths=paths, config=config, **rest)
 
     for option in reversed(_OPTIONS):
         wrapper = option(wrapper)
     return wrapper
+
+
+class Run(NamedTuple):
+    """How a command was called: what makes the settings of some files, and the arguments that decide what is found."""
+
+    settings: Callable[[Disk], Config]
+    arguments: tuple[str, ...]
+
+
+def _canonical(paths: tuple[str, ...], file: str | None, flags: dict[str, Any]) -> tuple[str, ...]:
+    """The paths and flags of a run, those aside that only choose rules."""
+    chosen = [f"--config={file}"] if file else []
+    for name, value in sorted(flags.items()):
+        flag = _FLAGS.get(name, name)
+        if value is True:
+            chosen.append(f"--{flag}")
+        elif value and name != "ignore":
+            chosen += [f"--{flag}={each}" for each in (value if isinstance(value, tuple) else (value,))]
+    return (*sorted({os.path.normpath(path) for path in paths} or {"."}), *chosen)
 
 
 def effective(paths: tuple[str, ...], file: str | None, flags: dict[str, Any], disk: Disk | None = None) -> Config:

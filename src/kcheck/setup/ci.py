@@ -50,7 +50,7 @@ jobs:
           persist-credentials: false
       - uses: kcheck/kcheck@v{__version__}
         with:
-{own}          diff-base: origin/${{{{ github.base_ref }}}} # what was there before fails nothing
+{own}          diff-base: origin/${{{{ github.base_ref }}}} # what was there before and is not touched fails nothing
           sarif: true
 """
 
