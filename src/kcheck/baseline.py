@@ -175,7 +175,7 @@ def load(path: str, firm: Collection[str] = ()) -> Baseline:
     """Read a file of known findings.
 
     Raises:
-        ConfigError: it is not there, is none, or is for runs in another folder, whose names of things differ.
+        ConfigError: it is not there, is none, or is for runs in a folder that is not there.
     """
     import json
 
