@@ -35,6 +35,14 @@ SUFFIXES = (
 )  # fmt: skip
 NAMES = ("Kustomization", ".terraform.lock.hcl")
 """What a file is called that may matter: its end, or all of it."""
+_OTHERS = frozenset({
+    "mkdocs.yml", "mkdocs.yaml", "_config.yml", "antora.yml", "docker-compose.yml", "docker-compose.yaml",
+    "compose.yml", "compose.yaml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "buildspec.yml", "appveyor.yml",
+    "codecov.yml", "package.json", "package-lock.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "tsconfig.json",
+    "renovate.json", "Cargo.toml", "cliff.toml", "netlify.toml", "poetry.toml", "ruff.toml", "mypy.ini", "pytest.ini",
+    "setup.cfg", "tox.ini",
+})  # fmt: skip
+"""Files of other tools, which nobody hands to a cluster."""
 _OWN = (settings.NAME, settings.PROJECT, BASELINE, CHART, ".terraform.lock.hcl", *KUSTOMIZATIONS)
 
 
@@ -52,7 +60,7 @@ def matters(files: Iterable[str], paths: Sequence[str], config: Config, disk: Di
             continue
         if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
             return True
-        if name.startswith(".") or not name.endswith(SUFFIXES):
+        if name.startswith(".") or name in _OTHERS or not name.endswith(SUFFIXES):
             continue
         if _is_of_chart(path, disk):
             return True
