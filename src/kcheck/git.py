@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kcheck.config import ConfigError
 from kcheck.disk import Disk
 from kcheck.files import shown
-from kcheck.text import leading
+from kcheck.text import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,8 +23,6 @@ _OTHERS = {"120000", "160000"}
 """The modes of links and submodules."""
 _OF_HOOKS = {"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"}
 """What a git that runs a hook says of its own place; here the paths say which repository is meant."""
-_LONG = 2_000
-"""Files of more lines are compared by the lines that are rare in them: all with all would take minutes."""
 
 
 class Difference:
@@ -190,14 +188,10 @@ class Difference:
 
 def _changed(old: bytes, new: bytes) -> list[bool]:
     """For each line of the new text whether the old one did not have it there; line ends do not count."""
-    from difflib import SequenceMatcher
-
     before = [line.rstrip(b"\r") for line in old.split(b"\n")]
     after = [line.rstrip(b"\r") for line in new.split(b"\n")]
-    head = leading(before, after)
-    tail = leading(before[head:][::-1], after[head:][::-1])
-    before, middle = before[head : len(before) - tail], after[head : len(after) - tail]
-    result = [True] * len(middle)
-    for _, start, size in SequenceMatcher(None, before, middle, autojunk=len(middle) > _LONG).get_matching_blocks():
-        result[start : start + size] = [False] * size
-    return [*[False] * head, *result, *[False] * tail]
+    result = [True] * len(after)
+    for kind, _, _, to, stop in steps(before, after):
+        if kind == "equal":
+            result[to:stop] = [False] * (stop - to)
+    return result

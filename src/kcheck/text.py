@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 BOM = b"\xef\xbb\xbf"
 
@@ -152,3 +152,24 @@ def leading(first: Sequence[object], second: Sequence[object]) -> int:
             break
         count += 1
     return count
+
+
+_LONG = 2_000
+"""Texts of more lines are compared by their rare lines only: the others would take minutes."""
+
+Step = tuple[str, int, int, int, int]
+"""What becomes of some lines, as difflib says it: equal, replace, delete or insert, and their ranges."""
+
+
+def steps(old: list[bytes], new: list[bytes]) -> Iterator[Step]:
+    """How the lines of one text become those of another; what both begin and end with is told first and last."""
+    from difflib import SequenceMatcher
+
+    head = leading(old, new)
+    tail = leading(old[head:][::-1], new[head:][::-1])
+    before, after = old[head : len(old) - tail], new[head : len(new) - tail]
+    yield "equal", 0, head, 0, head
+    matcher = SequenceMatcher(None, before, after, autojunk=len(after) > _LONG)
+    for kind, start, end, to, stop in matcher.get_opcodes():
+        yield kind, start + head, end + head, to + head, stop + head
+    yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)

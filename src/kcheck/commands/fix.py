@@ -151,11 +151,11 @@ class _Places:
     def _moved(self, then: bytes, now: bytes) -> list[int]:
         """The line that each line of an earlier text has now; of one that is gone, the line in its place."""
         if then not in self.lines:
-            from difflib import SequenceMatcher
+            from kcheck.text import steps
 
             old, new = then.split(b"\n"), now.split(b"\n")
             found = [1] * len(old)
-            for _, start, end, to, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            for _, start, end, to, stop in steps(old, new):
                 for i in range(start, end):
                     found[i] = min(to + i - start, max(to, stop - 1), len(new) - 1) + 1
             self.lines[then] = found
