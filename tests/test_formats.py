@@ -138,9 +138,9 @@ def test_junit_validates(report: Report) -> None:
 
 
 def test_gitlab_validates(report: Report) -> None:
-    entry = json.loads((SCHEMAS / "codeclimate.json").read_text())
+    schema = json.loads((SCHEMAS / "codequality.json").read_text())
     data = json.loads(render("gitlab", report))
-    jsonschema.Draft7Validator({"type": "array", "items": entry}).validate(data)
+    jsonschema.Draft202012Validator(schema).validate(data)
     assert [item["check_name"] for item in data] == [finding.rule for finding in report.findings]
     assert {item["severity"] for item in data} <= {"info", "minor", "major", "critical", "blocker"}
     assert len({item["fingerprint"] for item in data}) == len(data)
