@@ -322,7 +322,7 @@ def test_the_worst_of_several_findings_is_known() -> None:
 
 
 def knows(entries: list[baseline.Entry], *found: Finding) -> bool:
-    gate = Gate(["."], lambda _: Config(), baseline.Baseline("b", entries))
+    gate = Gate(["."], Config(), lambda _: Config(), baseline.Baseline("b", entries))
     known = gate.known(found)
     return all(map(known.has, found))
 

@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 class Gate:
     """What is known already: by a baseline, by what was found before a difference, by both or neither.
 
-    `settings` makes the settings of the files as they are, or were. `notes` are what the user should know.
+    `settings` makes the settings of the files as they were. `notes` are what the user should know.
     """
 
     def __init__(
-        self, paths: Sequence[str], settings: Callable[[Disk], Config], baseline: Baseline | None = None,
-        difference: Difference | None = None,
+        self, paths: Sequence[str], config: Config, settings: Callable[[Disk], Config],
+        baseline: Baseline | None = None, difference: Difference | None = None,
     ) -> None:  # fmt: skip
         self._paths = list(paths)
+        self._config = config
         self._settings = settings
         self.baseline = baseline
         self.difference = difference
@@ -42,7 +43,7 @@ class Gate:
         """Those of the findings of a first run that do not count."""
         base = self.baseline = self.baseline and self.baseline.followed(findings)
         now = tally((identity, finding.severity) for finding in findings for identity in finding.identities)
-        steady = self._settings(Disk()).severity  # then how bad they are is the settings' own
+        steady = self._config.severity  # then how bad they are is the settings' own
 
         def was(finding: Finding, before: Mapping[Identity, Tally]) -> bool:
             """Whether it was there with each of its objects, as often, and as bad."""
@@ -69,7 +70,7 @@ class Gate:
             return {}
         try:
             config = self._settings(Disk(self.difference.overlay))
-            config = replace(config, rules=self._settings(Disk()).rules)  # what they find first is nobody's change
+            config = replace(config, rules=self._config.rules)  # what they find first is nobody's change
             result = engine.run(Tree(self._paths, self.difference.overlay, config.exclude), config)
         except (ConfigError, PathError) as error:
             self.notes.append(f"all is new, as nothing could be checked before the change: {error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import edit, engine
@@ -87,6 +88,7 @@ class _Places:
         self.tree = tree
         self.lines: dict[Source, Lines] = {}
         self.texts: dict[Source, list[Span]] = {}
+        self.blocks: dict[Source, list[Span]] = {}
 
     def of(self, finding: Finding) -> tuple[_Place | None, str]:
         """The first place at which a comment is about a finding; or why there is none."""
@@ -112,16 +114,27 @@ class _Places:
         """Places for a comment about what begins with a span, the closest first."""
         source = anchor.source
         if not source.path.endswith((*TERRAFORM, *VARIABLES)):
-            if not any(text.start < _line_start(source, anchor.start) < text.end for text in self.yaml_texts(source)):
+            if not any(text.start < source.line_start(anchor.start) < text.end for text in self.yaml_texts(source)):
                 yield _beside(anchor) or _above(anchor)
             return
         lines = self.hcl_lines(source)
-        for span in (anchor, *_blocks(anchor)):
-            if not lines.begins(_line_start(source, span.start)):
+        for span in chain((anchor,), self.around(anchor)):
+            if not lines.begins(source.line_start(span.start)):
                 continue
             end = source.line_end(span.start)
             behind = _Place(source.span(end, end), "behind")
             yield _beside(span) or (behind if lines.is_assignment(span.start) else _above(span))
+
+    def around(self, anchor: Span) -> Iterator[Span]:
+        """The blocks of Terraform around a place, the innermost first."""
+        source = anchor.source
+        if source not in self.blocks:
+            from kcheck.syntax.hcl.parse import parse
+
+            self.blocks[source] = [block.span for block in parse(source).body.nested()]
+        for block in reversed(self.blocks[source]):
+            if block.start <= anchor.start < block.end:
+                yield block
 
     def hcl_lines(self, source: Source) -> Lines:
         """The lines of a file of Terraform."""
@@ -145,10 +158,6 @@ class _Places:
 _COMMENTED = (*TERRAFORM, *VARIABLES, *MANIFESTS, *KUSTOMIZATIONS)
 
 
-def _line_start(source: Source, offset: int) -> int:
-    return source.line_starts[source.line_number(offset) - 1]
-
-
 def _beside(span: Span) -> _Place | None:
     """A comment that is about the line already."""
     source, number = span.source, span.begin.line
@@ -166,23 +175,9 @@ def _beside(span: Span) -> _Place | None:
 
 def _above(span: Span) -> _Place:
     source = span.source
-    start = _line_start(source, span.start)
+    start = source.line_start(span.start)
     line = source.data[start : source.line_end(start)].decode("utf-8", "replace")
     return _Place(source.span(start, start), "above", line[: len(line) - len(line.lstrip())])
-
-
-def _blocks(anchor: Span) -> Iterator[Span]:
-    """The blocks of Terraform around a place, the innermost first."""
-    from kcheck.syntax.hcl.parse import parse
-
-    around = []
-    stack = [parse(anchor.source).body]
-    while stack:
-        for block in stack.pop().blocks:
-            if block.span.start <= anchor.start < block.span.end:
-                around.append(block.span)
-                stack.append(block.body)
-    return reversed(around)
 
 
 def _written(source: Source, places: dict[_Place, list[str]], reason: str) -> bytes:

@@ -183,13 +183,10 @@ def _blocks(source: Source, comments: dict[tuple[int, int], Suppression]) -> Ite
     """The blocks of a Terraform file that a comment is about: on their first line, or alone on the line above."""
     from kcheck.syntax.hcl.parse import parse
 
-    stack = [parse(source).body]
-    while stack:
-        for block in stack.pop().blocks:
-            stack.append(block.body)
-            line = block.span.begin.line
-            here, above = comments.get((id(source), line)), comments.get((id(source), line - 1))
-            if here is not None:
-                yield block.span, here
-            if above is not None and above.alone:
-                yield block.span, above
+    for block in parse(source).body.nested():
+        line = block.span.begin.line
+        here, above = comments.get((id(source), line)), comments.get((id(source), line - 1))
+        if here is not None:
+            yield block.span, here
+        if above is not None and above.alone:
+            yield block.span, above

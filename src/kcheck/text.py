@@ -67,6 +67,10 @@ class Source:
             raw = raw.removeprefix(BOM)
         return raw.decode("utf-8", "replace").rstrip("\r\n")
 
+    def line_start(self, offset: int) -> int:
+        """The begin of the line that holds byte `offset`."""
+        return self.line_starts[self.line_number(offset) - 1]
+
     def line_end(self, offset: int) -> int:
         """The end of the line that holds byte `offset`, before its line end."""
         end = self.data.find(b"\n", offset)
@@ -75,7 +79,7 @@ class Source:
 
     def before(self, offset: int) -> str:
         """The text of the line that holds byte `offset` up to there, without a byte-order mark."""
-        start = self.line_starts[self.line_number(offset) - 1]
+        start = self.line_start(offset)
         return self.data[start:offset].removeprefix(BOM).decode("utf-8", "replace")
 
     def span(self, start: int, end: int) -> Span:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -> None:
     """Write down what is found below PATH (default: here), for `kcheck check --baseline`.
 
-    Entries are known by rule, file, object and message without its numbers, not by line. Those of a file that exists
-    keep their day, and those outside of PATH stay as they are.
+    Entries are known by rule, file, object and message without what is filled in, not by line. Those of a file that
+    exists keep their day, and those outside of PATH stay as they are.
     """
     from kcheck import baseline, engine, rules
     from kcheck.report import text

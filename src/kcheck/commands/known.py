@@ -37,7 +37,7 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:  # fmt: skip
         _meant(paths, known)
         baseline = guarded(lambda: _baseline(config, known, baseline_file))
-        gate = guarded(lambda: _gate(paths, baseline, diff_base))
+        gate = guarded(lambda: _gate(paths, config, baseline, diff_base))
         command(paths=paths, config=config, gate=gate, **rest)
 
     for option in reversed(_OPTIONS):
@@ -93,7 +93,7 @@ def save(baseline: Baseline) -> None:
         raise click.UsageError(str(error)) from error
 
 
-def _gate(paths: tuple[str, ...], baseline: Baseline | None, diff_base: str | None) -> Gate | None:
+def _gate(paths: tuple[str, ...], config: Config, baseline: Baseline | None, diff_base: str | None) -> Gate | None:
     if baseline is None and diff_base is None:
         return None
     from kcheck.gate import Gate
@@ -106,7 +106,7 @@ def _gate(paths: tuple[str, ...], baseline: Baseline | None, diff_base: str | No
         if difference.note:
             click.echo(f"kcheck: {difference.note}", err=True)
     run: Run = click.get_current_context().obj
-    return Gate(paths, run.settings, baseline, difference)
+    return Gate(paths, config, run.settings, baseline, difference)
 
 
 def relevant(paths: tuple[str, ...], config: Config, gate: Gate) -> bool:

@@ -95,9 +95,8 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
             "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
             "helm_values": helm_values,
         }  # fmt: skip
-        folders_given = [os.path.isdir(path) or not hook for path in paths]
-        touched = [path for path, kept in zip(paths, folders_given, strict=True) if not kept]
-        paths = tuple(path for path, kept in zip(paths, folders_given, strict=True) if kept)
+        touched = {path for path in paths if hook and not os.path.isdir(path)}
+        paths = tuple(path for path in paths if path not in touched)
         settings = partial(effective, paths, file, flags)
         config = guarded(lambda: settings(Disk()))
         if touched:

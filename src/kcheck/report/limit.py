@@ -126,7 +126,7 @@ def _walls(name: str) -> Iterator[Point]:
 
 def _rules(name: str) -> Iterator[Point]:
     for rule in _users().get(name, ()):
-        yield Point((Name(rule.name, f"docs/rules/{rule.name}.md"), f": {rule.summary}"))
+        yield Point((Name(rule.name, f"{page.RULES}/{rule.name}.md"), f": {rule.summary}"))
 
 
 @cache
@@ -183,7 +183,7 @@ def _flags() -> str:
         since, removed = (f"1.{own[key]}" if key in own else "" for key in ("first", "removed"))
         default = shown(entry.value) + (f" ({entry.note})" if entry.note else "")
         users = [
-            page.link(Name(r.name, f"docs/rules/{r.name}.md"), f"{_FOLDER}/flags.md")
+            page.link(Name(r.name, f"{page.RULES}/{r.name}.md"), f"{_FOLDER}/flags.md")
             for r in _users().get(f"flags.{flag}", ())
         ]
         rows.append([f"`{entry.key}`", entry.unit, page.escaped(default), since, removed, ", ".join(users)])

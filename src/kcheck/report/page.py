@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 HOME = "https://github.com/kcheck/kcheck/blob/main"
 """Where the files of the project can be read."""
 
+RULES = "docs/rules"
+"""The folder with a page for each rule."""
+
 _WIDTH = 118
 _LANGUAGES = {
     "tf": "hcl", "tfvars": "hcl", "yaml": "yaml", "yml": "yaml", "json": "json", "toml": "toml", "cel": "cel",

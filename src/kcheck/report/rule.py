@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kcheck.report.page import Block, Line
     from kcheck.rules import Example, Rule
 
-INDEX = "docs/rules/README.md"
+INDEX = f"{page.RULES}/README.md"
 _CLASSES = {
     "": "none: a person decides",
     "safe": "safe: nothing is replaced, nothing that runs stops or is evicted sooner, no higher bill",
@@ -28,7 +28,7 @@ _CLASSES = {
 
 def home(name: str) -> str:
     """The page of a rule."""
-    return f"docs/rules/{name}.md"
+    return f"{page.RULES}/{name}.md"
 
 
 def url(rule: Rule) -> str:

@@ -84,7 +84,7 @@ def _new_only(result: Result, config: Config) -> Result:
     """A result without what the baseline of the settings knows."""
     if not config.baseline:
         return result
-    gate = Gate(["."], lambda _: config, baseline.load(config.baseline, rules.firm(config)))
+    gate = Gate(["."], config, lambda _: config, baseline.load(config.baseline, rules.firm(config)))
     return narrowed(result, gate.known(result.findings).has)
 
 

@@ -236,6 +236,14 @@ class Body:
         """The nested blocks of one type, in order."""
         return [block for block in self.blocks if block.type == block_type]
 
+    def nested(self) -> Iterator[Block]:
+        """All blocks inside, each before those inside of it."""
+        stack = [self]
+        while stack:
+            for block in stack.pop().blocks:
+                yield block
+                stack.append(block.body)
+
 
 @dataclass(frozen=True, slots=True)
 class File:
