@@ -108,6 +108,19 @@ def test_pyproject_without_a_table_is_passed_over(write: Callable[[Mapping[str, 
     assert settings.load(["app"]).nodes == {"": 10}
 
 
+def test_settings_that_nobody_wrote_by_hand(
+    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kcheck.disk.MAX_BYTES", 20)
+    write(
+        {"a/kcheck.yaml": "nodes: 10 # 789 123456789\n", "b/pyproject.toml": "[tool.kcheck]\nnodes = 10\n#" + "x" * 30}
+    )
+    with pytest.raises(ConfigError, match=r"a/kcheck\.yaml: too large for settings"):
+        settings.load(["a"])
+    with pytest.raises(ConfigError, match=r"b/pyproject\.toml: too large"):
+        settings.load(["b"])
+
+
 def test_paths_are_relative_to_the_file(write: Callable[[Mapping[str, str]], Path]) -> None:
     write(
         {

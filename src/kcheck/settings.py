@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import schemas
 from kcheck.config import Accepted, Config, ConfigError, Environment
-from kcheck.disk import Disk
+from kcheck.disk import MAX_BYTES, Disk, TooLargeError
 from kcheck.text import Source, Span
 from kcheck.values import Known, Origin, plain, wrap
 
@@ -34,7 +34,10 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
     found = named or closest(paths, disk)
     if found is None:
         return Config()
-    content = disk.read(found)
+    try:
+        content = disk.read(found)
+    except TooLargeError as error:
+        raise ConfigError(f"{found}: too large for settings") from error
     if content is None:
         raise ConfigError(f"{found}: no such file, or it cannot be read")
     source = Source(os.path.relpath(found).replace(os.sep, "/"), content)
@@ -58,7 +61,7 @@ def closest(paths: Iterable[str], disk: Disk) -> str | None:
         own, project = os.path.join(folder, NAME), os.path.join(folder, PROJECT)
         if disk.is_file(own):
             return os.path.relpath(own)
-        if disk.is_file(project) and _TABLE.search(disk.read(project) or b""):
+        if disk.is_file(project) and _TABLE.search(disk.head(project, MAX_BYTES)):
             return os.path.relpath(project)
         above = os.path.dirname(folder)
         if above == folder or os.path.exists(os.path.join(folder, ".git")):

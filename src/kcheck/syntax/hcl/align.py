@@ -70,7 +70,7 @@ class Lines:
 
     def begins(self, offset: int) -> bool:
         """Whether a line begins at a byte: not inside of a heredoc, or of a comment over several lines."""
-        return offset in self._cells.starts
+        return self._cells.starts[self._cells.number(offset)] == offset
 
     def is_assignment(self, offset: int) -> bool:
         """Whether the line that holds a byte is an attribute with its whole value."""
