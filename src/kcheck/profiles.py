@@ -53,10 +53,11 @@ class Entry(NamedTuple):
         return self.value
 
 
-def load_yaml(path: str) -> Any:
-    """A bundled YAML file as plain data."""
+def load_yaml(path: str, document: int = 0) -> Any:
+    """A document of a bundled YAML file as plain data; those before and after it are not read."""
     with open(path, "rb") as file:
-        return yaml.load(file, _Loader)  # noqa: S506 - the loader is a safe one
+        parts = file.read().split(b"\n---\n")
+    return yaml.load(parts[document], _Loader) if document < len(parts) else {}  # noqa: S506 - the loader is a safe one
 
 
 @cache
@@ -81,6 +82,11 @@ def _quotas(cloud: str) -> dict[str, Entry]:
 def settings(cloud: str) -> dict[str, Entry]:
     """What a cloud or its provider uses where nothing is written, by `group.name`."""
     return _entries(cloud, "settings")
+
+
+def recommended(cloud: str) -> dict[str, Entry]:
+    """What `generate` writes, by `group.name`: the second document of the settings."""
+    return _entries(cloud, "settings", 1)
 
 
 @cache
@@ -234,12 +240,12 @@ def modules() -> dict[str, ModuleEntry]:
     return data
 
 
-def _entries(cloud: str, name: str) -> dict[str, Entry]:
+def _entries(cloud: str, name: str, document: int = 0) -> dict[str, Entry]:
     path = os.path.join(PROFILES, cloud, f"{name}.yaml")
     if not os.path.exists(path):
         return {}
     result = {}
-    for group, members in load_yaml(path).items():
+    for group, members in load_yaml(path, document).items():
         for member, fields in members.items():
             key = f"{group}.{member}"
             fields = {**fields, "sources": tuple(fields["sources"]), "checked": str(fields["checked"])}  # noqa: PLW2901

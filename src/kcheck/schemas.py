@@ -11,13 +11,13 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from kcheck.bundled import PROFILES
-from kcheck.config import nearest
+from kcheck.config import ConfigError, nearest
 from kcheck.values import Known, Origin, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.text import Span
+    from kcheck.text import Source, Span
     from kcheck.values import Datum
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -36,6 +36,41 @@ def load(name: str) -> dict[str, Any]:
     with open(os.path.join(PROFILES, f"{name}.schema.json"), encoding="utf-8") as file:
         result: dict[str, Any] = json.load(file)
     return result
+
+
+def document(source: Source) -> Known[Any]:
+    """The only document of a YAML file; an empty mapping if there is none.
+
+    Raises:
+        ConfigError: it is broken, or there are several.
+    """
+    from kcheck.syntax import yaml
+
+    documents = list(yaml.documents(source))
+    empty = Known[Any]({}, Origin((source.span(0, 0),)))
+    if not documents:
+        return empty
+    first = documents[0]
+    if first.problem is not None:
+        raise ConfigError(f"{at(first.problem.span)}: {first.problem.message}")
+    if len(documents) > 1:
+        raise ConfigError(f"{at(documents[1].span)}: one document is enough")
+    return datum(first.root) if first.root is not None else empty
+
+
+def check(data: Datum, wanted: dict[str, Any], noun: str, whole: str) -> None:
+    """Compare data with a schema; the words are those of `differences`.
+
+    Raises:
+        ConfigError: they differ; the message says where and what would be right.
+    """
+    for place, message in differences(data, wanted, noun, whole):
+        raise ConfigError(f"{at(place) if place else ''}: {message}")
+
+
+def at(span: Span) -> str:
+    """A place as errors name it."""
+    return f"{span.source.path}:{span.begin.line}"
 
 
 def datum(node: Any) -> Known[Any]:

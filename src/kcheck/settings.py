@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import schemas
 from kcheck.config import Accepted, Config, ConfigError, Environment
 from kcheck.disk import MAX_BYTES, Disk, TooLargeError
-from kcheck.text import Source, Span
+from kcheck.text import Source
 from kcheck.values import Known, Origin, plain, wrap
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
     if content is None:
         raise ConfigError(f"{found}: no such file, or it cannot be read")
     source = Source(os.path.relpath(found).replace(os.sep, "/"), content)
-    data = _toml(source) if found.endswith(".toml") else _yaml(source)
-    _check(data)
+    data = _toml(source) if found.endswith(".toml") else schemas.document(source)
+    schemas.check(data, schema(), "setting", "the settings")
     return _config(data, os.path.dirname(found))
 
 
@@ -70,21 +70,6 @@ def closest(paths: Iterable[str], disk: Disk) -> str | None:
 
 
 # --- reading
-
-
-def _yaml(source: Source) -> Known[Any]:
-    from kcheck.syntax import yaml
-
-    documents = list(yaml.documents(source))
-    whole = source.span(0, 0)
-    if not documents:
-        return Known({}, Origin((whole,)))
-    first = documents[0]
-    if first.problem is not None:
-        raise ConfigError(f"{_at(first.problem.span)}: {first.problem.message}")
-    if len(documents) > 1:
-        raise ConfigError(f"{_at(documents[1].span)}: one document is enough")
-    return schemas.datum(first.root) if first.root is not None else Known({}, Origin((whole,)))
 
 
 def _toml(source: Source) -> Datum:
@@ -131,27 +116,13 @@ def _line_of(source: Source, start: int, key: str) -> Origin | None:
     return Origin((source.span(match.start(), match.end()),)) if match else None
 
 
-def _check(data: Datum) -> None:
-    """Compare the settings with their schema.
-
-    Raises:
-        ConfigError: they differ; the message says where and what would be right.
-    """
-    for place, message in schemas.differences(data, schema(), "setting", "the settings"):
-        raise ConfigError(f"{_at(place) if place else ''}: {message}")
-
-
-def _at(span: Span) -> str:
-    return f"{span.source.path}:{span.begin.line}"
-
-
 # --- making
 
 
 def _config(data: Datum, folder: str) -> Config:
     values: dict[str, Any] = plain(data)
     members: dict[str, Any] = data.value if isinstance(data, Known) else {}
-    places = {name: _at(member.origin.written) for name, member in members.items()}
+    places = {name: schemas.at(member.origin.written) for name, member in members.items()}
 
     def near(path: str) -> str:
         return os.path.normpath(os.path.join(folder, path)).replace(os.sep, "/")
@@ -205,6 +176,6 @@ def _accepted(item: Known[Any], near: Any) -> Accepted:
     try:
         day = datetime.date.fromisoformat(expires) if expires else None
     except ValueError as error:
-        raise ConfigError(f"{_at(place)}: suppressions: {expires} is no day of the calendar") from error
+        raise ConfigError(f"{schemas.at(place)}: suppressions: {expires} is no day of the calendar") from error
     path = near(table["path"]) if "path" in table else ""
     return Accepted(table["rule"], path, table["reason"], day, place)

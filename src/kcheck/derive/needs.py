@@ -19,7 +19,7 @@ _PLUGIN = re.compile(r"nvidia-device-plugin|k8s-device-plugin|gpu-operator|neuro
 
 
 def asked(cluster: Cluster, world: World) -> Value[str]:
-    """The quotas that the target needs, each with its code; null if none is known."""
+    """The quotas that the target needs and the settings do not tell, each with its code; null if none is known."""
     for found in (world.target(cluster), world.all_pools(cluster)):
         if isinstance(found, Unknown):
             return found
@@ -27,8 +27,14 @@ def asked(cluster: Cluster, world: World) -> Value[str]:
         f"{one.amount:,} {quotas.unit(one.need)}{'' if one.sure else ' or more'} of {one.need.quota.code} "
         f"({one.need.quota.name})"
         for one in quotas.at_target(cluster, world)
+        if not _told(one, cluster, world)
     ]
     return computed(cluster, "; ".join(parts) or None)
+
+
+def _told(one: quotas.Asked, cluster: Cluster, world: World) -> bool:
+    """Whether the settings say that the account has as much; where it has less, that is a wall."""
+    return f"{cluster.cloud}.quota.{one.need.quota.key}" in world.config.limits
 
 
 def service_addresses(cluster: Cluster, _world: World) -> Value[int]:

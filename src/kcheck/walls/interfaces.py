@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from kcheck import machines
@@ -24,23 +25,33 @@ def walls(ground: Ground) -> Iterator[Wall]:
         return
     units = {pool.id: per_node(pool, ground.world).bounds.exact for pool in ground.pools}
     if None not in units.values() and not known(cni.prefix_delegation):
-        yield from _wall(ground, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, 1)
+        yield from _wall(ground, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, {})
     held = {pool.id: _interfaces(pool, cni) for pool in ground.pools}
-    zones = min((len(known(pool.subnets) or ()) for pool in ground.pools), default=0)
-    if None not in held.values() and zones:
+    zones = {pool.id: tuple(subnet.id for subnet in known(pool.subnets) or ()) for pool in ground.pools}
+    if None not in held.values() and all(zones.values()):
         yield from _wall(ground, "interfaces", "vpc.interfaces", {k: v or 0 for k, v in held.items()}, zones)
 
 
-def _wall(ground: Ground, mechanism: str, key: str, each: dict[str, int], zones: int) -> Iterator[Wall]:
+def _wall(
+    ground: Ground, mechanism: str, key: str, each: dict[str, int], zones: dict[str, tuple[str, ...]]
+) -> Iterator[Wall]:
+    """A wall where `each` node takes so much of a quota: of all, or of one in each of the `zones` that a pool is in."""
     entry = ground.limits[key]
-    room = entry.number * zones
+    everywhere = {zone for own in zones.values() for zone in own}
 
-    def fits(sizes: Sizes) -> bool:
-        return sum(each[name] * size for name, size in sizes.items()) <= room
+    def takes(sizes: Sizes) -> int:
+        if not zones:
+            return sum(each[name] * size for name, size in sizes.items())
+        return max(
+            sum(each[name] * ceil(size / len(zones[name])) for name, size in sizes.items() if zone in zones[name])
+            for zone in everywhere
+        )
 
     parts = " and ".join(f"{each[pool.id]:,} a node of {ground.world.label(pool)}" for pool in ground.pools[:4])
-    text = f"{entry.number:,} {entry.unit}{f' x {zones} zones' if zones > 1 else ''}; {parts}"
-    yield from ground.grown(mechanism, "the cluster", fits, each, text, ground.pools[0].max_nodes, entry)
+    text = (
+        f"{entry.number:,} {entry.unit}{f' in each of {len(everywhere)} zones' if len(everywhere) > 1 else ''}; {parts}"
+    )
+    yield from ground.grown(mechanism, "the cluster", takes, entry.number, each, text, ground.pools[0].max_nodes, entry)
 
 
 def _interfaces(pool: NodePool, cni: Cni) -> int | None:

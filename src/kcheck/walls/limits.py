@@ -107,12 +107,11 @@ def _engine(pool: NodePool, ground: Ground) -> Iterator[Wall]:
     if not any(equals(one.profile, "cluster-autoscaler") for one in own) or ground.gap:
         return
     entry = ground.limits["autoscaler.nodes"]
-
-    def fits(sizes: Sizes) -> bool:
-        return sizes[pool.id] <= entry.number
-
     scope, text = f"pool {ground.world.label(pool)}", "what ACK rates its Cluster Autoscaler for, a pool"
-    yield from ground.grown("engine", scope, fits, {pool.id: 1}, text, own[0].profile, entry, pool.id, [pool])
+    yield from ground.grown(
+        "engine", scope, lambda sizes: sizes[pool.id], entry.number, {pool.id: 1}, text, own[0].profile, entry, pool.id,
+        [pool],
+    )  # fmt: skip
 
 
 def _group(ground: Ground) -> Wall:
@@ -178,9 +177,11 @@ def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
         yield ground.unknown(mechanism, scope, why, pool.max_nodes, entry, pool.id, [pool])
         return
 
-    def fits(sizes: Sizes) -> bool:
+    def takes(sizes: Sizes) -> int:
         many = counted(pool, sizes[pool.id], world)
-        return isinstance(many, int) and many <= entry.number
+        return many if isinstance(many, int) else entry.number + 1
 
     text = f"{entry.value:,} {limits['pool.what'].value if 'pool.what' in limits else 'nodes'}"
-    yield from ground.grown(mechanism, scope, fits, {pool.id: 1}, text, pool.max_nodes, entry, pool.id, [pool])
+    yield from ground.grown(
+        mechanism, scope, takes, entry.number, {pool.id: 1}, text, pool.max_nodes, entry, pool.id, [pool]
+    )

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     """Nodes of each pool of a cluster, by its id."""
 
     Fits: TypeAlias = Callable[[Sizes], bool]
+    Takes: TypeAlias = Callable[[Sizes], int]
+    """How much of a limit pools of some sizes take, in its unit."""
 
 
 _UNKNOWN = "unknown because "
@@ -33,7 +35,9 @@ class Wall(Thing):
     """A limit of a cluster. `nodes` is how many the cluster has when it is met, None where that is not known.
 
     `short` says whether that is before its target. `arithmetic` says how it is worked out, or why it cannot be. `cause`
-    is the value that makes it, with its origin; `pools` are those concerned. `kind` is hard, quota or recommended.
+    is the value that makes it, with its origin; `pools` are those concerned. `kind` is hard, quota or recommended;
+    `limit` is the key of the number in the profile, empty where none makes it, and `needed` how large that must be for
+    the target, None where that is not known.
     """
 
     cluster: Cluster
@@ -46,6 +50,8 @@ class Wall(Thing):
     kind: str
     source: str
     pools: tuple[NodePool, ...] = ()
+    limit: str = ""
+    needed: int | None = None
 
     @property
     def what(self) -> str:
@@ -110,21 +116,23 @@ class Ground:
         key: str = "",
         trial: Trial | None = None,
         pools: Sequence[NodePool] | None = None,
+        needed: int | None = None,
     ) -> Wall:
         """A wall of this cluster; `entry` gives its kind and source, `key` tells walls of one scope apart.
 
-        `pools` are those it is about, if not all. Whether the target is met is asked of the `trial`, where the wall
+        `pools` are those it is about, if not all; `needed` is what the target takes of the limit. Whether the target is met is asked of the `trial`, where the wall
         depends on how the pools grow.
         """
         aim = self.world.aim(self.cluster)
         before = None if nodes is None else short(trial, self.growth, aim) if trial else nodes.below(aim)
-        kind, source = entry if len(entry) == 2 else (entry.kind, entry.sources[0])
+        kind, source, limit = (*entry, "") if len(entry) == 2 else (entry.kind, entry.sources[0], entry.key)
         place = cause.origin.written if cause.origin and cause.origin.spans else self.cluster.place
         concerned = tuple(self.pools if pools is None else pools)
         identity = f"{self.cluster.id}/{mechanism}/{key or scope}"
         return Wall(
-            identity, place, self.cluster, mechanism, scope, nodes, before, arithmetic, cause, kind, source, concerned
-        )
+            identity, place, self.cluster, mechanism, scope, nodes, before, arithmetic, cause, kind, source, concerned,
+            limit, needed,
+        )  # fmt: skip
 
     def unknown(
         self,
@@ -143,7 +151,8 @@ class Ground:
         self,
         mechanism: str,
         scope: str,
-        fits: Fits,
+        takes: Takes,
+        room: int,
         weights: Mapping[str, int],
         arithmetic: str,
         cause: Value[Any],
@@ -151,17 +160,20 @@ class Ground:
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Iterator[Wall]:
-        """The wall where the pools, as they grow, fit no more; none if they always do."""
+        """The wall where the pools, as they grow, take more than there is; none if they never do."""
+        fits: Fits = lambda sizes: takes(sizes) <= room  # noqa: E731
         trial = self.trial(fits, fits, weights)
-        nodes = reach(trial, self.growth)
+        nodes, aim = reach(trial, self.growth), self.world.aim(self.cluster).exact
+        needed = takes(self.sizes(aim)) if aim is not None and self.growth.known else None
         if nodes is not None:
-            yield self.wall(mechanism, scope, nodes, arithmetic, cause, entry, key, trial, pools)
+            yield self.wall(mechanism, scope, nodes, arithmetic, cause, entry, key, trial, pools, needed)
 
     def fixed(self, mechanism: str, key: str, cause: Value[Any], arithmetic: str) -> Wall:
         """A wall at a documented number of nodes of the whole cluster."""
         entry = self.limits[key]
         nodes = entry.number
-        return self.wall(mechanism, "the cluster", Interval(nodes, nodes), arithmetic, cause, entry)
+        target = self.world.aim(self.cluster).exact
+        return self.wall(mechanism, "the cluster", Interval(nodes, nodes), arithmetic, cause, entry, needed=target)
 
 
 def scope_of(pools: list[NodePool], world: World) -> str:

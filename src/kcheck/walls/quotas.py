@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import machines
@@ -112,11 +113,11 @@ def walls(ground: Ground) -> Iterator[Wall]:
             continue
         room = entry.value
 
-        def fits(sizes: Sizes, need: Need = need, room: int = room) -> bool:
-            return amount(need, sizes) <= room
-
+        takes = partial(amount, need)
         text = f"a quota of {room:,}"
-        yield from ground.grown("quota", scope, fits, need.per_node, text, cause, entry, need.quota.code, need.pools)
+        yield from ground.grown(
+            "quota", scope, takes, room, need.per_node, text, cause, entry, need.quota.code, need.pools
+        )
 
 
 def _each(need: Need, ground: Ground) -> str:

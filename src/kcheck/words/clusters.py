@@ -46,7 +46,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("minor", "int", "minor version of Kubernetes", plane.minor, nullable=True),
         made("services", "int", "Services of the manifests that take an address", plane.services, "services"),
         made("service_addresses", "int", "addresses that Services can have; null without a range", needs.service_addresses, "addresses", nullable=True),
-        made("quotas", "string", "the quotas that its target needs, with their codes; null if none is known", needs.asked, nullable=True),
+        made("quotas", "string", "the quotas that its target needs and the settings say nothing of, with their codes; null if none is known", needs.asked, nullable=True),
         made("sufficient_outbound_ips", "int", "public addresses with room for the outbound ports of all nodes",
               needs.outbound_addresses, "addresses", nullable=True),
         made("device_plugin", "bool", "whether a device plugin for GPUs is installed by the same code", needs.device_plugin),

@@ -77,6 +77,8 @@ variable "eks_managed_node_groups" {
     pre_bootstrap_user_data    = optional(string)
     post_bootstrap_user_data   = optional(string)
     bootstrap_extra_args       = optional(string)
+    cloudinit_pre_nodeadm      = optional(list(object({ content = string })), [])
+    cloudinit_post_nodeadm     = optional(list(object({ content = string })), [])
     user_data_template_path    = optional(string)
     capacity_reservation_specification = optional(object({
       capacity_reservation_target = optional(object({ capacity_reservation_id = optional(string), capacity_reservation_resource_group_arn = optional(string) }))
@@ -158,6 +160,8 @@ resource "aws_launch_template" "this" {
     each.value.pre_bootstrap_user_data,
     each.value.post_bootstrap_user_data,
     each.value.bootstrap_extra_args,
+    join("\n", each.value.cloudinit_pre_nodeadm[*].content),
+    join("\n", each.value.cloudinit_post_nodeadm[*].content),
     each.value.user_data_template_path,
     each.value.enable_bootstrap_user_data ? "bootstrap.sh" : "",
   ]))

@@ -62,6 +62,12 @@ def applied(data: bytes, edits: list[Edit]) -> bytes:
     return after.aligned(touched) if after else new
 
 
+def formatted(data: bytes) -> bytes:
+    """The bytes with all runs of lines aligned."""
+    cells = _Cells(data)
+    return cells.aligned(set(range(len(cells.lines))))
+
+
 class Lines:
     """Where a comment can stand in a file."""
 

@@ -1,0 +1,197 @@
+"""From an intent to files: drafted, read by kcheck itself, sized by what it says, and refused where a wall forbids it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib import import_module
+from math import ceil
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kcheck import demands, inventory, settings, walls
+from kcheck.disk import Disk
+from kcheck.files import Tree
+from kcheck.generate import manifests, ranges, recommended, render
+from kcheck.generate.intent import Intent, resized
+from kcheck.generate.pools import Pool, split
+from kcheck.generate.ranges import Layout, NoRoomError, Slot
+from kcheck.profiles import limits
+from kcheck.values import Unknown, known
+from kcheck.world import World
+
+if TYPE_CHECKING:
+    from kcheck.config import Config
+    from kcheck.engine import Result
+    from kcheck.model import Cluster, PodRange, Subnet
+    from kcheck.walls.model import Wall
+
+_SETTINGS, _README = "kcheck.yaml", "README.md"
+_ABOUT = (_SETTINGS, _README)
+"""What is written of the cluster once it has been read."""
+
+
+class Cloud(Protocol):
+    """What a cloud adds: the ranges that its network needs, and what its templates are filled with."""
+
+    def slots(self, intent: Intent, pools: list[Pool]) -> list[Slot]: ...
+
+    def context(self, intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]: ...
+
+
+class ImpossibleError(Exception):
+    """An intent that no configuration can meet: the wall that forbids it, and the nearest intent that can be met."""
+
+
+@dataclass
+class Output:
+    """The files of a cluster by path, and what `kcheck check` says of them."""
+
+    files: dict[str, bytes]
+    result: Result
+
+
+@dataclass
+class _Made:
+    """A cluster on its way: its files, and how kcheck reads them."""
+
+    files: dict[str, bytes]
+    context: dict[str, Any]
+    config: Config
+    world: World
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.world.inventory.clusters[0]
+
+
+def generate(intent: Intent) -> Output:
+    """The files for an intent: the same bytes for the same intent.
+
+    Raises:
+        ImpossibleError: a wall that cannot be moved, or too little room in the network.
+    """
+    from kcheck import engine
+
+    made = _made(intent)
+    if isinstance(made, str):
+        raise ImpossibleError(_refusal(intent, made))
+    files = made.files | render.files(intent.cloud, made.context | _about(made), _ABOUT)
+    tree, config = _tree(files)
+    return Output(files, engine.run(tree, config))
+
+
+def folder() -> str:
+    """Where the files are while nothing is written: beside everything that is there."""
+    return os.path.join(os.path.realpath("."), "kcheck-generated")
+
+
+def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
+    top = folder()
+    overlay: dict[str, bytes | None] = {os.path.join(top, *path.split("/")): data for path, data in files.items()}
+    config = settings.load([], os.path.join(top, _SETTINGS), Disk(overlay))
+    return Tree([top], overlay), config
+
+
+def _made(intent: Intent) -> _Made | str:
+    """The cluster without what is written about it; what forbids it, in words, if anything does."""
+    cloud: Cloud = import_module(f"kcheck.generate.{intent.cloud}")  # type: ignore[assignment] # modules fit protocols
+    pools = split(intent)
+    slots = cloud.slots(intent, pools)
+    first = _drawn(cloud, intent, pools, ranges.draft(slots))
+    try:
+        layout = ranges.layout(
+            slots,
+            _needed(first.world, slots),
+            limits(intent.cloud)["subnet.reserved"].number,
+            intent.range,
+            intent.in_use,
+        )
+    except NoRoomError as error:
+        return str(error)
+    made = _drawn(cloud, intent, pools, layout)
+    wall = _forbidding(made)
+    return made if wall is None else f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); {wall.move}"
+
+
+def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _Made:
+    """The files with some ranges, read back."""
+    usual, why = recommended.values(intent.cloud), recommended.reasons(intent.cloud)
+    context: dict[str, Any] = {
+        "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
+        "use": _nested(usual), "why": _nested(why), "requests": [], "target": 0, "system_nodes": _system(intent),
+    }  # fmt: skip
+    context |= manifests.context(intent, pools)
+    context |= cloud.context(intent, pools, layout)
+    context["target"] = intent.nodes + context["system_nodes"]
+    paths = [path for path, _ in render.names(intent.cloud) if path != _README]
+    files = render.files(intent.cloud, context, tuple(paths))
+    tree, config = _tree(files)
+    return _Made(files, context, config, World(inventory.read(tree, config).inventory, config))
+
+
+def _nested(flat: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """`group.name` as a mapping of mappings."""
+    result: dict[str, dict[str, Any]] = {}
+    for key, value in flat.items():
+        group, _, name = key.partition(".")
+        result.setdefault(group, {})[name] = value
+    return result
+
+
+def _system(intent: Intent) -> int:
+    """The most nodes of the pool that is for the cluster's own pods."""
+    usual = recommended.values(intent.cloud)
+    return int(usual["system.least"]) + ceil(intent.nodes / int(usual["system.nodes_each"]))
+
+
+def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
+    """Addresses that each slot needs, growth included, as the capacity model has it.
+
+    Raises:
+        AssertionError: it is not known, or a slot is not in the draft: kcheck's fault.
+    """
+    growth = int(recommended.values("any")["network.growth"])
+    places: dict[str | None, Subnet | PodRange] = {
+        known(place.cidr): place for place in (*world.inventory.subnets, *world.inventory.ranges)
+    }
+    drafted = ranges.draft(slots).ranges
+    result = {}
+    for slot in slots:
+        if slot.prefix is None:
+            found = demands.bounds(places[drafted[slot.name]], world)
+            high = None if isinstance(found, Unknown) else demands.needed(found).high
+            if high is None:
+                raise AssertionError(f"what {slot.name} needs is not known: {found}")
+            result[slot.name] = ceil(high * (100 + growth) / 100)
+    return result
+
+
+def _forbidding(made: _Made) -> Wall | None:
+    """The first wall before the target that no request to the provider moves."""
+    for wall in walls.of(made.cluster, made.world):
+        if wall.short and wall.kind == "hard" and wall.mechanism != "maximum":
+            return wall
+    return None
+
+
+def _refusal(intent: Intent, why: str) -> str:
+    """What forbids an intent, and the most nodes with which it is possible."""
+    low, high = 0, intent.nodes
+    while high - low > max(1, low // 100):
+        middle = (low + high) // 2
+        if isinstance(_made(resized(intent, middle)), str):
+            high = middle
+        else:
+            low = middle
+    nearest = f"the nearest that is possible: {low:,} nodes" if low else "not even one node is possible"
+    return f"{intent.nodes:,} nodes are impossible: {why}; {nearest}"
+
+
+# --- what is written about it
+
+
+def _about(made: _Made) -> dict[str, Any]:
+    """What the settings and the README tell: quotas to ask for, walls, money."""
+    from kcheck.generate import telling
+
+    return telling.context(made.world, made.cluster, made.context["intent"], folder())

@@ -1,0 +1,52 @@
+"""What EKS' templates are filled with: a VPC in blocks of at most /16, subnets by zone, groups by zone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcheck import machines
+from kcheck.generate import ranges, recommended
+from kcheck.generate.pools import label
+from kcheck.generate.ranges import Layout, Slot
+from kcheck.profiles import limits
+
+if TYPE_CHECKING:
+    from kcheck.generate.intent import Intent
+    from kcheck.generate.pools import Pool
+
+_BLOCK = 16
+"""The shortest prefix of a block of a VPC, and of a subnet: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"""
+_PUBLIC = 26
+"""NAT gateways and load balancers are all that is in public subnets."""
+_SERVICES = 16
+
+
+def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
+    """A private and a public subnet in each zone, and the range of Services."""
+    private = [Slot(f"private {zone}", "the VPC", least=24, most=_BLOCK) for zone in intent.zones]
+    public = [Slot(f"public {zone}", "the VPC", prefix=_PUBLIC) for zone in intent.zones]
+    return [*private, *public, Slot("services", prefix=_SERVICES, routed=False)]
+
+
+def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:
+    """The blocks of the VPC, and which zone of its list each pool is in."""
+    inner = [layout.ranges[slot.name] for slot in slots(intent, pools) if slot.network]
+    machine = machines.machine(intent.cloud, intent.machine)
+    return {
+        "blocks": ranges.parts(layout.networks["the VPC"], _BLOCK, inner),
+        "zones": [
+            {"name": zone, "letter": label(zone), "private": layout.ranges[f"private {zone}"],
+             "public": layout.ranges[f"public {zone}"]}
+            for zone in intent.zones
+        ],
+        "efa": bool(machine and machine.efa and intent.gpus),
+        "nvme": bool(machine and machine.nvme),
+        "accelerated": intent.gpus > 0,
+        "plane_tier": _tier(intent),
+    }  # fmt: skip
+
+
+def _tier(intent: Intent) -> str:
+    """The tier of a control plane that is provided in advance for a burst; none for small ones."""
+    usual, entry = recommended.values(intent.cloud), limits(intent.cloud)["plane.burst"]
+    return str(usual["plane.tier"]) if intent.nodes > entry.number // 2 else ""

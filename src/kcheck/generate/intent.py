@@ -1,0 +1,184 @@
+"""What somebody wants: a short file, and what is usual for everything that it leaves out."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kcheck import machines, schemas
+from kcheck.config import ConfigError, nearest
+from kcheck.disk import Disk, TooLargeError
+from kcheck.generate import recommended
+from kcheck.text import Source
+from kcheck.values import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCHEDULERS = ("kueue", "volcano", "none")
+
+
+@dataclass(frozen=True)
+class Team:
+    """Who shares the nodes, with the percent of them that it always gets."""
+
+    name: str
+    share: int
+
+
+@dataclass(frozen=True)
+class Intent:
+    """A cluster that somebody wants; no field is left open.
+
+    `spot` is the percent of the training nodes that is bought as spot, for at most `price_cap` thousandths of the
+    currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods get addresses, `range` what
+    the network must keep to, or empty, `in_use` what it must not touch.
+    """
+
+    cloud: str
+    name: str
+    account: str
+    region: str
+    zones: tuple[str, ...]
+    kubernetes: str
+    nodes: int
+    machines: tuple[str, ...]
+    gpus: int
+    spot: int
+    price_cap: int | None
+    job_nodes: int
+    job_hours: int
+    teams: tuple[Team, ...]
+    tiers: tuple[str, ...]
+    scheduler: str
+    autoscaler: str
+    registry: str
+    image: str
+    mode: str
+    range: str
+    in_use: tuple[str, ...]
+
+    @property
+    def machine(self) -> str:
+        """The machine type that is bought on demand."""
+        return self.machines[0]
+
+    @property
+    def spot_nodes(self) -> int:
+        """Training nodes that are bought as spot."""
+        return self.nodes * self.spot // 100
+
+    @property
+    def minor(self) -> int:
+        """The minor version of Kubernetes."""
+        return int(self.kubernetes.partition(".")[2])
+
+
+def load(path: str) -> dict[str, Any]:
+    """What an intent file says.
+
+    Raises:
+        ConfigError: it cannot be read, or says something that no intent has; the message names the line.
+    """
+    try:
+        content = Disk().read(path)
+    except TooLargeError as error:
+        raise ConfigError(f"{path}: too large for an intent") from error
+    if content is None:
+        raise ConfigError(f"{path}: no such file, or it cannot be read")
+    data = schemas.document(Source(os.path.relpath(path).replace(os.sep, "/"), content))
+    schemas.check(data, schemas.load("intent"), "field", "the intent")
+    found: dict[str, Any] = plain(data)
+    return found
+
+
+def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
+    """An intent with what is usual on the cloud for what is not given.
+
+    Raises:
+        ConfigError: two things that are given do not go together, or one does not go with the cloud.
+    """
+    usual = recommended.values(cloud)
+    spot, job, network = (dict(given.get(key) or {}) for key in ("spot", "job", "network"))
+    region = str(given.get("region", usual["intent.region"]))
+    account = str(given.get("account", usual["intent.account"]))
+    nodes = int(given.get("nodes", usual["intent.nodes"]))
+    types = tuple(given.get("machines") or _listed(usual["intent.machines"]))
+    own = given.get("gpus", machines.gpus(cloud, types[0]))
+    if own is None and machines.machine(cloud, types[0]) is None and cloud != "selfmanaged":
+        raise ConfigError(f"machines: kcheck does not know {types[0]}; say with gpus: how many GPUs it has")
+    share = int(spot.get("share", 0))
+    cap = spot.get("price_cap")
+    zones = given.get("zones") or [
+        f"{region}{zone}" if zone.isalpha() else zone for zone in _listed(usual["intent.zones"])
+    ]
+    most = max(nodes - nodes * share // 100, nodes * share // 100)
+    registry = str(usual["intent.registry"]).format(account=account, region=region)
+    intent = Intent(
+        cloud, str(given.get("name", usual["intent.name"])), account, region, tuple(zones),
+        str(given.get("kubernetes", usual["intent.kubernetes"])), nodes, types, int(own or 0), share,
+        None if cap is None else round(cap * 1000),
+        int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
+        int(job.get("hours", usual["intent.job_hours"])),
+        tuple(Team(team["name"], team["share"]) for team in given.get("teams") or _teams(str(usual["intent.teams"]))),
+        tuple(given.get("tiers") or _listed(usual["intent.tiers"])),
+        str(given.get("scheduler", usual["intent.scheduler"])), str(given.get("autoscaler", usual["intent.autoscaler"])),
+        str(given.get("registry", registry)), str(given.get("image", usual["intent.image"])),
+        str(network.get("mode", usual["intent.mode"])), str(network.get("range", "")), tuple(network.get("in_use") or ()),
+    )  # fmt: skip
+    _check(intent, usual)
+    return intent
+
+
+def _listed(text: object) -> list[str]:
+    return str(text).split(", ")
+
+
+def _teams(text: str) -> list[dict[str, Any]]:
+    """Teams in a profile: `name share`, separated by commas."""
+    pairs = (entry.split(" ") for entry in text.split(", "))
+    return [{"name": name, "share": int(share)} for name, share in pairs]
+
+
+def _job(nodes: int, most: int) -> int:
+    """The nodes of the usual job: a power of two, at most a quarter of the cluster."""
+    return min(most, 1 << max(0, (max(1, nodes // 4)).bit_length() - 1))
+
+
+def _check(intent: Intent, usual: recommended.Values) -> None:
+    """Refuse what does not go together.
+
+    Raises:
+        ConfigError: something does not.
+    """
+    for name, chosen in (("autoscaler", intent.autoscaler), ("mode", intent.mode)):
+        able = _listed(usual[f"intent.{name}s"])
+        if chosen not in able:
+            field = f"network.{name}" if name == "mode" else name
+            raise ConfigError(f"{field}: {chosen} is not for {intent.cloud}; {nearest(chosen, tuple(able))}")
+    names = [team.name for team in intent.teams]
+    for what, values in (
+        ("teams", names),
+        ("tiers", intent.tiers),
+        ("zones", intent.zones),
+        ("machines", intent.machines),
+    ):
+        if len(set(values)) < len(values):
+            raise ConfigError(f"{what}: {next(v for v in values if list(values).count(v) > 1)} is there twice")
+    total = sum(team.share for team in intent.teams)
+    if total > 100:
+        raise ConfigError(f"teams: the shares add up to {total} percent; 100 is all there is")
+    most = max(intent.nodes - intent.spot_nodes, intent.spot_nodes)
+    if intent.job_nodes > most:
+        market = "on demand" if most > intent.spot_nodes or not intent.spot_nodes else "as spot"
+        raise ConfigError(
+            f"job.nodes: {intent.job_nodes:,} nodes at once, but at most {most:,} are bought {market}; a job runs on one kind"
+        )
+
+
+def resized(intent: Intent, nodes: int) -> Intent:
+    """The same intent for another number of nodes, its job no larger than fits."""
+    smaller = replace(intent, nodes=nodes)
+    most = max(nodes - smaller.spot_nodes, smaller.spot_nodes)
+    return replace(smaller, job_nodes=max(1, min(intent.job_nodes, most)))

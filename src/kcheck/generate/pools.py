@@ -1,0 +1,59 @@
+"""The node pools that carry the training nodes: one market and, on demand, one zone each, under every limit."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.generate import recommended
+
+if TYPE_CHECKING:
+    from kcheck.generate.intent import Intent
+
+
+class Pool(NamedTuple):
+    """A node pool as it is written. `zones` of an on-demand pool is one; `nodes` are at most so many."""
+
+    name: str
+    zones: tuple[str, ...]
+    nodes: int
+    spot: bool
+    machines: tuple[str, ...]
+
+
+def split(intent: Intent) -> list[Pool]:
+    """The pools of an intent: on demand as many in each zone as its share needs, spot over all zones.
+
+    A job talks within a zone, so on-demand nodes are in no more zones than the usual job fits in whole.
+    """
+    spot = intent.spot_nodes
+    rest = intent.nodes - spot
+    used = max(1, min(len(intent.zones), rest // intent.job_nodes))
+    largest = _largest(intent)
+    result = []
+    for zone, nodes in zip(intent.zones[:used], shares(rest, used), strict=True):
+        for number, size in enumerate(shares(nodes, ceil(nodes / largest)), 1):
+            result.append(Pool(f"gpu-{label(zone)}{number}", (zone,), size, spot=False, machines=(intent.machine,)))
+    for number, size in enumerate(shares(spot, ceil(spot / largest)), 1):
+        result.append(Pool(f"gpu-spot{number}", intent.zones, size, spot=True, machines=intent.machines))
+    if intent.gpus:
+        return result
+    return [pool._replace(name=pool.name.replace("gpu", "cpu")) for pool in result]
+
+
+def _largest(intent: Intent) -> int:
+    """The most nodes of a pool: as recommended, or more where the cloud has too few pools for that."""
+    usual = recommended.values(intent.cloud)
+    room = int(usual["pools.most"]) - len(intent.zones)  # each zone rounds up
+    return max(int(usual["pools.nodes"]), ceil(intent.nodes / room))
+
+
+def shares(total: int, parts: int) -> list[int]:
+    """A number in parts that differ by at most one, the larger ones first; no parts of nothing."""
+    return [] if not total else [total // parts + (i < total % parts) for i in range(parts)]
+
+
+def label(zone: str) -> str:
+    """What people call a zone: the letter at its end; those that have numbers get letters too."""
+    last = zone[-1]
+    return chr(ord("a") + int(last) - 1) if last.isdigit() else last

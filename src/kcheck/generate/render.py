@@ -1,0 +1,60 @@
+"""Templates to text: Jinja2, in which nothing undefined is let through, and columns as `terraform fmt` has them."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kcheck.bundled import PROFILES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jinja2 import Environment
+
+_SUFFIX = ".j2"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(PROFILES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, autoescape=False,  # noqa: S701 - what is written is no HTML
+    )  # fmt: skip
+    environment.filters["commas"] = "{:,}".format
+    environment.filters["quoted"] = lambda values: ", ".join(f'"{value}"' for value in values)
+    return environment
+
+
+def names(cloud: str) -> Iterator[tuple[str, str]]:
+    """The path of every file that a cloud's templates make, and of its template."""
+    for owner in ("any", cloud):
+        top = os.path.join(PROFILES, owner, "templates")
+        for folder, _, files in sorted(os.walk(top)):
+            for name in sorted(files):
+                path = os.path.relpath(os.path.join(folder, name), top).replace(os.sep, "/")
+                if path.endswith(_SUFFIX) and not name.startswith("_"):
+                    yield path.removesuffix(_SUFFIX), f"{owner}/templates/{path}"
+
+
+def text(template: str, context: dict[str, Any]) -> str:
+    """What a template makes of a context."""
+    return _environment().get_template(template).render(context)
+
+
+def files(cloud: str, context: dict[str, Any], chosen: tuple[str, ...] = ()) -> dict[str, bytes]:
+    """The files of a cloud by path, without those that come out empty; the `chosen` ones if any are named."""
+    from kcheck.syntax.hcl import align
+
+    result = {}
+    for path, template in names(cloud):
+        if chosen and path not in chosen:
+            continue
+        made = text(template, context)
+        if made.strip():
+            data = made.encode()
+            result[path] = align.formatted(data) if path.endswith((".tf", ".tfvars")) else data
+    return result
