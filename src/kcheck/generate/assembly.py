@@ -1,4 +1,4 @@
-"""From an intent to files: drafted, read by kcheck itself, sized by what it says, and refused where a wall forbids it."""
+"""From an intent to files: drafted, read by kcheck itself, sized by what it says, refused where a wall forbids it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,13 @@ _ABOUT = (_SETTINGS, _README)
 class Cloud(Protocol):
     """What a cloud adds: the ranges that its network needs, and what its templates are filled with."""
 
-    def slots(self, intent: Intent, pools: list[Pool]) -> list[Slot]: ...
+    def slots(self, intent: Intent, pools: list[Pool]) -> list[Slot]:
+        """The ranges that its network needs."""
+        ...
 
-    def context(self, intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]: ...
+    def context(self, intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:
+        """What its templates are filled with, beside what all are."""
+        ...
 
 
 class ImpossibleError(Exception):
@@ -94,18 +98,13 @@ def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
 
 def _made(intent: Intent) -> _Made | str:
     """The cluster without what is written about it; what forbids it, in words, if anything does."""
-    cloud: Cloud = import_module(f"kcheck.generate.{intent.cloud}")  # type: ignore[assignment] # modules fit protocols
+    cloud: Cloud = import_module(f"kcheck.generate.{intent.cloud}")
     pools = split(intent)
     slots = cloud.slots(intent, pools)
     first = _drawn(cloud, intent, pools, ranges.draft(slots))
+    reserved = limits(intent.cloud)["subnet.reserved"].number
     try:
-        layout = ranges.layout(
-            slots,
-            _needed(first.world, slots),
-            limits(intent.cloud)["subnet.reserved"].number,
-            intent.range,
-            intent.in_use,
-        )
+        layout = ranges.layout(slots, _needed(first.world, slots), reserved, intent.range, intent.in_use)
     except NoRoomError as error:
         return str(error)
     made = _drawn(cloud, intent, pools, layout)
@@ -151,9 +150,8 @@ def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
         AssertionError: it is not known, or a slot is not in the draft: kcheck's fault.
     """
     growth = int(recommended.values("any")["network.growth"])
-    places: dict[str | None, Subnet | PodRange] = {
-        known(place.cidr): place for place in (*world.inventory.subnets, *world.inventory.ranges)
-    }
+    every: list[Subnet | PodRange] = [*world.inventory.subnets, *world.inventory.ranges]
+    places = {known(place.cidr): place for place in every}
     drafted = ranges.draft(slots).ranges
     result = {}
     for slot in slots:

@@ -105,27 +105,29 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
     account = str(given.get("account", usual["intent.account"]))
     nodes = int(given.get("nodes", usual["intent.nodes"]))
     types = tuple(given.get("machines") or _listed(usual["intent.machines"]))
-    own = given.get("gpus", machines.gpus(cloud, types[0]))
-    if own is None and machines.machine(cloud, types[0]) is None and cloud != "selfmanaged":
+    gpus = given.get("gpus", machines.gpus(cloud, types[0]))
+    if gpus is None and machines.machine(cloud, types[0]) is None and cloud != "selfmanaged":
         raise ConfigError(f"machines: kcheck does not know {types[0]}; say with gpus: how many GPUs it has")
     share = int(spot.get("share", 0))
     cap = spot.get("price_cap")
-    zones = given.get("zones") or [
-        f"{region}{zone}" if zone.isalpha() else zone for zone in _listed(usual["intent.zones"])
-    ]
+    letters = _listed(usual["intent.zones"])
+    zones = given.get("zones") or [str(usual["intent.zone"]).format(region=region, zone=one) for one in letters]
     most = max(nodes - nodes * share // 100, nodes * share // 100)
     registry = str(usual["intent.registry"]).format(account=account, region=region)
+    teams = given.get("teams") or _teams(str(usual["intent.teams"]))
+    mode, own = str(network.get("mode", usual["intent.mode"])), str(network.get("range", ""))
+
+    def chosen(key: str) -> str:
+        return str(given.get(key, usual[f"intent.{key}"]))
+
     intent = Intent(
-        cloud, str(given.get("name", usual["intent.name"])), account, region, tuple(zones),
-        str(given.get("kubernetes", usual["intent.kubernetes"])), nodes, types, int(own or 0), share,
+        cloud, chosen("name"), account, region, tuple(zones), chosen("kubernetes"), nodes, types, int(gpus or 0), share,
         None if cap is None else round(cap * 1000),
         int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
         int(job.get("hours", usual["intent.job_hours"])),
-        tuple(Team(team["name"], team["share"]) for team in given.get("teams") or _teams(str(usual["intent.teams"]))),
-        tuple(given.get("tiers") or _listed(usual["intent.tiers"])),
-        str(given.get("scheduler", usual["intent.scheduler"])), str(given.get("autoscaler", usual["intent.autoscaler"])),
-        str(given.get("registry", registry)), str(given.get("image", usual["intent.image"])),
-        str(network.get("mode", usual["intent.mode"])), str(network.get("range", "")), tuple(network.get("in_use") or ()),
+        tuple(Team(team["name"], team["share"]) for team in teams),
+        tuple(given.get("tiers") or _listed(usual["intent.tiers"])), chosen("scheduler"), chosen("autoscaler"),
+        str(given.get("registry", registry)), chosen("image"), mode, own, tuple(network.get("in_use") or ()),
     )  # fmt: skip
     _check(intent, usual)
     return intent
@@ -173,7 +175,7 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
     if intent.job_nodes > most:
         market = "on demand" if most > intent.spot_nodes or not intent.spot_nodes else "as spot"
         raise ConfigError(
-            f"job.nodes: {intent.job_nodes:,} nodes at once, but at most {most:,} are bought {market}; a job runs on one kind"
+            f"job.nodes: {intent.job_nodes:,} at once, but at most {most:,} are bought {market}; a job runs on one kind"
         )
 
 

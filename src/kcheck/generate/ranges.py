@@ -14,10 +14,11 @@ PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 
 
 class Slot(NamedTuple):
-    """A range that a cluster needs: `addresses` by what the capacity model says, else a fixed length of the prefix.
+    """A range that a cluster needs: with a `prefix` of a fixed length, else as long as the capacity model says.
 
-    Slots of a `network` lie side by side in one range; one with no network is a range of its own. A `routed` one is in the
-    network that it must fit into, others only must not clash with it. `most` is the shortest prefix that the cloud takes.
+    Slots of a `network` lie side by side in one range; one with no network is a range of its own. A `routed` one is
+    inside of what the network must keep to, others only must not clash with it. `most` is the shortest prefix that the
+    cloud takes, `least` the longest that is worth having.
     """
 
     name: str

@@ -120,8 +120,8 @@ class Ground:
     ) -> Wall:
         """A wall of this cluster; `entry` gives its kind and source, `key` tells walls of one scope apart.
 
-        `pools` are those it is about, if not all; `needed` is what the target takes of the limit. Whether the target is met is asked of the `trial`, where the wall
-        depends on how the pools grow.
+        `pools` are those it is about, if not all; `needed` is what the target takes of the limit. Whether the target is
+        met is asked of the `trial`, where the wall depends on how the pools grow.
         """
         aim = self.world.aim(self.cluster)
         before = None if nodes is None else short(trial, self.growth, aim) if trial else nodes.below(aim)
