@@ -65,6 +65,11 @@ class Intent:
         return self.machines[0]
 
     @property
+    def cap(self) -> str:
+        """The price cap as it is written."""
+        return f"{(self.price_cap or 0) / 1000:g}"
+
+    @property
     def spot_nodes(self) -> int:
         """Training nodes that are bought as spot."""
         return self.nodes * self.spot // 100
