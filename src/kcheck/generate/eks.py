@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from kcheck import machines, profiles
@@ -45,6 +46,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
              "public": layout.ranges[f"public {zone}"]}
             for zone in intent.zones
         ],
+        "ami": _ami(intent),
         "efa": bool(efa),
         "efa_interfaces": efa,
         "autoscaler_chart": _chart(intent),
@@ -52,7 +54,6 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "node_local_dns": True,
         "provisioning_class": _PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
-        "accelerated": intent.gpus > 0,
         "plane_tier": _tier(intent),
     }  # fmt: skip
 
@@ -73,3 +74,12 @@ def _chart(intent: Intent) -> str:
     if found is None:
         raise ConfigError(f"kubernetes: no chart of the cluster autoscaler is known for {intent.kubernetes}")
     return found
+
+
+def _ami(intent: Intent) -> str:
+    """The AMI type of training nodes: families with a g behind their number have processors of ARM.
+
+    https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html
+    """
+    arm = all(re.match(r"a1\.|[a-z]+\d+g", name) for name in intent.machines)
+    return f"AL2023_{'ARM_64' if arm else 'x86_64'}_{'NVIDIA' if intent.gpus else 'STANDARD'}"

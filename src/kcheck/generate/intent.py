@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -164,6 +165,12 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
         if chosen not in able:
             field = f"network.{name}" if name == "mode" else name
             raise ConfigError(f"{field}: {chosen} is not for {intent.cloud}; {nearest(chosen, tuple(able))}")
+    oldest = str(usual["intent.oldest"])
+    if intent.minor < int(oldest.partition(".")[2]):
+        raise ConfigError(f"kubernetes: {intent.kubernetes} is too old; {oldest} is the oldest that is supported")
+    other = next((name for name in intent.machines if re.search(str(usual["intent.other_accelerators"]), name)), None)
+    if other is not None:
+        raise ConfigError(f"machines: the accelerators of {other} are not NVIDIA's; kcheck generates for those only")
     names = [team.name for team in intent.teams]
     for what, values in (
         ("teams", names),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,7 @@ def read(path: str) -> tuple[str, dict[str, Any]]:
 
 def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[str, Any]]:
     """Every field of which something is known."""
-    every = world.pools(cluster)
+    every, usual = world.pools(cluster), recommended.values(cluster.cloud)
     training = _training(every)
     spot = sum(_nodes(pool, world) for pool in training if known(pool.spot))
     nodes = sum(_nodes(pool, world) for pool in training) or (0 if training else _nodes_of_target(cluster, world))
@@ -61,8 +62,8 @@ def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[
     yield "name", _name(known(cluster.name))
     yield "region", _region(cluster, reading)
     yield "zones", _zones(cluster, training, reading)
-    minor = minor_version(known(cluster.version) or "")
-    yield "kubernetes", f"1.{minor}" if minor else None
+    minor, oldest = minor_version(known(cluster.version) or ""), minor_version(str(usual["intent.oldest"])) or 0
+    yield "kubernetes", f"1.{minor}" if minor and minor >= oldest else None
     nodes = max(nodes, _wanted(jobs, training))
     yield "nodes", nodes or None
     yield "machines", _machines(training)
@@ -75,7 +76,7 @@ def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[
     yield "tiers", [name for one in ordered if (name := known(one.name)) and not name.startswith("system-")]
     yield "scheduler", _scheduler(reading, jobs)
     grown = known(world.grown_by(cluster))
-    able = str(recommended.values(cluster.cloud)["intent.autoscalers"]).split(", ")
+    able = str(usual["intent.autoscalers"]).split(", ")
     yield "autoscaler", grown if grown in able else None
     yield from _image(jobs)
     yield "network", _network(cluster, reading, world)
@@ -123,7 +124,8 @@ def _value(record: BlockRecord, name: str) -> object:
 
 
 def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    """A name of a place; None for what stands for one."""
+    return value if isinstance(value, str) and re.fullmatch(r"[a-z0-9-]+", value) else None
 
 
 def _zones(cluster: Cluster, pools: list[NodePool], reading: Reading) -> list[str]:
