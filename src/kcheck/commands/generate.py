@@ -137,7 +137,8 @@ def _tell(intent: Intent, result: Result, changed: list[File], folder: str, *, d
     options.tell_bugs(result)
     for finding in result.findings:
         path = os.path.relpath(finding.span.source.path, "kcheck-generated")
-        click.echo(f"{path}:{finding.span.begin.line}: {finding.severity.word} {finding.rule}: {finding.message}")
+        told = f"{path}:{finding.span.begin.line}: {finding.severity.word} {finding.rule}: {finding.message}"
+        click.echo(told, err=True)
     if result.bugs:
         sys.exit(3)
     if result.findings:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kcheck import machines, schemas
+from kcheck.capacity.ranges import parse_cidr
 from kcheck.config import ConfigError, nearest
 from kcheck.disk import Disk, TooLargeError
 from kcheck.generate import recommended
@@ -171,6 +172,10 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
     other = next((name for name in intent.machines if re.search(str(usual["intent.other_accelerators"]), name)), None)
     if other is not None:
         raise ConfigError(f"machines: the accelerators of {other} are not NVIDIA's; kcheck generates for those only")
+    for field, cidrs in (("range", [intent.range] if intent.range else []), ("in_use", intent.in_use)):
+        wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)
+        if wrong is not None:
+            raise ConfigError(f"network.{field}: {wrong} is no range of IPv4 addresses")
     names = [team.name for team in intent.teams]
     for what, values in (
         ("teams", names),
