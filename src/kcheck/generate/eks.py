@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import machines, profiles
 from kcheck.config import ConfigError
 from kcheck.generate import ranges, recommended
-from kcheck.generate.pools import label
+from kcheck.generate.pools import label, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.profiles import limits
 
@@ -50,6 +50,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "efa": bool(efa),
         "efa_interfaces": efa,
         "autoscaler_chart": _chart(intent),
+        **_most(intent),
         "device_plugin": True,
         "node_local_dns": True,
         "provisioning_class": _PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
@@ -83,3 +84,12 @@ def _ami(intent: Intent) -> str:
     """
     arm = all(re.match(r"a1\.|[a-z]+\d+g", name) for name in intent.machines)
     return f"AL2023_{'ARM_64' if arm else 'x86_64'}_{'NVIDIA' if intent.gpus else 'STANDARD'}"
+
+
+def _most(intent: Intent) -> dict[str, int]:
+    """The most cores and GiB of memory that the autoscaler may make, those of the cluster's own pods included."""
+    usual = recommended.values(intent.cloud)
+    types = [machines.machine(intent.cloud, name) for name in (*intent.machines, str(usual["system.machine"]))]
+    widest = max((one.vcpus or 0 for one in types if one), default=0)
+    nodes = intent.nodes + system_nodes(intent)
+    return {"most_cores": nodes * widest, "most_memory": nodes * int(usual["autoscaler.memory_each"])}

@@ -48,6 +48,12 @@ def _largest(intent: Intent) -> int:
     return max(int(usual["pools.nodes"]), ceil(intent.nodes / room))
 
 
+def system_nodes(intent: Intent) -> int:
+    """The most nodes of the pool that is for the cluster's own pods."""
+    usual = recommended.values(intent.cloud)
+    return int(usual["system.least"]) + ceil(intent.nodes / int(usual["system.nodes_each"]))
+
+
 def shares(total: int, parts: int) -> list[int]:
     """A number in parts that differ by at most one, the larger ones first; no parts of nothing."""
     return [] if not total else [total // parts + (i < total % parts) for i in range(parts)]
