@@ -1,0 +1,69 @@
+"""What the cloud does: machines that start one after the other and boot, calls that delete them, bills."""
+
+from __future__ import annotations
+
+from math import ceil, exp
+from random import Random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.simulate.model import Cloud
+    from kcheck.simulate.nodes import Group, Node
+
+REGISTERED_AT = 0.6
+"""The part of its boot after which a machine has its Node object."""
+
+
+class Provider:
+    """A cloud that draws the fate of the n-th machine from the seed, whatever the settings are: so runs can be compared."""
+
+    def __init__(self, cloud: Cloud, seed: int) -> None:
+        self.cloud = cloud
+        self._boot, self._tail = Random(f"{seed}/boot"), Random(f"{seed}/tail")
+        self._free = 0.0
+
+    def launch(self, group: Group, now: float) -> float:
+        """When the next machine of a pool starts, and is paid for."""
+        start = max(now, group.next_launch) + 1 / self.cloud.launch_rate
+        group.next_launch = start
+        return start
+
+    def boot(self) -> float | None:
+        """Seconds until the next machine is ready; None if it never joins."""
+        draw = self._boot
+        lost, straggler, late, noise = draw.random(), draw.random(), draw.random(), draw.gauss(0, 1)
+        if lost < self.cloud.lost:
+            return None
+        extra = -self.cloud.straggler_mean * _log(late) if straggler < self.cloud.stragglers else 0.0
+        return self.cloud.boot * exp(self.cloud.boot_sigma * noise) + extra
+
+    def latency(self) -> float:
+        """Seconds from a call that deletes a node until it is no longer paid for."""
+        return self.cloud.delete_tail if self._tail.random() < self.cloud.late else self.cloud.delete_latency
+
+    def calls(self, nodes: list[Node], now: float) -> Iterable[tuple[float, Node]]:
+        """When the call that deletes each node returns."""
+        if self.cloud.serial:
+            for node in nodes:
+                self._free = max(now, self._free) + self.cloud.delete_call
+                yield self._free, node
+            return
+        ends: dict[int, float] = {}
+        for node in nodes:
+            if id(node.pool) not in ends:
+                node.pool.next_call = max(now, node.pool.next_call) + self.cloud.delete_call
+                ends[id(node.pool)] = node.pool.next_call
+            yield ends[id(node.pool)], node
+
+    def paid(self, seconds: float) -> float:
+        """What a machine is paid for, by the cloud's steps of billing."""
+        step = self.cloud.granularity
+        return max(self.cloud.least_paid, ceil(seconds / step) * step if step else seconds)
+
+
+def _log(draw: float) -> float:
+    from math import log
+
+    return log(max(draw, 1e-12))

@@ -1,0 +1,192 @@
+"""What a run is made of: pools, settings of the autoscaler, what the cloud does, the job. Times are in seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A node pool that a job can land on: at most `most` nodes, at least `least`, `existing` of them there already."""
+
+    name: str
+    most: int
+    least: int = 0
+    existing: int = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """`pods` pods, one a node, each with so many seconds of work. The work of a `gang` begins when all of them run."""
+
+    pods: int
+    duration: float
+    gang: bool = False
+    anti_affinity: bool = False
+    gpu: bool = False
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The cluster autoscaler's flags, in their own order of sections; `minor` is its version, and decides the rules.
+
+    https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-are-the-parameters-to-ca
+    """
+
+    minor: int = 37
+    scan_interval: float = 10
+    frequent_loops: bool | None = None
+    unready_percentage: float = 45
+    unready_count: int = 3
+    startup_time: float = 900
+    provision_time: float = 900
+    new_pod_delay: float = 0
+    nodes_total: int = 0
+    nodes_per_scale_up: int = 1000
+    binpacking_time: float = 10
+    balance: bool = False
+    scale_down: bool = True
+    unneeded_time: float = 600
+    unready_time: float = 1200
+    delay_after_add: float = 600
+    delay_after_delete: float = 0
+    delay_after_failure: float = 180
+    batch: int = 10
+    client_qps: float = 5
+    client_burst: float = 10
+    taint_delay: float = 5
+    batcher_interval: float = 0
+    parallel_drain: bool | None = None
+    salvo: bool = False
+    backoff: float = 300
+    backoff_most: float = 1800
+    backoff_reset: float = 10800
+
+    @property
+    def modern(self) -> bool:
+        """Whether it deletes by the actuator of 1.25, which is on by default from 1.28 and alone from 1.32 on."""
+        return self.minor >= 32 or (self.minor >= 25 and (self.minor >= 28 if self.parallel_drain is None else self.parallel_drain))
+
+    @property
+    def eager(self) -> bool:
+        """Whether loops follow each other without a pause while there is something to do."""
+        return self.minor >= 30 and (self.minor >= 35 if self.frequent_loops is None else self.frequent_loops)
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """What a cloud does with requests, and how fast; rates are a second.
+
+    Instances of a pool start at `launch_rate` and are ready `boot` later (median of a lognormal distribution with
+    `boot_sigma`), `straggler_mean` more for a share of `stragglers`; a share of `lost` ones never joins. `serial` says
+    that deletions of all pools go one after the other, each for `delete_call`; else a pool's batch is one call. A
+    node is paid for until `delete_latency` after its call, or `delete_tail` for a share of `late`.
+    """
+
+    name: str
+    launch_rate: float
+    boot: float
+    boot_sigma: float
+    stragglers: float
+    straggler_mean: float
+    lost: float
+    pod_rate: float
+    pull: float
+    serial: bool
+    delete_call: float
+    delete_latency: float
+    late: float
+    delete_tail: float
+    lookup: bool
+    linger: float
+    loop: float
+    loop_per_node: float
+    taint_requests: float
+    affinity_check: float
+    fit_check: float
+    create_rate: float
+    create_burst: float
+    schedule_rate: float
+    granularity: float
+    least_paid: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """All of a run. `system_nodes` are there too and count as healthy; `ceiling` nodes are all that walls let be.
+
+    `pulls` are those that a registry allows in a `window` of seconds, each pod taking `pulls_each`; 0 for no limit.
+    """
+
+    pools: tuple[Pool, ...]
+    job: Job
+    settings: Settings
+    cloud: Cloud
+    seed: int = 0
+    system_nodes: int = 0
+    ceiling: int | None = None
+    pulls: int = 0
+    pulls_each: int = 1
+    window: float = 21600
+    horizon: float = 172800
+
+
+class Point(NamedTuple):
+    """The cluster at a time: nodes that are asked for, paid for, ready, at work, empty, and on their way out."""
+
+    time: float
+    target: int
+    launched: int
+    ready: int
+    busy: int
+    empty: int
+    deleting: int
+
+
+class Event(NamedTuple):
+    """Something that an operator would see."""
+
+    time: float
+    what: str
+    pool: str
+    nodes: int
+
+
+PHASES = ("boot", "wait", "work", "idle", "queue", "delete")
+"""Where the paid time of a node goes: until it is ready, until its pod runs, work, idle until it may go, waiting for
+its deletion, being deleted."""
+
+
+@dataclass
+class Summary:
+    """What came of a run: times in seconds since the job was created, paid seconds of nodes by phase.
+
+    `finished` says that all pods ran and all nodes above the minimum are gone. `held` says how many seconds each
+    setting held the run up.
+    """
+
+    total: float
+    finished: bool
+    first_ready: float
+    last_ready: float
+    last_start: float
+    last_done: float
+    pods_done: int
+    launched: int
+    paid: float
+    phases: dict[str, float]
+    held: dict[str, float] = field(default_factory=dict)
+
+    def overspend(self, job: Job) -> float:
+        """Paid time by the time of the work itself."""
+        return self.paid / (job.pods * job.duration)
+
+
+@dataclass
+class Run:
+    """A run with all that happened."""
+
+    summary: Summary
+    timeline: list[Point]
+    events: list[Event]

@@ -1,0 +1,104 @@
+"""Nodes and pools while a run goes on, and how they are counted: as the autoscaler's cluster state does.
+
+https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/clusterstate/clusterstate.go
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from kcheck.simulate.model import Pool
+
+NEVER = float("inf")
+
+
+class Node:
+    """One machine, with the times of what happens to it; NEVER for what has not happened."""
+
+    __slots__ = ("done", "gone", "index", "launched", "long", "pool", "ready", "registered", "since", "start", "tainted", "unready")
+
+    def __init__(self, index: int, pool: Group, launched: float) -> None:
+        self.index = index
+        self.pool = pool
+        self.launched = launched
+        self.registered = self.ready = self.start = self.done = self.since = self.tainted = self.gone = NEVER
+        self.unready = False
+        self.long = False
+
+
+@dataclass
+class Group:
+    """A pool as the autoscaler sees it: its target, and its nodes by state.
+
+    `waiting` have no Node object yet, `long` of them for too long; `young` are registered and not ready, `unready`
+    for too long. `increase` was asked for until `deadline`.
+    """
+
+    pool: Pool
+    target: int = 0
+    waiting: int = 0
+    long: int = 0
+    young: int = 0
+    unready: int = 0
+    ready: int = 0
+    increase: int = 0
+    deadline: float = NEVER
+    backoff_until: float = 0
+    backoff_length: float = 0
+    failed_at: float = -NEVER
+    next_launch: float = 0
+    next_call: float = 0
+    kept: list[Node] = field(default_factory=list)
+
+    @property
+    def coming(self) -> int:
+        """Nodes that are expected to become ready."""
+        return self.waiting - self.long + self.young
+
+    @property
+    def room(self) -> int:
+        """How much it can still grow."""
+        return self.pool.most - self.target
+
+    def healthy(self, count: int, percentage: float) -> bool:
+        """Whether not too many nodes of the target are missing."""
+        missing = max(0, self.target - self.long - self.increase - self.ready)
+        every = self.ready + self.unready + self.young
+        return not (missing > count and missing > percentage / 100 * every)
+
+    def fail(self, now: float, first: float, most: float, reset: float) -> None:
+        """Back off: the first time for so long, twice as long if it fails again, and so on; forgotten after a while."""
+        if now < self.backoff_until:
+            return
+        again = now - self.failed_at < reset and self.backoff_length > 0
+        self.backoff_length = min(most, self.backoff_length * 2) if again else first
+        self.backoff_until = now + self.backoff_length
+        self.failed_at = now
+
+
+@dataclass
+class Fleet:
+    """All nodes, and those that the autoscaler may delete: `idle` without a clock, `unneeded` in the order of it."""
+
+    groups: list[Group]
+    nodes: list[Node] = field(default_factory=list)
+    idle: deque[Node] = field(default_factory=deque)
+    unneeded: deque[Node] = field(default_factory=deque)
+    registered: int = 0
+    unready: int = 0
+    ready: int = 0
+    busy: int = 0
+    deleting: int = 0
+    launched: int = 0
+    gone: int = 0
+
+    @property
+    def target(self) -> int:
+        """Nodes that are asked for."""
+        return sum(group.target for group in self.groups)
+
+    @property
+    def coming(self) -> int:
+        """Nodes that are expected to become ready."""
+        return sum(group.coming for group in self.groups)

@@ -1,0 +1,329 @@
+"""A run: pods, nodes and loops in the order of their times. A pure function of its case: no clock, no files."""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappop, heappush
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from kcheck.simulate.cloud import REGISTERED_AT, Provider
+from kcheck.simulate.model import PHASES, Case, Event, Point, Run, Summary
+from kcheck.simulate.nodes import NEVER, Fleet, Group, Node
+from kcheck.simulate.scaler import Scaler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def simulate(case: Case) -> Run:
+    """What happens to a job and its nodes: the same for the same case."""
+    return _Simulation(case).run()
+
+
+class _Simulation:
+    def __init__(self, case: Case) -> None:
+        self.case, self.job, self.cloud = case, case.job, case.cloud
+        self.fleet = Fleet([Group(pool) for pool in case.pools])
+        self.held: dict[str, float] = {}
+        self.scaler = Scaler(case, self.fleet, self._hold)
+        self.provider = Provider(case.cloud, case.seed)
+        self.queue: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self.number = 0
+        self.bound = self.started = self.finished = 0
+        self.next_start = 0.0
+        self.pulled: deque[float] = deque()
+        self.running: list[Node] = []
+        self.timeline: list[Point] = []
+        self.events: list[Event] = []
+        self.free: deque[Node] = deque()
+
+    def run(self) -> Run:
+        for group in self.fleet.groups:
+            for _ in range(group.pool.existing):
+                self._exist(group)
+        first = Random(f"{self.case.seed}/phase").random() * self.case.settings.scan_interval
+        self._at(first, self._loop)
+        while self.queue:
+            now, _, act, arguments = heappop(self.queue)
+            if now > self.case.horizon:
+                break
+            act(now, *arguments)
+        return Run(self._summary(), self.timeline, self.events)
+
+    # --- time
+
+    def _at(self, time: float, act: Callable[..., None], *arguments: Any) -> None:
+        self.number += 1
+        heappush(self.queue, (time, self.number, act, arguments))
+
+    def _hold(self, name: str, seconds: float) -> None:
+        self.held[name] = self.held.get(name, 0) + seconds
+
+    # --- pods: the Job controller creates them in a burst and at a rate, the scheduler sees them at its own
+
+    def _created(self, number: int) -> float:
+        return max(0.0, (number - self.cloud.create_burst) / self.cloud.create_rate)
+
+    def _visible(self, number: int) -> float:
+        return max(self._created(number), number / self.cloud.schedule_rate)
+
+    def _count(self, time: float) -> int:
+        """Pods that were created until a time."""
+        if time < 0:
+            return 0
+        return min(self.job.pods, int(time * self.cloud.create_rate + self.cloud.create_burst) + 1)
+
+    def _seen(self, time: float) -> int:
+        """Pods that the scheduler found no place for until a time, those with a place since included."""
+        return min(self._count(time), int(time * self.cloud.schedule_rate) + 1)
+
+    def _bind(self, now: float, node: Node) -> None:
+        """Give a free node the next pod, or have it idle."""
+        if self.bound == self.job.pods:
+            self._empty(now, node)
+            return
+        pod = self.bound
+        self.bound += 1
+        self.fleet.busy += 1
+        self._at(max(now, self._visible(pod)) + self.cloud.pull, self._start, node)
+
+    def _start(self, now: float, node: Node) -> None:
+        """Start a pod as soon as its turn comes, and its images can be pulled."""
+        begin = max(now, self.next_start)
+        if self.case.pulls:
+            begin = max(begin, self._pull(begin))
+        self.next_start = begin + (1 / self.cloud.pod_rate if self.cloud.pod_rate else 0)
+        self._at(begin, self._started, node)
+
+    def _pull(self, now: float) -> float:
+        """When the registry gives the next pod its images."""
+        case = self.case
+        while self.pulled and self.pulled[0] <= now - case.window:
+            self.pulled.popleft()
+        if len(self.pulled) + case.pulls_each > case.pulls and self.pulled:
+            now = self.pulled[min(len(self.pulled), case.pulls_each) - 1] + case.window
+            self._hold("the registry's limit of pulls", now - self.pulled[-1])
+            while self.pulled and self.pulled[0] <= now - case.window:
+                self.pulled.popleft()
+        self.pulled.extend([now] * case.pulls_each)
+        return now
+
+    def _started(self, now: float, node: Node) -> None:
+        node.start = now
+        self.started += 1
+        if not self.job.gang:
+            self._at(now + self.job.duration, self._finish, node)
+            return
+        self.running.append(node)
+        if self.started == self.job.pods:
+            for one in self.running:
+                self._at(now + self.job.duration, self._finish, one)
+
+    def _finish(self, now: float, node: Node) -> None:
+        node.done = now
+        self.finished += 1
+        self.fleet.busy -= 1
+        self._empty(now, node)
+
+    def _empty(self, now: float, node: Node) -> None:
+        if node.done == NEVER:
+            node.done = now
+        self.fleet.idle.append(node)
+
+    # --- nodes
+
+    def _exist(self, group: Group) -> None:
+        """A node that is there from the beginning."""
+        node = self._new(group, 0.0)
+        node.registered = node.ready = 0.0
+        group.target += 1
+        group.ready += 1
+        self.fleet.registered += 1
+        self.fleet.ready += 1
+        self.fleet.launched += 1
+        self._bind(0.0, node)
+
+    def _new(self, group: Group, launched: float) -> Node:
+        node = Node(len(self.fleet.nodes), group, launched)
+        self.fleet.nodes.append(node)
+        return node
+
+    def _ask(self, now: float, group: Group, number: int) -> None:
+        settings = self.case.settings
+        self.events.append(Event(now, "scale-up", group.pool.name, number))
+        for _ in range(number):
+            launched, boot = self.provider.launch(group, now), self.provider.boot()
+            node = self._new(group, launched)
+            self._at(launched, self._launch, node)
+            if boot is None:
+                self._at(launched + settings.provision_time, self._lose, node)
+                continue
+            registered, ready = launched + REGISTERED_AT * boot, launched + boot
+            if registered - launched > settings.provision_time:
+                self._at(launched + settings.provision_time, self._lose, node)
+                continue
+            self._at(registered, self._register, node)
+            if ready - launched > settings.startup_time:
+                self._at(max(registered, launched + settings.startup_time), self._age, node)
+            self._at(ready, self._ready, node)
+
+    def _launch(self, now: float, node: Node) -> None:
+        self.fleet.launched += 1
+
+    def _register(self, now: float, node: Node) -> None:
+        node.registered = now
+        node.pool.waiting -= 1
+        node.pool.young += 1
+        self.fleet.registered += 1
+
+    def _age(self, now: float, node: Node) -> None:
+        """A node that is still not ready: from now on it counts against the health of the cluster."""
+        node.unready = True
+        node.pool.young -= 1
+        node.pool.unready += 1
+        self.fleet.unready += 1
+
+    def _ready(self, now: float, node: Node) -> None:
+        node.ready = now
+        if node.unready:
+            node.unready = False
+            node.pool.unready -= 1
+            self.fleet.unready -= 1
+        else:
+            node.pool.young -= 1
+        node.pool.ready += 1
+        self.fleet.ready += 1
+        self._bind(now, node)
+
+    def _lose(self, now: float, node: Node) -> None:
+        """An instance that never registers is deleted after the time that it has for that."""
+        node.pool.long += 1
+        self._at(now, self._forget, node)
+
+    def _forget(self, now: float, node: Node) -> None:
+        settings, group = self.case.settings, node.pool
+        group.long -= 1
+        group.waiting -= 1
+        group.target -= 1
+        node.done = node.since = node.tainted = now
+        self.events.append(Event(now, "never joined", group.pool.name, 1))
+        group.fail(now, settings.backoff, settings.backoff_most, settings.backoff_reset)
+        self._at(now + self.provider.latency(), self._go, node)
+
+    # --- deletion
+
+    def _delete(self, now: float, nodes: list[Node]) -> None:
+        settings = self.case.settings
+        self.events.append(Event(now, "scale-down", nodes[0].pool.pool.name, len(nodes)))
+        self.fleet.deleting += len(nodes)
+        self.scaler.in_progress += len(nodes)
+        for node in nodes:
+            node.tainted = now
+        wait = settings.batcher_interval
+        if settings.modern and settings.minor >= 26:
+            wait += settings.taint_delay
+        for end, node in self.provider.calls(nodes, now + wait):
+            self._at(end, self._accept, node)
+
+    def _accept(self, now: float, node: Node) -> None:
+        """The cloud has taken the call."""
+        self.scaler.in_progress -= 1
+        self.scaler.last_delete = now
+        node.pool.target -= 1
+        node.pool.ready -= 1
+        latency = self.provider.latency()
+        if self.cloud.lookup and self.case.settings.minor >= 26 and now - node.launched > self.case.settings.startup_time:
+            stopped = now + latency / 2
+            self._at(stopped, self._stop, node)
+            self._at(min(now + latency, stopped + self.cloud.linger), self._clear, node)
+        self._at(now + latency, self._go, node)
+
+    def _stop(self, now: float, node: Node) -> None:
+        """A node that is being deleted is not ready, and its cloud still has it."""
+        self.fleet.unready += 1
+
+    def _clear(self, now: float, node: Node) -> None:
+        self.fleet.unready -= 1
+
+    def _go(self, now: float, node: Node) -> None:
+        node.gone = now
+        self.fleet.gone += 1
+        if node.registered < NEVER:
+            self.fleet.registered -= 1
+            self.fleet.ready -= 1
+            self.fleet.deleting -= 1
+
+    # --- loops
+
+    def _loop(self, now: float) -> None:
+        settings = self.case.settings
+        seen = self._seen(now)
+        old = min(seen, self._count(now - settings.new_pod_delay)) if settings.new_pod_delay else seen
+        pending = max(0, seen - self.bound)
+        oldest = now - self._created(self.bound) if pending else 0
+        step = self.scaler.run(now, pending, max(0, old - self.bound), oldest)
+        for what, pool, nodes in self.scaler.events:
+            self.events.append(Event(now, what, pool, nodes))
+        self.scaler.events.clear()
+        for group, number in step.asked:
+            self._ask(now, group, number)
+        if step.deleted:
+            self._delete(now + step.work, step.deleted)
+        fleet = self.fleet
+        self.timeline.append(
+            Point(now, fleet.target, fleet.launched - fleet.gone, fleet.ready, fleet.busy, len(fleet.idle) + len(fleet.unneeded), fleet.deleting)
+        )
+        if self._over():
+            return
+        active = bool(step.asked or step.deleted)
+        self._at(now + step.work + (0 if settings.eager and active else settings.scan_interval), self._loop)
+
+    def _over(self) -> bool:
+        """Whether nothing is left to do: all pods are done, and what is left is what the pools keep."""
+        fleet = self.fleet
+        kept = sum(len(group.kept) for group in fleet.groups)
+        if self.finished == self.job.pods and fleet.launched - fleet.gone == kept:
+            return True
+        if not self.case.settings.scale_down and self.finished == self.job.pods:
+            return True
+        stuck = fleet.coming == 0 and fleet.busy == 0 and self.bound < self.job.pods and not fleet.deleting
+        return stuck and all(group.room <= 0 for group in fleet.groups)
+
+    # --- what came of it
+
+    def _summary(self) -> Summary:
+        nodes = self.fleet.nodes
+        end = max([0.0, *(node.gone for node in nodes if node.gone < NEVER)])
+        done = max([0.0, *(node.done for node in nodes if node.start < NEVER and node.done < NEVER)])
+        finished = self.finished == self.job.pods
+        phases = dict.fromkeys(PHASES, 0.0)
+        paid = 0.0
+        until = max(end, done, self.timeline[-1].time if self.timeline else 0)
+        for node in nodes:
+            last = node.gone if node.gone < NEVER else until
+            if node.launched >= last:
+                continue
+            marks = [node.launched, node.ready, node.start, node.done, self._removable(node), node.tainted, last]
+            if node.start == NEVER:
+                marks[2] = marks[3] = min(node.done, last)
+            if self.job.gang and node.start < NEVER and node.done < NEVER:
+                marks[2] = node.done - self.job.duration
+            at = node.launched
+            for name, mark in zip(PHASES, marks[1:], strict=True):
+                upto = min(max(at, mark), last)
+                phases[name] += upto - at
+                at = upto
+            paid += self.provider.paid(last - node.launched)
+        readies = [node.ready for node in nodes if node.ready < NEVER]
+        starts = [node.start for node in nodes if node.start < NEVER]
+        rounding = paid - sum(phases.values())
+        phases["delete"] += rounding
+        return Summary(
+            max(end, done), finished, min(readies, default=NEVER), max(readies, default=NEVER),
+            max(starts, default=NEVER), done, self.finished, len(nodes), paid, phases, self.held,
+        )  # fmt: skip
+
+    def _removable(self, node: Node) -> float:
+        """When a node has been unneeded for long enough."""
+        return node.since + self.case.settings.unneeded_time if node.since < NEVER else NEVER

@@ -1,0 +1,216 @@
+"""The loop of the cluster autoscaler: its health gate, scaling up, scaling down.
+
+core/static_autoscaler.go and below of https://github.com/kubernetes/autoscaler/tree/master/cluster-autoscaler, where
+not said otherwise; `minor` decides between its generations.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.simulate.nodes import NEVER, Fleet, Group, Node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.simulate.model import Case
+
+_FRESH, _FRESH_GPU = 2, 30
+"""Pods younger than so many seconds start no scale-up: all of them, or the oldest of those with GPUs."""
+
+
+class Step(NamedTuple):
+    """What a loop did: seconds of its own work, nodes asked for, nodes to delete once they are marked."""
+
+    work: float
+    asked: list[tuple[Group, int]]
+    deleted: list[Node]
+
+
+class Scaler:
+    """The autoscaler of a run. `hold` is told which setting kept it from something, and for how long."""
+
+    def __init__(self, case: Case, fleet: Fleet, hold: Callable[[str, float], None]) -> None:
+        self.case, self.settings, self.cloud, self.fleet, self.hold = case, case.settings, case.cloud, fleet, hold
+        self.last_scale_up = self.last_delete = self.last_failure = -NEVER
+        self.in_progress = 0
+        self.shortest = NEVER
+        self.last_update = -NEVER
+        self.last_loop = -NEVER
+        self.events: list[tuple[str, str, int]] = []
+
+    def run(self, now: float, pending: int, old: int, oldest: float) -> Step:
+        """One loop. `pending` pods wait for a node, `old` of them long enough for a scale-up; `oldest` is the age of one."""
+        fleet, settings, cloud = self.fleet, self.settings, self.cloud
+        period = now - self.last_loop if self.last_loop > -NEVER else 0
+        self.last_loop = now
+        registered = fleet.registered + self.case.system_nodes
+        work = cloud.loop + cloud.loop_per_node * registered
+        if fleet.unready > settings.unready_count and fleet.unready > settings.unready_percentage / 100 * registered:
+            while fleet.unneeded:
+                node = fleet.unneeded.pop()
+                node.since = NEVER
+                fleet.idle.appendleft(node)
+            self.events.append(("unhealthy", "", fleet.unready))
+            self.hold("max-total-unready-percentage", period)
+            return Step(work, [], [])
+        self._timeouts(now)
+        asked, simulated = self._up(now, period, pending, old, oldest)
+        work += simulated
+        if asked:
+            self.last_scale_up = now
+            if settings.minor <= 28:
+                return Step(work, asked, [])
+        waits_for_gpu = self.case.job.gpu and 0 < pending and oldest < _FRESH_GPU
+        deleted = self._down(now, period, blocked=waits_for_gpu)
+        requests = cloud.taint_requests * len(deleted)
+        tainting = max(0.0, requests - settings.client_burst) / settings.client_qps if settings.client_qps else 0
+        return Step(work + tainting, asked, deleted)
+
+    def _timeouts(self, now: float) -> None:
+        """Requests whose nodes have not come in time fail, and their pools are left alone for a while."""
+        settings = self.settings
+        for group in self.fleet.groups:
+            if group.coming == 0:
+                group.increase, group.deadline = 0, NEVER
+            elif now >= group.deadline:
+                self.events.append(("scale-up timed out", group.pool.name, group.coming))
+                group.fail(now, settings.backoff, settings.backoff_most, settings.backoff_reset)
+                group.increase, group.deadline = 0, NEVER
+
+    # --- up
+
+    def _up(self, now: float, period: float, pending: int, old: int, oldest: float) -> tuple[list[tuple[Group, int]], float]:
+        settings, fleet = self.settings, self.fleet
+        coming = fleet.coming
+        if settings.minor >= 36:
+            coming = sum(group.coming for group in fleet.groups if group.deadline < NEVER)
+        want = pending - coming
+        if want <= 0:
+            return [], 0
+        if old - coming <= 0:
+            self.hold("new-pod-scale-up-delay", period)
+            return [], 0
+        if oldest < (_FRESH_GPU if self.case.job.gpu else _FRESH):
+            return [], 0
+        want = old - coming
+        limit = min(want, settings.nodes_per_scale_up or want)
+        for name, most in (("max-nodes-total", settings.nodes_total), ("walls", self.case.ceiling)):
+            if most is not None and (most or name == "walls"):
+                room = most - fleet.target - self.case.system_nodes
+                if room <= 0:
+                    self.hold(name, period)
+                    return [], 0
+                limit = min(limit, room)
+        able, reason = [], "maxima of the pools"
+        for group in fleet.groups:
+            if group.room <= 0:
+                continue
+            if now < group.backoff_until:
+                reason = "initial-node-group-backoff-duration"
+            elif group.healthy(settings.unready_count, settings.unready_percentage):
+                able.append(group)
+        if not able:
+            self.hold(reason, period)
+            return [], 0
+        packed, simulated = self._packed(min(limit, sum(group.room for group in able)), want)
+        if packed < want and packed == settings.nodes_per_scale_up:
+            self.hold("max-nodes-per-scaleup", period)
+        chosen = able if settings.balance or settings.salvo else able[:1]
+        return self._levelled(chosen, min(packed, sum(group.room for group in chosen)), now), simulated
+
+    def _packed(self, limit: int, pods: int) -> tuple[int, float]:
+        """How many new nodes the estimate gets to within its time, and the seconds that it takes."""
+        if not self.case.job.anti_affinity:
+            return limit, self.cloud.fit_check * pods
+        check = self.cloud.affinity_check
+        seconds = check * pods * limit / 2
+        most = self.settings.binpacking_time
+        if self.settings.minor >= 24 and check and seconds > most:
+            limit = max(1, min(limit, int(sqrt(2 * most / check))))
+            self.hold("max-nodegroup-binpacking-duration", most)
+            seconds = most
+        return limit, seconds
+
+    def _levelled(self, groups: list[Group], count: int, now: float) -> list[tuple[Group, int]]:
+        """An increase over equal pools, the smallest first; of one pool all of it."""
+        added = dict.fromkeys(range(len(groups)), 0)
+        left = count
+        while left > 0:
+            open_ = [i for i, group in enumerate(groups) if group.room - added[i] > 0]
+            if not open_:
+                break
+            lowest = min(groups[i].target + added[i] for i in open_)
+            level = [i for i in open_ if groups[i].target + added[i] == lowest]
+            above = [groups[i].target + added[i] for i in open_ if groups[i].target + added[i] > lowest]
+            step = min([groups[i].room - added[i] for i in level] + ([min(above) - lowest] if above else []))
+            share = min(step, left // len(level))
+            if share == 0:
+                for i in level[:left]:
+                    added[i] += 1
+                break
+            for i in level:
+                added[i] += share
+            left -= share * len(level)
+        result = []
+        for i, number in added.items():
+            if number:
+                group = groups[i]
+                group.target += number
+                group.waiting += number
+                group.increase += number
+                group.deadline = now + self.settings.provision_time
+                result.append((group, number))
+        return result
+
+    # --- down
+
+    def _down(self, now: float, period: float, *, blocked: bool) -> list[Node]:
+        settings, fleet = self.settings, self.fleet
+        if not settings.scale_down:
+            return []
+        self._clocks(now)
+        removable = bool(fleet.unneeded) and now - fleet.unneeded[0].since > settings.unneeded_time
+        if not removable or blocked:
+            return []
+        for name, since, length in (
+            ("scale-down-delay-after-add", self.last_scale_up, settings.delay_after_add),
+            ("scale-down-delay-after-failure", self.last_failure, settings.delay_after_failure),
+            ("scale-down-delay-after-delete", self.last_delete, settings.delay_after_delete),
+        ):
+            if since + length > now:
+                self.hold(name, period)
+                return []
+        most = max(0, settings.batch - self.in_progress) if settings.modern else settings.batch
+        result: list[Node] = []
+        while fleet.unneeded and len(result) < most and now - fleet.unneeded[0].since > settings.unneeded_time:
+            node = fleet.unneeded.popleft()
+            group = node.pool
+            leaving = sum(1 for other in result if other.pool is group)
+            if group.target - leaving <= group.pool.least:
+                group.kept.append(node)
+            else:
+                result.append(node)
+        if len(result) == most and fleet.unneeded and now - fleet.unneeded[0].since > settings.unneeded_time:
+            self.hold("max-scale-down-parallelism", period)
+        return result
+
+    def _clocks(self, now: float) -> None:
+        """Empty nodes that are seen to be unneeded from now on; from 1.27 on not many more than can be deleted soon.
+
+        core/scaledown/planner/planner.go
+        """
+        settings, fleet = self.settings, self.fleet
+        number = len(fleet.idle)
+        if settings.modern and settings.minor >= 27:
+            if self.last_update > -NEVER:
+                self.shortest = min(self.shortest, now - self.last_update)
+            batch, there = settings.batch, len(fleet.unneeded)
+            loops = int(settings.unneeded_time / self.shortest) if self.shortest not in (0, NEVER) else 1
+            number = max(0, min(there + 2 * batch, batch * loops + batch) - there)
+        self.last_update = now
+        for _ in range(min(number, len(fleet.idle))):
+            node = fleet.idle.popleft()
+            node.since = now
+            fleet.unneeded.append(node)
