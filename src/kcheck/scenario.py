@@ -1,0 +1,159 @@
+"""What of a cluster is simulated: the pools that a job lands on, the settings of what scales them, the walls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from kcheck import parameters, walls
+from kcheck.model import Autoscaler
+from kcheck.simulate.model import Case, Job, Pool, Settings
+from kcheck.units import minor_version
+from kcheck.values import Known, Unset, known, number
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster, NodePool, PodTemplate, Workload
+    from kcheck.world import World
+
+DURATION = 600
+"""Seconds of work where nobody says how long: the job of the published runs."""
+
+_FIELDS = {
+    "max_unready_percentage": "unready_percentage", "max_unready_nodes": "unready_count", "bulk_delete": "batch",
+    "unneeded_time": "unneeded_time", "unready_time": "unready_time", "delay_after_add": "delay_after_add",
+    "delay_after_failure": "delay_after_failure", "delay_after_delete": "delay_after_delete",
+    "scan_interval": "scan_interval", "new_pod_delay": "new_pod_delay", "provision_time": "provision_time",
+    "client_qps": "client_qps", "max_nodes": "nodes_total", "scale_up_nodes": "nodes_per_scale_up",
+    "binpacking_time": "binpacking_time", "balance": "balance", "scale_down": "scale_down",
+}  # fmt: skip
+"""Field of an autoscaler -> the setting of a run."""
+
+_SECONDS = {"backoff": "initial-node-group-backoff-duration", "backoff_most": "max-node-group-backoff-duration",
+            "backoff_reset": "node-group-backoff-reset-timeout", "taint_delay": "node-delete-delay-after-taint",
+            "batcher_interval": "node-deletion-batcher-interval", "startup_time": "max-node-startup-time"}  # fmt: skip
+_SWITCHES = {"frequent_loops": "frequent-loops-enabled", "parallel_drain": "parallel-drain", "salvo": "salvo-scale-up"}
+"""Setting of a run -> the flag that is read as it is written."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A run that is asked for, and what was assumed of it in words. `price` is thousandths of a US dollar an hour."""
+
+    case: Case
+    cluster: Cluster
+    job: Workload | None
+    price: int | None
+    assumed: tuple[str, ...]
+
+
+def of(world: World, cluster: Cluster, *, nodes: int | None = None, duration: float | None = None, image: float | None = None) -> Scenario | str:
+    """The run of the cluster's largest job, or of `nodes` pods that take a node each; in words why there is none.
+
+    `duration` is in seconds, `image` in MiB.
+    """
+    assumed: list[str] = []
+    found = _largest(world, cluster)
+    pools = [pool for pool in world.pools(cluster) if number(pool.max_nodes, 0) and known(pool.autoscaled)]
+    if found is not None:
+        job, template = found
+        chosen = [pool for pool in pools if _lands(template, pool)] or pools
+    else:
+        job = template = None
+        chosen = [pool for pool in pools if known(pool.gpu)] or pools
+    if not chosen:
+        return f"{cluster.address} has no pool that is scaled and of known size"
+    room = sum(number(pool.max_nodes, 0) for pool in chosen)
+    count = nodes or (_nodes(template, chosen[0]) if template else room)
+    if job is None:
+        assumed.append(f"no job is in the code: {count:,} pods, one a node")
+    seconds = duration or DURATION
+    if duration is None:
+        assumed.append(f"each pod works for {seconds / 60:g} minutes")
+    settings, notes = _settings(world, cluster)
+    assumed += notes
+    cloud = parameters.of(cluster.cloud)
+    if image:
+        bandwidth = parameters.parameters(cluster.cloud)["bandwidth"].value
+        cloud = replace(cloud, pull=image / bandwidth)
+    case = Case(
+        tuple(_pool(pool) for pool in chosen),
+        Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)), gpu=any(known(pool.gpu) for pool in chosen),
+            anti_affinity=bool(template and known(template.spread))),
+        settings, cloud, system_nodes=sum(number(p.min_nodes, 0) for p in world.pools(cluster) if p not in chosen),
+        ceiling=_ceiling(world, cluster),
+    )  # fmt: skip
+    price = world.price(chosen[0])
+    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed))
+
+
+def _pool(pool: NodePool) -> Pool:
+    least = number(pool.min_nodes, 0)
+    return Pool(known(pool.name) or pool.address, number(pool.max_nodes, 0), least, least)
+
+
+def _largest(world: World, cluster: Cluster) -> tuple[Workload, PodTemplate] | None:
+    """The job with most pods, and these."""
+    every = [
+        (job, template)
+        for job in world.workloads(cluster)
+        if job.batch and not job.per_node
+        for template in job.templates
+        if number(template.count, 0) > 1
+    ]
+    return max(every, key=lambda pair: number(pair[1].count, 0), default=None)
+
+
+def _nodes(template: PodTemplate, pool: NodePool) -> int:
+    """Nodes that the pods of a job fill, by their GPUs."""
+    pods, each, own = number(template.count, 0), number(template.gpus, 0), number(pool.gpus, 0)
+    return ceil(pods * each / own) if each and own else pods
+
+
+def _lands(template: PodTemplate, pool: NodePool) -> bool:
+    from kcheck import placement
+
+    return bool(placement.landed(template, [pool]))
+
+
+def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:
+    """The settings of the cluster's autoscaler, with what is assumed where they are not known."""
+    own = next((one for one in world.inventory.autoscalers if known(one.cluster) is cluster), None)
+    minor = minor_version(known(cluster.version) or "")
+    if own is None:
+        usual = Settings(minor=minor) if minor else Settings()
+        return usual, ["an autoscaler with the defaults of its version"]
+    if isinstance(own.version, Known):
+        minor = minor_version(own.version.value) or minor
+    base = Settings(minor=minor) if minor else Settings()
+    changed: dict[str, Any] = dict(parameters.bundle(cluster.cloud, known(own.profile) or ""))
+    notes = [f"{known(own.profile)} stands for settings that its cloud does not publish"] if changed else []
+    changed |= _written(own, base)
+    unknown = sorted(name for name in _FIELDS if not isinstance(getattr(own, name), Known | Unset))
+    if unknown:
+        notes.append(f"not known, so as by default: {', '.join(unknown)}")
+    return replace(base, **changed), notes
+
+
+def _written(own: Autoscaler, base: Settings) -> dict[str, Any]:
+    """What is known of an autoscaler, in the words of a run."""
+    from kcheck.units import seconds
+
+    types = {field.name: type(getattr(base, field.name)) for field in fields(base)}
+    found = {name: getattr(own, field) for field, name in _FIELDS.items()}
+    result = {name: types[name](value.value) for name, value in found.items() if isinstance(value, Known)}
+    for flag in own.flags:
+        name, text = known(flag.name), known(flag.value)
+        if name is None or text is None:
+            continue
+        result |= {key: float(seconds(text)) for key, one in _SECONDS.items() if one == name}
+        result |= {key: text == "true" for key, one in _SWITCHES.items() if one == name}
+        if name == "kube-client-burst":
+            result["client_burst"] = float(text)
+    return result
+
+
+def _ceiling(world: World, cluster: Cluster) -> int | None:
+    """The nodes at the first wall that stops the cluster for good, or until somebody asks for more."""
+    found = walls.first(cluster, world)
+    return found.number if found is not None and found.mechanism not in ("maximum", "docker-hub") else None
