@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from kcheck import parameters, walls
+from kcheck import parameters, placement, walls
 from kcheck.model import Autoscaler
 from kcheck.simulate.model import Case, Job, Pool, Settings
 from kcheck.units import minor_version
@@ -57,14 +57,16 @@ def of(world: World, cluster: Cluster, *, nodes: int | None = None, duration: fl
     pools = [pool for pool in world.pools(cluster) if number(pool.max_nodes, 0) and known(pool.autoscaled)]
     if found is not None:
         job, template = found
-        chosen = [pool for pool in pools if _lands(template, pool)] or pools
+        chosen = [pool for pool in pools if placement.fit(template, pool).fits is not False] or pools
     else:
         job = template = None
         chosen = [pool for pool in pools if known(pool.gpu)] or pools
     if not chosen:
         return f"{cluster.address} has no pool that is scaled and of known size"
-    room = sum(number(pool.max_nodes, 0) for pool in chosen)
-    count = nodes or (_nodes(template, chosen[0]) if template else room)
+    sizes = [number(pool.max_nodes, 0) for pool in chosen]
+    count = nodes or (_nodes(template, chosen[0]) if template else sum(sizes))
+    if nodes:
+        sizes = _grown(sizes, nodes)
     if job is None:
         assumed.append(f"no job is in the code: {count:,} pods, one a node")
     seconds = duration or DURATION
@@ -77,7 +79,7 @@ def of(world: World, cluster: Cluster, *, nodes: int | None = None, duration: fl
         bandwidth = parameters.parameters(cluster.cloud)["bandwidth"].value
         cloud = replace(cloud, pull=image / bandwidth)
     case = Case(
-        tuple(_pool(pool) for pool in chosen),
+        tuple(_pool(pool, size) for pool, size in zip(chosen, sizes, strict=True)),
         Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)), gpu=any(known(pool.gpu) for pool in chosen),
             anti_affinity=bool(template and known(template.spread))),
         settings, cloud, system_nodes=sum(number(p.min_nodes, 0) for p in world.pools(cluster) if p not in chosen),
@@ -87,9 +89,15 @@ def of(world: World, cluster: Cluster, *, nodes: int | None = None, duration: fl
     return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed))
 
 
-def _pool(pool: NodePool) -> Pool:
+def _pool(pool: NodePool, most: int) -> Pool:
     least = number(pool.min_nodes, 0)
-    return Pool(known(pool.name) or pool.address, number(pool.max_nodes, 0), least, least)
+    return Pool(known(pool.name) or pool.address, most, least, least)
+
+
+def _grown(sizes: list[int], nodes: int) -> list[int]:
+    """Sizes of pools that reach so many nodes together, in proportion to what they are."""
+    total = sum(sizes)
+    return sizes if total >= nodes else [ceil(size * nodes / total) for size in sizes]
 
 
 def _largest(world: World, cluster: Cluster) -> tuple[Workload, PodTemplate] | None:
@@ -108,12 +116,6 @@ def _nodes(template: PodTemplate, pool: NodePool) -> int:
     """Nodes that the pods of a job fill, by their GPUs."""
     pods, each, own = number(template.count, 0), number(template.gpus, 0), number(pool.gpus, 0)
     return ceil(pods * each / own) if each and own else pods
-
-
-def _lands(template: PodTemplate, pool: NodePool) -> bool:
-    from kcheck import placement
-
-    return bool(placement.landed(template, [pool]))
 
 
 def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:

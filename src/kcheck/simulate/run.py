@@ -287,7 +287,8 @@ class _Simulation:
             return True
         if not self.case.settings.scale_down and self.finished == self.job.pods:
             return True
-        stuck = fleet.coming == 0 and fleet.busy == 0 and self.bound < self.job.pods and not fleet.deleting
+        alone = self.started == self.bound if self.job.gang else fleet.busy == 0
+        stuck = fleet.coming == 0 and alone and self.bound < self.job.pods and not fleet.deleting
         return stuck and all(group.room <= 0 for group in fleet.groups)
 
     # --- what came of it
@@ -320,7 +321,7 @@ class _Simulation:
         rounding = paid - sum(phases.values())
         phases["delete"] += rounding
         return Summary(
-            max(end, done), finished, min(readies, default=NEVER), max(readies, default=NEVER),
+            max(end, done) if finished else until, finished, min(readies, default=NEVER), max(readies, default=NEVER),
             max(starts, default=NEVER), done, self.finished, len(nodes), paid, phases, self.held,
         )  # fmt: skip
 
