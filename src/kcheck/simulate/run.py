@@ -289,7 +289,8 @@ class _Simulation:
             return True
         alone = self.started == self.bound if self.job.gang else fleet.busy == 0
         stuck = fleet.coming == 0 and alone and self.bound < self.job.pods and not fleet.deleting
-        return stuck and all(group.room <= 0 for group in fleet.groups)
+        full = self.case.ceiling is not None and fleet.target + self.case.system_nodes >= self.case.ceiling
+        return stuck and (full or all(group.room <= 0 for group in fleet.groups))
 
     # --- what came of it
 

@@ -1,0 +1,302 @@
+"""The ten properties of simulated runs, and the decision rules of the autoscaler that they follow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from kcheck.simulate.model import PHASES, Case, Cloud, Job, Pool, Run, Settings
+from kcheck.simulate.nodes import Group
+from kcheck.simulate.run import simulate
+
+CLOUD = Cloud(
+    "aws", launch_rate=4, boot=170, boot_sigma=0.15, stragglers=0.01, straggler_mean=120, lost=0, pod_rate=2, pull=10, serial=True,
+    delete_call=0.5, delete_latency=60, late=0, delete_tail=600, lookup=False, linger=60, loop=3, loop_per_node=0.01, taint_requests=1,
+    affinity_check=0, fit_check=0, create_rate=20, create_burst=30, schedule_rate=75, granularity=1, least_paid=0,
+)  # fmt: skip
+IDEAL = replace(
+    CLOUD, launch_rate=1e9, boot=300, boot_sigma=0, stragglers=0, pod_rate=0, pull=0, delete_call=0, delete_latency=300, loop=0,
+    loop_per_node=0, create_rate=1e9, schedule_rate=1e9,
+)  # fmt: skip
+CALM = {"unready_percentage": 100.0, "unready_count": 10**6}
+
+
+def case(nodes: int = 100, duration: float = 600, cloud: Cloud = CLOUD, pools: int = 1, seed: int = 0, **flags: Any) -> Case:
+    each = tuple(Pool(f"p{i}", nodes) for i in range(pools))
+    return Case(each, Job(nodes, duration), Settings(**{"minor": 34, **CALM, **flags}), cloud, seed=seed)
+
+
+def total(one: Case) -> float:
+    return simulate(one).summary.total
+
+
+minors = st.sampled_from([18, 20, 24, 26, 28, 30, 34, 37])
+runs = st.builds(
+    case, nodes=st.integers(1, 60), duration=st.integers(1, 3000), pools=st.integers(1, 4), seed=st.integers(0, 99), minor=minors,
+    batch=st.sampled_from([1, 10, 100]), unneeded_time=st.sampled_from([0, 60, 600]), delay_after_add=st.sampled_from([0, 60, 600]),
+    new_pod_delay=st.sampled_from([0, 30, 60]), balance=st.booleans(),
+    cloud=st.builds(
+        replace, st.just(CLOUD), lost=st.sampled_from([0, 0.05]), serial=st.booleans(), stragglers=st.sampled_from([0, 0.2]), late=st.sampled_from([0, 0.1])
+    ),
+)  # fmt: skip
+slow = settings(deadline=None, max_examples=40)
+
+
+# --- 1. the floor
+
+
+def test_nothing_is_faster_than_what_has_to_happen() -> None:
+    """5 minutes to start, 10 of work, 10 unneeded, 5 to stop, and at most a loop in between each."""
+    flags = {"unneeded_time": 600, "batch": 1000, "client_qps": 0, "delay_after_add": 0, "minor": 20}
+    found = total(case(1000, cloud=IDEAL, **flags))
+    assert 1800 <= found <= 1800 + 4 * 10
+
+
+@given(one=runs)
+@slow
+def test_floor(one: Case) -> None:
+    run = simulate(one)
+    assume(run.summary.finished)
+    assert run.summary.total >= run.summary.first_ready + one.job.duration + one.settings.unneeded_time + one.cloud.delete_latency - 1e-6
+
+
+# --- 2. nothing is lost
+
+
+@given(one=runs)
+@slow
+def test_every_pod_ends_and_every_node_goes(one: Case) -> None:
+    run = simulate(one)
+    assert run.summary.finished
+    assert run.summary.pods_done == one.job.pods
+    last = run.timeline[-1]
+    assert (last.launched, last.busy, last.deleting) == (0, 0, 0)
+    for point in run.timeline:
+        assert 0 <= point.busy <= point.ready <= point.launched
+        assert point.target <= sum(pool.most for pool in one.pools)
+
+
+def test_job_larger_than_its_pools_is_told_as_unfinished() -> None:
+    one = replace(case(50), pools=(Pool("p", 20),), job=Job(50, 600, gang=True))
+    run = simulate(one)
+    assert not run.summary.finished
+    assert run.summary.pods_done == 0
+    assert run.summary.held["maxima of the pools"] > 0
+    walled = simulate(replace(case(50), ceiling=20, job=Job(50, 600, gang=True)))
+    assert not walled.summary.finished
+    assert walled.summary.held["walls"] > 0
+
+
+# --- 3. what is paid is what there was
+
+
+@given(one=runs)
+@slow
+def test_paid_time_is_the_sum_of_its_phases(one: Case) -> None:
+    summary = simulate(one).summary
+    assert sum(summary.phases.values()) == pytest.approx(summary.paid)
+    assert all(summary.phases[phase] >= -summary.launched for phase in PHASES)  # a step of billing each
+    assert summary.phases["work"] == pytest.approx(one.job.pods * one.job.duration)
+    assert summary.overspend(one.job) >= 1
+
+
+def test_least_that_is_billed() -> None:
+    short = case(5, 1, cloud=replace(CLOUD, least_paid=3600), unneeded_time=0, delay_after_add=0)
+    assert simulate(short).summary.paid >= 5 * 3600
+
+
+# --- 4. limits
+
+
+@given(one=runs)
+@slow
+def test_no_more_at_once_than_the_flags_allow(one: Case) -> None:
+    run = simulate(one)
+    for event in run.events:
+        if event.what == "scale-down":
+            assert event.nodes <= one.settings.batch
+
+
+@given(most=st.integers(1, 50), total_=st.integers(0, 60))
+@slow
+def test_scale_ups_stay_below_their_limits(most: int, total_: int) -> None:
+    one = case(60, nodes_per_scale_up=most, nodes_total=total_, minor=30, unneeded_time=0, delay_after_add=0)
+    run = simulate(one)
+    for event in run.events:
+        if event.what == "scale-up":
+            assert event.nodes <= most
+    if total_:
+        assert all(point.target <= total_ for point in run.timeline)
+
+
+def test_pools_keep_their_minimum() -> None:
+    one = replace(case(20), pools=(Pool("p", 20, least=5, existing=5),))
+    run = simulate(one)
+    assert run.summary.finished
+    assert run.timeline[-1].launched == 5
+    assert min(point.target for point in run.timeline) == 5
+
+
+# --- 5. what makes it slower
+
+
+BETTER = {"batch": (5, 20, 200), "client_qps": (2, 20, 200)}
+WORSE = {"unneeded_time": (60, 180, 900), "delay_after_add": (0, 300, 1800), "scan_interval": (5, 20, 60)}
+JITTER = 60
+"""Seconds by which the phase of the loops moves a run."""
+
+
+@pytest.mark.parametrize("minor", [20, 36])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", [*BETTER, *WORSE])
+def test_flags_move_the_total_one_way(name: str, minor: int, seed: int) -> None:
+    found = [total(case(300, minor=minor, seed=seed, **{name: value})) for value in (BETTER | WORSE)[name]]
+    ordered = found if name in WORSE else found[::-1]
+    assert all(later >= earlier - JITTER for earlier, later in zip(ordered, ordered[1:], strict=False)), found
+
+
+@pytest.mark.parametrize(("name", "values_", "faster"), [
+    ("launch_rate", (0.5, 2, 20), True), ("pod_rate", (0.5, 2, 20), True), ("delete_call", (0.1, 1, 3), False), ("boot", (60, 180, 400), False),
+])  # fmt: skip
+@pytest.mark.parametrize("minor", [20, 36])
+def test_clouds_move_the_total_one_way(name: str, values_: tuple[float, ...], faster: bool, minor: int) -> None:
+    found = [total(case(300, minor=minor, cloud=replace(CLOUD, **{name: value}))) for value in values_]  # type: ignore[arg-type]
+    ordered = found[::-1] if faster else found
+    assert all(later >= earlier - JITTER for earlier, later in zip(ordered, ordered[1:], strict=False)), found
+
+
+@pytest.mark.parametrize("minor", [20, 36])
+def test_more_nodes_and_more_work_take_longer(minor: int) -> None:
+    by_nodes = [total(case(nodes, minor=minor)) for nodes in (50, 100, 200, 400)]
+    assert all(later >= earlier - JITTER for earlier, later in zip(by_nodes, by_nodes[1:], strict=False))
+    by_work = [total(case(100, duration, minor=minor)) for duration in (60, 600, 6000)]
+    assert by_work == sorted(by_work)
+
+
+# --- 6. and what makes it dearer
+
+
+@pytest.mark.parametrize("name", ["batch", "client_qps", "unneeded_time"])
+def test_money_follows_the_flags(name: str) -> None:
+    found = [simulate(case(300, **{name: value})).summary.paid for value in (BETTER | WORSE)[name]]
+    ordered = found if name in WORSE else found[::-1]
+    assert all(later >= earlier * 0.98 for earlier, later in zip(ordered, ordered[1:], strict=False)), found
+
+
+# --- 7. the health gate
+
+
+def test_nodes_that_boot_stop_nothing() -> None:
+    run = simulate(case(200, minor=30, unready_percentage=45, unready_count=3))
+    assert not [event for event in run.events if event.what == "unhealthy"]
+
+
+def test_nodes_that_boot_for_too_long_stop_everything_unless_told_otherwise() -> None:
+    late = replace(CLOUD, boot=1500, boot_sigma=0.01, stragglers=0)
+    flags: dict[str, Any] = {"minor": 30, "startup_time": 900, "provision_time": 3600}
+    stopped = simulate(case(100, cloud=late, unready_percentage=45, unready_count=3, **{k: v for k, v in flags.items()}))
+    assert [event for event in stopped.events if event.what == "unhealthy"]
+    assert stopped.summary.held["max-total-unready-percentage"] > 0
+    calm = simulate(case(100, cloud=late, **flags))
+    assert not [event for event in calm.events if event.what == "unhealthy"]
+
+
+def test_deleted_nodes_that_linger_count_as_unready_where_the_cloud_is_asked() -> None:
+    """With a large batch, more of them at once: a faster deletion can stop itself."""
+    flags: dict[str, Any] = {"unready_percentage": 20, "unready_count": 3, "batch": 200, "unneeded_time": 60, "client_qps": 1000, "minor": 30}
+    asked = replace(CLOUD, lookup=True, delete_call=0.01, delete_latency=200, linger=90)
+    old = simulate(case(300, 1500, cloud=asked, **flags))
+    assert [event for event in old.events if event.what == "unhealthy"]
+    tainted = simulate(case(300, 1500, cloud=replace(asked, lookup=False), **flags))
+    assert not [event for event in tainted.events if event.what == "unhealthy"]
+
+
+# --- 8. back-off
+
+
+def test_back_off_doubles_up_to_its_limit_and_is_forgotten() -> None:
+    group = Group(Pool("p", 10))
+    now, lengths = 0.0, []
+    for _ in range(5):
+        group.fail(now, 300, 1800, 10800)
+        lengths.append(group.backoff_length)
+        now = group.backoff_until + 1
+    assert lengths == [300, 600, 1200, 1800, 1800]
+    group.fail(now + 10801, 300, 1800, 10800)
+    assert group.backoff_length == 300
+
+
+def test_failures_while_it_backs_off_do_not_count() -> None:
+    group = Group(Pool("p", 10))
+    group.fail(0, 300, 1800, 10800)
+    group.fail(100, 300, 1800, 10800)
+    assert group.backoff_until == 300
+
+
+def test_node_that_never_joins_costs_the_time_out_and_the_back_off() -> None:
+    lossy = replace(CLOUD, lost=0.1)
+    run = simulate(case(20, cloud=lossy, minor=34, seed=3))
+    lost = [event for event in run.events if event.what == "never joined"]
+    assert lost
+    again = next(event for event in run.events if event.what == "scale-up" and event.time > lost[0].time)
+    assert again.time >= lost[0].time + 300
+    assert simulate(case(20, cloud=lossy, minor=34, seed=3, backoff=60)).summary.total < run.summary.total
+
+
+# --- 9. the law of large numbers of nodes
+
+
+def test_deletion_is_linear_where_it_is_what_takes_time() -> None:
+    flags: dict[str, Any] = {"minor": 20, "unneeded_time": 0, "delay_after_add": 0}
+    cloud = replace(CLOUD, loop_per_node=0, pod_rate=0, launch_rate=1e6, boot_sigma=0, stragglers=0, create_rate=1e6, schedule_rate=1e6)
+    deletion = []
+    for nodes in (400, 800, 1600):
+        summary = simulate(case(nodes, 60, cloud=cloud, **flags)).summary
+        deletion.append(summary.total - summary.last_done)
+    assert deletion[1] / deletion[0] == pytest.approx(2, rel=0.1)
+    assert deletion[2] / deletion[1] == pytest.approx(2, rel=0.1)
+
+
+# --- 10. the same again
+
+
+@given(one=runs)
+@slow
+def test_same_case_same_run(one: Case) -> None:
+    def told(run: Run) -> object:
+        return run.summary, run.timeline, run.events
+
+    assert told(simulate(one)) == told(simulate(one))
+
+
+def test_seeds_differ_and_settings_do_not_move_the_draw() -> None:
+    assert total(case(seed=1)) != total(case(seed=2))
+    fast, slow_ = (simulate(case(batch=batch)).summary for batch in (10, 100))
+    assert fast.last_ready == slow_.last_ready
+
+
+def test_equal_pools_with_balancing_are_one_pool_that_is_as_fast() -> None:
+    five = total(case(100, pools=5, balance=True))
+    one = total(case(100, cloud=replace(CLOUD, launch_rate=5 * CLOUD.launch_rate), balance=True))
+    assert five == pytest.approx(one, abs=JITTER)
+
+
+def test_generations_agree_where_their_batches_do_not_matter() -> None:
+    flags: dict[str, Any] = {"batch": 1000, "client_qps": 0, "delay_after_add": 0, "unneeded_time": 300, "taint_delay": 0}
+    assert total(case(100, minor=20, **flags)) == pytest.approx(total(case(100, minor=34, **flags)), abs=20)
+
+
+# --- the registry
+
+
+def test_registry_that_has_enough_stops_the_pods() -> None:
+    """100 pulls in six hours: the pods beyond start in the next window."""
+    limited = replace(case(150), pulls=100, window=21600)
+    run = simulate(limited)
+    assert run.summary.held["the registry's limit of pulls"] > 0
+    assert run.summary.last_start > 21600
+    assert simulate(case(150)).summary.last_start < 3600
