@@ -1,0 +1,87 @@
+"""Which fix saves how much of a run: each alone, and all together, by the same draws of chance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import mean
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck import fix, inventory, scenario
+from kcheck.files import Tree
+from kcheck.findings import Severity
+from kcheck.simulate.run import simulate
+from kcheck.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcheck.config import Config
+    from kcheck.scenario import Scenario
+
+_SUBJECTS = ("autoscaler", "pool", "flag")
+"""What a fix can be about that moves a run."""
+
+SAFETIES = ("safe", "costs", "unsafe")
+
+
+class Saving(NamedTuple):
+    """What fixes save: minutes of the run and paid hours of nodes, on average and the least and most over the draws.
+
+    `rules` are the names that `kcheck fix --select` takes; `safety` is the riskiest class among them.
+    """
+
+    rules: tuple[str, ...]
+    safety: str
+    minutes: float
+    hours: float
+    spread: tuple[float, float]
+    price: int | None
+
+    @property
+    def dollars(self) -> float | None:
+        """US dollars of a run; None without a price."""
+        return None if self.price is None else self.hours * self.price / 1000
+
+
+def savings(
+    paths: list[str], config: Config, base: Scenario, again: Callable[[World], Scenario | str], seeds: Iterable[int]
+) -> list[Saving]:
+    """What each applicable fix saves of a run, and what all of them do; the most first. `again` makes the scenario anew."""
+    from kcheck import rules
+
+    draws = list(seeds)
+    before = [simulate(replace(base.case, seed=seed)).summary for seed in draws]
+    known = {rule.name: rule for rule in rules.chosen(config)}
+    able = [name for name, rule in known.items() if rule.subject in _SUBJECTS and rule.fix is not None]
+
+    def saved(names: tuple[str, ...]) -> Saving | None:
+        outcome = fix.fix(paths, config, SAFETIES, names, Severity.INFO)
+        if not outcome.files:
+            return None
+        overlay = {file.real: file.new for file in outcome.files}
+        world = World(inventory.read(Tree(paths, overlay, config.exclude), config).inventory, config)
+        found = again(world)
+        if isinstance(found, str) or found.case == base.case:
+            return None
+        after = [simulate(replace(found.case, seed=seed)).summary for seed in draws]
+        minutes = [(one.total - other.total) / 60 for one, other in zip(before, after, strict=True)]
+        hours = [(one.paid - other.paid) / 3600 for one, other in zip(before, after, strict=True)]
+        fixed = tuple(sorted({finding.rule for finding in outcome.fixed}))
+        risk = max((finding.fix.safety for finding in outcome.fixed if finding.fix), key=SAFETIES.index, default="safe")
+        return Saving(fixed, risk, mean(minutes), mean(hours), (min(minutes), max(minutes)), base.price)
+
+    found = engine_rules(paths, config) & set(able)
+    each = [one for name in sorted(found) if (one := saved((name,)))]
+    each.sort(key=lambda one: (-one.hours, -one.minutes, one.rules))
+    if len(each) > 1:
+        every = saved(tuple(sorted({name for one in each for name in one.rules})))
+        each = [every, *each] if every else each
+    return each
+
+
+def engine_rules(paths: list[str], config: Config) -> set[str]:
+    """The rules that have something to say here, and a fix for it."""
+    from kcheck import engine
+
+    result = engine.run(Tree(paths, exclude=config.exclude), config)
+    return {finding.rule for finding in result.findings if finding.fix is not None}
