@@ -25,7 +25,9 @@ IDEAL = replace(
 CALM = {"unready_percentage": 100.0, "unready_count": 10**6}
 
 
-def case(nodes: int = 100, duration: float = 600, cloud: Cloud = CLOUD, pools: int = 1, seed: int = 0, **flags: Any) -> Case:
+def case(
+    nodes: int = 100, duration: float = 600, cloud: Cloud = CLOUD, pools: int = 1, seed: int = 0, **flags: Any
+) -> Case:
     each = tuple(Pool(f"p{i}", nodes) for i in range(pools))
     return Case(each, Job(nodes, duration), Settings(**{"minor": 34, **CALM, **flags}), cloud, seed=seed)
 
@@ -61,7 +63,10 @@ def test_nothing_is_faster_than_what_has_to_happen() -> None:
 def test_floor(one: Case) -> None:
     run = simulate(one)
     assume(run.summary.finished)
-    assert run.summary.total >= run.summary.first_ready + one.job.duration + one.settings.unneeded_time + one.cloud.delete_latency - 1e-6
+    assert (
+        run.summary.total
+        >= run.summary.first_ready + one.job.duration + one.settings.unneeded_time + one.cloud.delete_latency - 1e-6
+    )
 
 
 # --- 2. nothing is lost
@@ -198,7 +203,9 @@ def test_nodes_that_boot_stop_nothing() -> None:
 def test_nodes_that_boot_for_too_long_stop_everything_unless_told_otherwise() -> None:
     late = replace(CLOUD, boot=1500, boot_sigma=0.01, stragglers=0)
     flags: dict[str, Any] = {"minor": 30, "startup_time": 900, "provision_time": 3600}
-    stopped = simulate(case(100, cloud=late, unready_percentage=45, unready_count=3, **{k: v for k, v in flags.items()}))
+    stopped = simulate(
+        case(100, cloud=late, unready_percentage=45, unready_count=3, **{k: v for k, v in flags.items()})
+    )
     assert [event for event in stopped.events if event.what == "unhealthy"]
     assert stopped.summary.held["max-total-unready-percentage"] > 0
     calm = simulate(case(100, cloud=late, **flags))
@@ -207,7 +214,14 @@ def test_nodes_that_boot_for_too_long_stop_everything_unless_told_otherwise() ->
 
 def test_deleted_nodes_that_linger_count_as_unready_where_the_cloud_is_asked() -> None:
     """With a large batch, more of them at once: a faster deletion can stop itself."""
-    flags: dict[str, Any] = {"unready_percentage": 20, "unready_count": 3, "batch": 200, "unneeded_time": 60, "client_qps": 1000, "minor": 30}
+    flags: dict[str, Any] = {
+        "unready_percentage": 20,
+        "unready_count": 3,
+        "batch": 200,
+        "unneeded_time": 60,
+        "client_qps": 1000,
+        "minor": 30,
+    }
     asked = replace(CLOUD, lookup=True, delete_call=0.01, delete_latency=200, linger=90)
     old = simulate(case(300, 1500, cloud=asked, **flags))
     assert [event for event in old.events if event.what == "unhealthy"]
@@ -252,7 +266,16 @@ def test_node_that_never_joins_costs_the_time_out_and_the_back_off() -> None:
 
 def test_deletion_is_linear_where_it_is_what_takes_time() -> None:
     flags: dict[str, Any] = {"minor": 20, "unneeded_time": 0, "delay_after_add": 0}
-    cloud = replace(CLOUD, loop_per_node=0, pod_rate=0, launch_rate=1e6, boot_sigma=0, stragglers=0, create_rate=1e6, schedule_rate=1e6)
+    cloud = replace(
+        CLOUD,
+        loop_per_node=0,
+        pod_rate=0,
+        launch_rate=1e6,
+        boot_sigma=0,
+        stragglers=0,
+        create_rate=1e6,
+        schedule_rate=1e6,
+    )
     deletion = []
     for nodes in (400, 800, 1600):
         summary = simulate(case(nodes, 60, cloud=cloud, **flags)).summary
@@ -286,7 +309,13 @@ def test_equal_pools_with_balancing_are_one_pool_that_is_as_fast() -> None:
 
 
 def test_generations_agree_where_their_batches_do_not_matter() -> None:
-    flags: dict[str, Any] = {"batch": 1000, "client_qps": 0, "delay_after_add": 0, "unneeded_time": 300, "taint_delay": 0}
+    flags: dict[str, Any] = {
+        "batch": 1000,
+        "client_qps": 0,
+        "delay_after_add": 0,
+        "unneeded_time": 300,
+        "taint_delay": 0,
+    }
     assert total(case(100, minor=20, **flags)) == pytest.approx(total(case(100, minor=34, **flags)), abs=20)
 
 

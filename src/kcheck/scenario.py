@@ -47,7 +47,14 @@ class Scenario:
     assumed: tuple[str, ...]
 
 
-def of(world: World, cluster: Cluster, *, nodes: int | None = None, duration: float | None = None, image: float | None = None) -> Scenario | str:
+def of(
+    world: World,
+    cluster: Cluster,
+    *,
+    nodes: int | None = None,
+    duration: float | None = None,
+    image: float | None = None,
+) -> Scenario | str:
     """The run of the cluster's largest job, or of `nodes` pods that take a node each; in words why there is none.
 
     `duration` is in seconds, `image` in MiB.

@@ -6,9 +6,8 @@ from dataclasses import replace
 from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck import fix, inventory, scenario
+from kcheck import engine, fix, inventory, rules
 from kcheck.files import Tree
-from kcheck.findings import Severity
 from kcheck.simulate.run import simulate
 from kcheck.world import World
 
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
 
 _SUBJECTS = ("autoscaler", "pool", "flag")
 """What a fix can be about that moves a run."""
+
+_NOTHING = 0.05
+"""Minutes and node-hours that are none."""
 
 SAFETIES = ("safe", "costs", "unsafe")
 
@@ -47,15 +49,13 @@ def savings(
     paths: list[str], config: Config, base: Scenario, again: Callable[[World], Scenario | str], seeds: Iterable[int]
 ) -> list[Saving]:
     """What each applicable fix saves of a run, and what all of them do; the most first. `again` makes the scenario anew."""
-    from kcheck import rules
-
     draws = list(seeds)
     before = [simulate(replace(base.case, seed=seed)).summary for seed in draws]
-    known = {rule.name: rule for rule in rules.chosen(config)}
-    able = [name for name, rule in known.items() if rule.subject in _SUBJECTS and rule.fix is not None]
+    able = {rule.name for rule in rules.chosen(config) if rule.subject in _SUBJECTS}
 
     def saved(names: tuple[str, ...]) -> Saving | None:
-        outcome = fix.fix(paths, config, SAFETIES, names, Severity.INFO)
+        """What fixes of some rules save; None if they change nothing of the run."""
+        outcome = fix.fix(paths, config, safeties=SAFETIES, rules=names)
         if not outcome.files:
             return None
         overlay = {file.real: file.new for file in outcome.files}
@@ -70,8 +70,9 @@ def savings(
         risk = max((finding.fix.safety for finding in outcome.fixed if finding.fix), key=SAFETIES.index, default="safe")
         return Saving(fixed, risk, mean(minutes), mean(hours), (min(minutes), max(minutes)), base.price)
 
-    found = engine_rules(paths, config) & set(able)
-    each = [one for name in sorted(found) if (one := saved((name,)))]
+    names = sorted(_fixable(paths, config) & able)
+    each = [one for name in names if (one := saved((name,)))]
+    each = [one for one in each if abs(one.minutes) > _NOTHING or abs(one.hours) > _NOTHING]
     each.sort(key=lambda one: (-one.hours, -one.minutes, one.rules))
     if len(each) > 1:
         every = saved(tuple(sorted({name for one in each for name in one.rules})))
@@ -79,9 +80,7 @@ def savings(
     return each
 
 
-def engine_rules(paths: list[str], config: Config) -> set[str]:
+def _fixable(paths: list[str], config: Config) -> set[str]:
     """The rules that have something to say here, and a fix for it."""
-    from kcheck import engine
-
     result = engine.run(Tree(paths, exclude=config.exclude), config)
     return {finding.rule for finding in result.findings if finding.fix is not None}

@@ -14,6 +14,9 @@ from kcheck.config import ConfigError
 if TYPE_CHECKING:
     from kcheck.config import Config
     from kcheck.report.simulation import Outcome
+    from kcheck.scenario import Scenario
+    from kcheck.whatif import Saving
+    from kcheck.world import World
 
 _SEEDS = 5
 
@@ -22,9 +25,14 @@ _SEEDS = 5
 @options.with_config
 @click.option("--duration", metavar="TIME", default=None, help="How long each pod works, such as 10m.  [default: 10m]")
 @click.option("--image-size", metavar="SIZE", default=None, help="What a fresh node pulls, such as 5GiB.")
-@click.option("--format", "format_", type=click.Choice(["text", "json", "svg", "html"]), default="text", show_default=True)
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json", "svg", "html"]), default="text", show_default=True
+)
+@click.option(
+    "--what-if", "what_if", is_flag=True, help="Also say what each fix of kcheck would save, and all of them."
+)
 def command(
-    paths: tuple[str, ...], config: Config, duration: str | None, image_size: str | None, format_: str
+    paths: tuple[str, ...], config: Config, duration: str | None, image_size: str | None, format_: str, what_if: bool
 ) -> None:
     """Run the largest job of each cluster below PATH through a model of its autoscaler and its cloud.
 
@@ -40,7 +48,10 @@ def command(
         click.echo("kcheck: no cluster that can be simulated here.", err=True)
         return
     if format_ == "text":
-        click.echo("\n".join(map(simulation.as_text, outcomes)), nl=False)
+        for outcome in outcomes:
+            click.echo(simulation.as_text(outcome), nl=False)
+            if what_if:
+                click.echo(simulation.table(_savings(paths, config, outcome, duration, image_size)), nl=False)
     elif format_ == "json":
         click.echo(simulation.as_json(outcomes), nl=False)
     elif format_ == "html":
@@ -50,6 +61,25 @@ def command(
         sys.exit(2)
     else:
         click.echo(simulation.as_svg(outcomes[0]), nl=False)
+
+
+def _savings(
+    paths: tuple[str, ...], config: Config, outcome: Outcome, duration: str | None, image_size: str | None
+) -> list[Saving]:
+    """What fixes save of a run."""
+    from kcheck import scenario, whatif
+
+    wanted = outcome.scenario.cluster.id
+
+    def again(world: World) -> Scenario | str:
+        cluster = next((one for one in world.inventory.clusters if one.id == wanted), None)
+        if cluster is None:
+            return "the cluster is gone"
+        return scenario.of(
+            world, cluster, nodes=world.asked(cluster), duration=_seconds(duration), image=_size(image_size)
+        )
+
+    return whatif.savings(list(paths) or ["."], config, outcome.scenario, again, range(_SEEDS))
 
 
 def _outcomes(

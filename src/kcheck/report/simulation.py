@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from kcheck.scenario import Scenario
     from kcheck.simulate.model import Point, Run
+    from kcheck.whatif import Saving
 
 _NAMES = {
     "boot": "booting", "wait": "waiting for its pod", "work": "work", "idle": "idle until it may go",
@@ -62,20 +63,34 @@ def binding(outcome: Outcome) -> dict[str, str]:
     loop = settings.scan_interval + cloud.loop + cloud.loop_per_node * job.pods
     rates = {
         f"max-scale-down-parallelism {settings.batch}": settings.batch / loop,
-        f"kube-client-qps {settings.client_qps:g}": settings.client_qps / cloud.taint_requests if settings.client_qps else 1e9,
+        f"kube-client-qps {settings.client_qps:g}": settings.client_qps / cloud.taint_requests
+        if settings.client_qps
+        else 1e9,
     }
     if cloud.serial and cloud.delete_call:
         rates["one call of the cloud a node, one after the other"] = 1 / cloud.delete_call
     slowest = min(rates, key=lambda name: rates[name])
     starts = job.pods / cloud.pod_rate if cloud.pod_rate else 0
     return {
-        "boot": f"machines boot in about {cloud.boot / 60:.1f} min" + (f"; {len(case.pools)} pools start {cloud.launch_rate:g} a second each" if launch > 60 else ""),
-        "wait": slow if slow == "the registry's limit of pulls" else f"{cloud.pod_rate:g} pods start a second" if starts > 60 else "pulling the image",
+        "boot": f"machines boot in about {cloud.boot / 60:.1f} min"
+        + (f"; {len(case.pools)} pools start {cloud.launch_rate:g} a second each" if launch > 60 else ""),
+        "wait": slow
+        if slow == "the registry's limit of pulls"
+        else f"{cloud.pod_rate:g} pods start a second"
+        if starts > 60
+        else "pulling the image",
         "work": f"{job.duration / 60:g} min each" + (" once all run" if job.gang else ""),
         "idle": f"scale-down-unneeded-time {_minutes(settings.unneeded_time)}",
-        "queue": "scale-down-delay-after-add" if held.get("scale-down-delay-after-add", 0) > held.get("max-scale-down-parallelism", 0) else slowest,
-        "delete": f"the cloud takes {_minutes(cloud.delete_latency)} to stop a machine" + (f", and its calls {cloud.delete_call:g} s each" if cloud.serial else ""),
-    } | ({"boot": f"node groups left alone after a failure; machines boot in about {cloud.boot / 60:.1f} min"} if slow == "initial-node-group-backoff-duration" and first else {})
+        "queue": "scale-down-delay-after-add"
+        if held.get("scale-down-delay-after-add", 0) > held.get("max-scale-down-parallelism", 0)
+        else slowest,
+        "delete": f"the cloud takes {_minutes(cloud.delete_latency)} to stop a machine"
+        + (f", and its calls {cloud.delete_call:g} s each" if cloud.serial else ""),
+    } | (
+        {"boot": f"node groups left alone after a failure; machines boot in about {cloud.boot / 60:.1f} min"}
+        if slow == "initial-node-group-backoff-duration" and first
+        else {}
+    )
 
 
 def _minutes(seconds: float) -> str:
@@ -99,8 +114,14 @@ def as_text(outcome: Outcome) -> str:
         f"  first node ready after {summary.first_ready / 60:.1f} min, last one after {summary.last_ready / 60:.1f}; last pod started after {summary.last_start / 60:.1f}, done after {summary.last_done / 60:.1f}"
     )
     cost = outcome.cost
-    price = f", ${dollars(round((cost or 0) * 1000))} at ${(scenario.price or 0) / 1000:g} a node and hour" if cost is not None else ""
-    lines.append(f"  {summary.paid / 3600:,.0f} node-hours paid{price}: {summary.overspend(case.job):.1f} times the work itself")
+    price = (
+        f", ${dollars(round((cost or 0) * 1000))} at ${(scenario.price or 0) / 1000:g} a node and hour"
+        if cost is not None
+        else ""
+    )
+    lines.append(
+        f"  {summary.paid / 3600:,.0f} node-hours paid{price}: {summary.overspend(case.job):.1f} times the work itself"
+    )
     lines += ["", "  where the paid time of a node goes, on average"]
     causes, nodes = binding(outcome), max(1, summary.launched)
     for phase in PHASES:
@@ -109,8 +130,31 @@ def as_text(outcome: Outcome) -> str:
         lines.append(f"  {minutes:6.1f} min  {bar:24}  {_NAMES[phase]}: {causes[phase]}")
     lines += ["", *chart(run.timeline, summary.total)]
     lines += ["", *(f"  assumed: {text}" for text in scenario.assumed)]
-    lines.append("  A model of the cluster autoscaler, fitted to runs of 2021; docs/simulate.md says how far off it may be.")
+    lines.append(
+        "  A model of the cluster autoscaler, fitted to runs of 2021; docs/simulate.md says how far off it may be."
+    )
     return "\n".join(lines) + "\n"
+
+
+def table(savings: list[Saving]) -> str:
+    """What each fix saves, and all of them, as a table."""
+    if not savings:
+        return "  what if: no fix that kcheck has changes this run\n"
+    lines = [
+        "  what if, by the same draws:   minutes   node-hours"
+        + ("          $" if savings[0].dollars is not None else "")
+    ]
+    for one in savings:
+        name = "all of them" if len(one.rules) > 1 and one is savings[0] else ", ".join(one.rules)
+        low, high = one.spread
+        cost = "" if one.dollars is None else f" {one.dollars:>10,.0f}"
+        lines.append(
+            f"  {name:28} {one.minutes:>8.1f} {one.hours:>12,.0f}{cost}   {low:.0f} to {high:.0f} min ({one.safety})"
+        )
+    select = ",".join(savings[0].rules) if len(savings[0].rules) > 1 else savings[0].rules[0]
+    chosen = " ".join(f"--select {name}" for name in select.split(","))
+    unsafe = " --unsafe-fixes" if any(one.safety == "unsafe" for one in savings) else ""
+    return "\n".join([*lines, f"  kcheck fix {chosen}{unsafe} --diff"]) + "\n"
 
 
 def _stuck(run: Run) -> str:
@@ -126,7 +170,10 @@ def chart(timeline: list[Point], total: float) -> list[str]:
     for row in range(_HEIGHT, 0, -1):
         level = top * (row - 0.5) / _HEIGHT
         cells = "".join(
-            next((mark for name, _, mark in reversed(_CURVES) if point is not None and getattr(point, name) >= level), " ")
+            next(
+                (mark for name, _, mark in reversed(_CURVES) if point is not None and getattr(point, name) >= level),
+                " ",
+            )
             for point in columns
         )
         label = f"{top:,}" if row == _HEIGHT else ""
@@ -208,9 +255,17 @@ def as_svg(outcome: Outcome) -> str:
         parts.append(f'<polygon points="{path}" fill="{_COLORS[name]}"><title>{words}</title></polygon>')
     base = 28 + up
     parts.append(f'<path d="M{left} 28V{base}H{left + across}" fill="none" stroke="#3f3f46"/>')
-    parts.append(f'<text x="{left - 6}" y="36" text-anchor="end">{top:,}</text><text x="{left - 6}" y="{base}" text-anchor="end">0</text>')
-    parts += [f'<text x="{left + across * i / 4:.0f}" y="{base + 16}" text-anchor="middle">{total / 60 * i / 4:.0f} min</text>' for i in range(5)]
-    parts += [f'<rect x="{left + 8 + i * 110}" y="6" width="12" height="12" fill="{_COLORS[name]}"/><text x="{left + 26 + i * 110}" y="16">{words}</text>' for i, (name, words, _) in enumerate(_CURVES)]
+    parts.append(
+        f'<text x="{left - 6}" y="36" text-anchor="end">{top:,}</text><text x="{left - 6}" y="{base}" text-anchor="end">0</text>'
+    )
+    parts += [
+        f'<text x="{left + across * i / 4:.0f}" y="{base + 16}" text-anchor="middle">{total / 60 * i / 4:.0f} min</text>'
+        for i in range(5)
+    ]
+    parts += [
+        f'<rect x="{left + 8 + i * 110}" y="6" width="12" height="12" fill="{_COLORS[name]}"/><text x="{left + 26 + i * 110}" y="16">{words}</text>'
+        for i, (name, words, _) in enumerate(_CURVES)
+    ]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -229,7 +284,9 @@ def as_html(outcomes: list[Outcome]) -> str:
             for phase in PHASES
         )
         told = as_text(outcome).splitlines()[:4]
-        words = "".join(f"<p>{escape(line.strip())}</p>" for line in told if line.strip() and "where the paid" not in line)
+        words = "".join(
+            f"<p>{escape(line.strip())}</p>" for line in told if line.strip() and "where the paid" not in line
+        )
         sections.append(
             f"<section><h2>{escape(_title(outcome))}</h2>{words}{as_svg(outcome)}<table><tr><th>paid time of a node</th><th>min</th><th>decided by</th></tr>{rows}</table>"
             + "".join(f"<p><small>assumed: {escape(text)}</small></p>" for text in outcome.scenario.assumed) + "</section>"

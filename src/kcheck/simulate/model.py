@@ -66,7 +66,9 @@ class Settings:
     @property
     def modern(self) -> bool:
         """Whether it deletes by the actuator of 1.25, which is on by default from 1.28 and alone from 1.32 on."""
-        return self.minor >= 32 or (self.minor >= 25 and (self.minor >= 28 if self.parallel_drain is None else self.parallel_drain))
+        return self.minor >= 32 or (
+            self.minor >= 25 and (self.minor >= 28 if self.parallel_drain is None else self.parallel_drain)
+        )
 
     @property
     def eager(self) -> bool:

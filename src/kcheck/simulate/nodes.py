@@ -16,7 +16,20 @@ NEVER = float("inf")
 class Node:
     """One machine, with the times of what happens to it; NEVER for what has not happened."""
 
-    __slots__ = ("done", "gone", "index", "launched", "long", "pool", "ready", "registered", "since", "start", "tainted", "unready")
+    __slots__ = (
+        "done",
+        "gone",
+        "index",
+        "launched",
+        "long",
+        "pool",
+        "ready",
+        "registered",
+        "since",
+        "start",
+        "tainted",
+        "unready",
+    )
 
     def __init__(self, index: int, pool: Group, launched: float) -> None:
         self.index = index

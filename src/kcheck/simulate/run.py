@@ -233,7 +233,11 @@ class _Simulation:
         node.pool.target -= 1
         node.pool.ready -= 1
         latency = self.provider.latency()
-        if self.cloud.lookup and self.case.settings.minor >= 26 and now - node.launched > self.case.settings.startup_time:
+        if (
+            self.cloud.lookup
+            and self.case.settings.minor >= 26
+            and now - node.launched > self.case.settings.startup_time
+        ):
             stopped = now + latency / 2
             self._at(stopped, self._stop, node)
             self._at(min(now + latency, stopped + self.cloud.linger), self._clear, node)
@@ -272,7 +276,15 @@ class _Simulation:
             self._delete(now + step.work, step.deleted)
         fleet = self.fleet
         self.timeline.append(
-            Point(now, fleet.target, fleet.launched - fleet.gone, fleet.ready, fleet.busy, len(fleet.idle) + len(fleet.unneeded), fleet.deleting)
+            Point(
+                now,
+                fleet.target,
+                fleet.launched - fleet.gone,
+                fleet.ready,
+                fleet.busy,
+                len(fleet.idle) + len(fleet.unneeded),
+                fleet.deleting,
+            )
         )
         if self._over():
             return

@@ -81,7 +81,9 @@ class Scaler:
 
     # --- up
 
-    def _up(self, now: float, period: float, pending: int, old: int, oldest: float) -> tuple[list[tuple[Group, int]], float]:
+    def _up(
+        self, now: float, period: float, pending: int, old: int, oldest: float
+    ) -> tuple[list[tuple[Group, int]], float]:
         settings, fleet = self.settings, self.fleet
         coming = fleet.coming
         if settings.minor >= 36:
