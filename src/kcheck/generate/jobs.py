@@ -74,11 +74,17 @@ def cpus(intent: Intent) -> int:
     return max(1, of_node * int(usual["job.cpu"]) // 100)
 
 
+def efa(intent: Intent) -> int:
+    """EFA interfaces of an on-demand node, for NCCL; spot nodes have none."""
+    machine = machines.machine(intent.cloud, intent.machine)
+    return machine.efa if machine is not None and intent.gpus else 0
+
+
 def _grace(intent: Intent, *, on_spot: bool) -> int:
     """Seconds to stop in: no more than the notice of a spot node where the job may be on one."""
     wanted = int(recommended.values(intent.cloud)["job.grace"])
     notice = limits(intent.cloud).get("spot.notice")
-    may = on_spot or (intent.scheduler == "kueue" and intent.spot_nodes > 0)
+    may = on_spot or (intent.scheduler == "kueue" and intent.spot_nodes > 0 and not efa(intent))
     return min(wanted, notice.number) if may and notice is not None else wanted
 
 

@@ -6,7 +6,7 @@ from ipaddress import ip_network
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck import machines, units
+from kcheck import units
 from kcheck.capacity.deletion import batch_for
 from kcheck.generate import jobs, recommended
 from kcheck.generate.pools import label
@@ -68,7 +68,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     A cloud may say otherwise of what is in _FLAGS.
     """
     usual = recommended.values(intent.cloud)
-    efa = _efa(intent)
+    efa = jobs.efa(intent)
     flavors, covered = _flavors(intent, pools, efa), _covered(intent, efa)
     return {
         "shares": shares(intent),
@@ -77,12 +77,15 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
             for i, name in enumerate(intent.tiers)
         ],
         "quota": _quota(intent),
+        "teams": "|".join(team.name for team in intent.teams),
         "taint": CARD if intent.gpus else str(usual["label.taint"]),
         "vcpus": jobs.vcpus(intent) or 0,
         "job": jobs.job(intent, pools),
         "flavors": flavors,
         "queues": _queues(intent, flavors, covered),
         "covered": covered,
+        "deserved": [_deserved(intent, share.nodes) for share in shares(intent)],
+        "binpack": limits("any")["volcano.gpu_weight"].number,
         "ready_minutes": _ready(intent, target),
         "dns_replicas": int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"])),
         "dns_address": _dns_address(layout),
@@ -93,6 +96,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         **_FLAGS,
         "device_plugin": intent.gpus > 0,
         "karpenter": intent.autoscaler == "karpenter",
+        "own_autoscaler": intent.autoscaler == "cluster-autoscaler",
     }
 
 
@@ -102,17 +106,13 @@ _FLAGS: dict[str, Any] = {
     "dns_autoscaler": True,  # false where CoreDNS scales without us
     "device_plugin": True,  # false where the cloud brings NVIDIA's
     "karpenter": False,  # in whatever guise
+    "own_autoscaler": False,  # whether metrics of the cluster autoscaler are there
     "spot_taint": None,  # key, value and effect of the taint that the cloud puts on spot nodes
+    "docker_hub": "",  # what stands for docker.io in the names of images
     "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
     "own_etcd": False,  # whether those of etcd are
 }
 """What a cloud has, where its module does not say it."""
-
-
-def _efa(intent: Intent) -> int:
-    """EFA interfaces of an on-demand node, for NCCL."""
-    machine = machines.machine(intent.cloud, intent.machine)
-    return machine.efa if machine is not None and intent.gpus else 0
 
 
 def apportioned(total: int, percents: list[int]) -> list[int]:
@@ -200,6 +200,19 @@ def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Q
             amounts.append(Amount(flavor.name, list(zip(covered, numbers, strict=False))))
         result.append(Queue(name, team, amounts))
     return result
+
+
+def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
+    """What a queue of Volcano deserves: what is short exactly, the rest as much as nodes have at most.
+
+    What is not named counts as none, so that whatever uses it may be stopped.
+    """
+    usual = recommended.values(intent.cloud)
+    most = nodes * (jobs.vcpus(intent) or limits("any")["autoscaler.cores_of_node"].number)
+    memory = ("memory", f"{most * int(usual['team.memory'])}Gi")
+    if intent.gpus:
+        return [(CARD, nodes * intent.gpus), ("cpu", most), memory]
+    return [("cpu", nodes * jobs.cpus(intent)), memory]
 
 
 def _ready(intent: Intent, target: int) -> int:
