@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.generate import recommended
-from kcheck.generate.pools import label
+from kcheck.generate.pools import label, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.profiles import limits
 
@@ -76,7 +75,7 @@ def _release(intent: Intent) -> str:
 def _plane(intent: Intent) -> str:
     """Which of the recommended tiers of a control plane: by the nodes that a burst may bring."""
     usual, burst = recommended.values(intent.cloud), limits(intent.cloud)["plane.burst"].number
-    target = intent.nodes + int(usual["system.least"]) + ceil(intent.nodes / int(usual["system.nodes_each"]))
+    target = intent.nodes + system_nodes(intent)
     if target > int(usual["plane.large_from"]):
         return "large"
     return "tier" if target > burst else "usual"
