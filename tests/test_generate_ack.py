@@ -38,7 +38,7 @@ def test_the_engine_and_the_control_plane_go_by_size(nodes: int, engine: str, pl
 
 def test_a_version_in_full() -> None:
     assert context(10, kubernetes="1.35")["release"] == "1.35.2-aliyun.1"
-    assert context(10, kubernetes="1.33")["release"] == "1.33.1-aliyun.1"
+    assert context(10, kubernetes="1.33")["release"] == "1.33.3-aliyun.1"
 
 
 def test_a_registry_of_the_account() -> None:
