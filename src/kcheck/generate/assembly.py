@@ -13,7 +13,7 @@ from kcheck.disk import Disk
 from kcheck.files import Tree
 from kcheck.generate import manifests, ranges, recommended, render
 from kcheck.generate.intent import Intent, resized
-from kcheck.generate.pools import Pool, split
+from kcheck.generate.pools import Pool, split, system_nodes
 from kcheck.generate.ranges import Layout, NoRoomError, Slot
 from kcheck.profiles import limits
 from kcheck.values import Unknown, known
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, PodRange, Subnet
     from kcheck.walls.model import Wall
 
-_SETTINGS, _README = "kcheck.yaml", "README.md"
-_ABOUT = (_SETTINGS, _README)
+_SETTINGS, _README, _QUOTAS = "kcheck.yaml", "README.md", "quotas.tf"
+_ABOUT = (_SETTINGS, _README, _QUOTAS)
 """What is written of the cluster once it has been read."""
 
 
@@ -117,7 +117,7 @@ def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _
     usual, why = recommended.values(intent.cloud), recommended.reasons(intent.cloud)
     context: dict[str, Any] = {
         "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
-        "use": _nested(usual), "why": _nested(why), "requests": [], "target": 0, "system_nodes": _system(intent),
+        "use": _nested(usual), "why": _nested(why), "requests": [], "target": 0, "system_nodes": system_nodes(intent),
     }  # fmt: skip
     context |= manifests.context(intent, pools)
     context |= cloud.context(intent, pools, layout)
@@ -135,12 +135,6 @@ def _nested(flat: dict[str, Any]) -> dict[str, dict[str, Any]]:
         group, _, name = key.partition(".")
         result.setdefault(group, {})[name] = value
     return result
-
-
-def _system(intent: Intent) -> int:
-    """The most nodes of the pool that is for the cluster's own pods."""
-    usual = recommended.values(intent.cloud)
-    return int(usual["system.least"]) + ceil(intent.nodes / int(usual["system.nodes_each"]))
 
 
 def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
