@@ -41,10 +41,12 @@ class Machine(NamedTuple):
 
 
 class Quota(NamedTuple):
-    """A quota as the Cloud Quotas API knows it: its id there, and what it is asked for beside the project."""
+    """A quota as the Cloud Quotas API knows it: its id there, whether it is one of a region, and of what else."""
 
     id: str
-    dimensions: dict[str, str]
+    region: bool
+    key: str = ""
+    value: str = ""
 
 
 class Gateway(NamedTuple):
@@ -64,20 +66,22 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:  # noqa: ARG001 - as of every cloud
     """The pools by machine type, the gateway, the repositories, and what goes without saying on GKE."""
     usual, total = recommended.values(intent.cloud), intent.nodes + system_nodes(intent)
+    own = [one for pool in pools for one in _of_one_type(pool)]
     few = limits("any")["gpu_node.pods"].number
     host = f"{intent.region}-docker.pkg.dev/{intent.account}/"
     return {
-        "training_pools": [own for pool in pools for own in _of_one_type(pool)],
+        "training_pools": own,
         "training_machines": [_machine(name, intent) for name in intent.machines],
-        "gateway": gateway(total, intent.cloud),
+        "gateway": gateway(sum(pool.nodes for pool in own) + system_nodes(intent), intent.cloud),
         "training_pods": few, "training_block": pod_block(few), "system_block": pod_block(int(usual["system.pods"])),
         "together": intent.job_nodes > 1 and re.search(str(usual["pools.placement"]), intent.machine) is not None,
         "parallel_upgrades": limits(intent.cloud)["pool.parallel_upgrades"].number,
+        "direct": intent.job_nodes > 1 and re.search(str(usual["pools.direct"]), intent.machine) is not None,
         "scaled": total > int(usual["cluster.scale"]), "beyond": total > int(usual["cluster.autoscaled"]),
         "taint_value": "present" if intent.gpus else "true",
         "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",
         "docker_hub": f"{host}docker-hub",
-        "quota": lambda code: quota(code, intent.region),
+        "quota": quota, "direct_source": recommended.entries(intent.cloud)["pools.direct"].sources[0],
         "device_plugin": False, "node_local_dns": False, "provisioning_class": "", "efa_interfaces": 0,
     }  # fmt: skip
 
@@ -89,7 +93,7 @@ def gateway(nodes: int, cloud: str) -> Gateway:
     return Gateway(grown, egress.nat_addresses(int(usual["nat.ports"]), grown, room) or 0, room)
 
 
-def quota(code: str, region: str) -> Quota:
+def quota(code: str) -> Quota:
     """The id of a quota of Compute Engine whose code is `N2_CPUS` or `CPUS_PER_VM_FAMILY vm_family=C3D`.
 
     https://docs.cloud.google.com/docs/quotas/terminology: the quotas of a region are called NAME-per-project-region.
@@ -97,9 +101,9 @@ def quota(code: str, region: str) -> Quota:
     name, _, dimension = code.partition(" ")
     words = name.replace("_", "-")
     if words.endswith("ALL-REGIONS"):
-        return Quota(f"{words}-per-project", {})
+        return Quota(f"{words}-per-project", region=False)
     key, _, value = dimension.partition("=")
-    return Quota(f"{words}-per-project-region", {"region": region} | ({key: value} if key else {}))
+    return Quota(f"{words}-per-project-region", region=True, key=key, value=value)
 
 
 def _of_one_type(pool: Pool) -> list[TrainingPool]:
@@ -115,13 +119,13 @@ def _machine(name: str, intent: Intent) -> Machine:
     """What a node pool says of a machine type.
 
     Raises:
-        ConfigError: it has accelerators, and it is not known how GKE calls them.
+        ConfigError: it should have GPUs, and has none of its own, or it is not known how Google calls them.
     """
     usual, ssds = recommended.values(intent.cloud), machines.local_ssds(name)
     count = machines.gpus(intent.cloud, name) or intent.gpus
     accelerator = machines.accelerator(name) or ""
     if count and not accelerator:
-        raise ConfigError(f"machines: which GPUs {name} has is not known; TPUs, and GPUs that are attached, are not made")
+        raise ConfigError(f"machines: {name} has no GPUs of its own; TPUs and attached GPUs are not made")
     hyperdisk = re.search(str(settings(intent.cloud)["pool.other_disks"].value), name)
     disk = str(usual["pools.disk"] if hyperdisk else limits(intent.cloud)["disk.fast"].value)
     size = int(usual["disk.beside" if ssds else "disk.alone"])

@@ -31,7 +31,7 @@ def split(intent: Intent) -> list[Pool]:
     used = max(1, min(len(intent.zones), rest // intent.job_nodes))
     largest = _largest(intent)
     result = []
-    for zone, nodes in zip(intent.zones[:used], shares(rest, used), strict=True):
+    for zone, nodes in zip(intent.zones, shares(rest, used), strict=False):
         for number, size in enumerate(shares(nodes, ceil(nodes / largest)), 1):
             result.append(Pool(f"gpu-{label(zone)}{number}", (zone,), size, spot=False, machines=(intent.machine,)))
     for number, size in enumerate(shares(spot, ceil(spot / largest)), 1):
