@@ -21,6 +21,7 @@ COMMANDS = {
     "explain": "Say why a rule or a number exists, with sources and examples.",
     "config": "Print the settings of this place, each with its origin.",
     "rules": "List the rules.",
+    "generate": "Write a cluster that is right for N nodes, each number with its reason.",
     "init": "Propose settings, a hook and a job in CI for a repository.",
 }
 

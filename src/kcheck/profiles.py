@@ -33,7 +33,10 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Entry(NamedTuple):
-    """One number of a profile: hard, quota, recommended or default; a `value` that differs by account is None."""
+    """One number of a profile: hard, quota, recommended or default; a `value` that differs by account is None.
+
+    `code` is what one types into the provider's console to have a quota raised.
+    """
 
     key: str
     value: int | str | bool | None
@@ -44,6 +47,7 @@ class Entry(NamedTuple):
     confidence: str
     scope: str = ""
     note: str = ""
+    code: str = ""
 
     @property
     def number(self) -> int:
@@ -136,6 +140,13 @@ def chart_minor(version: str) -> int | None:
         return None
     chart = int(match[2])
     return next((minor for minor, (first, last) in charts["minors"].items() if first <= chart <= last), None)
+
+
+def chart_of(minor: int) -> str | None:
+    """The newest version of that chart that runs a minor version; None if none is known."""
+    charts = _any("charts")["cluster-autoscaler"]
+    found = charts["minors"].get(minor)
+    return f"{charts['major']}.{found[1]}.0" if found else None
 
 
 @cache

@@ -115,6 +115,8 @@ def differences(data: Datum, wanted: dict[str, Any], noun: str, whole: str, path
         yield place, f"{name} must be one of {known}, not {json.dumps(value, default=str)}"
     if "minimum" in wanted and value < wanted["minimum"]:
         yield place, f"{name} must be at least {wanted['minimum']}"
+    if "maximum" in wanted and value > wanted["maximum"]:
+        yield place, f"{name} must be at most {wanted['maximum']}"
     if "exclusiveMinimum" in wanted and value <= wanted["exclusiveMinimum"]:
         yield place, f"{name} must be more than {wanted['exclusiveMinimum']}"
     if wanted.get("minLength") and not value.strip():

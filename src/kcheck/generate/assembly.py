@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kcheck import demands, inventory, settings, walls
 from kcheck.disk import Disk
 from kcheck.files import Tree
-from kcheck.generate import manifests, ranges, recommended, render
+from kcheck.generate import manifests, ranges, recommended, render, shown, telling
 from kcheck.generate.intent import Intent, resized
 from kcheck.generate.pools import Pool, split, system_nodes
 from kcheck.generate.ranges import Layout, NoRoomError, Slot
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, PodRange, Subnet
     from kcheck.walls.model import Wall
 
-_SETTINGS, _README, _QUOTAS = "kcheck.yaml", "README.md", "quotas.tf"
-_ABOUT = (_SETTINGS, _README, _QUOTAS)
-"""What is written of the cluster once it has been read."""
+_SETTINGS, _README = "kcheck.yaml", "README.md"
 
 
 class Cloud(Protocol):
@@ -79,9 +77,12 @@ def generate(intent: Intent) -> Output:
     made = _made(intent)
     if isinstance(made, str):
         raise ImpossibleError(_refusal(intent, made))
-    files = made.files | render.files(intent.cloud, made.context | _about(made), _ABOUT)
+    context = made.context | {"requests": telling.requests(made.world, made.cluster)}
+    files = render.files(intent.cloud, context, without=_README)
     tree, config = _tree(files)
-    return Output(files, engine.run(tree, config))
+    result = engine.run(tree, config)
+    context |= telling.context(result.world, intent, folder())
+    return Output(render.files(intent.cloud, context), result)
 
 
 def folder() -> str:
@@ -119,11 +120,11 @@ def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _
         "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
         "use": _nested(usual), "why": _nested(why), "requests": [], "target": 0, "system_nodes": system_nodes(intent),
     }  # fmt: skip
+    context |= {"about": shown.context(intent)["about"]}
     context |= manifests.context(intent, pools)
     context |= cloud.context(intent, pools, layout)
     context["target"] = intent.nodes + context["system_nodes"]
-    paths = [path for path, _ in render.names(intent.cloud) if path != _README]
-    files = render.files(intent.cloud, context, tuple(paths))
+    files = render.files(intent.cloud, context, without=_README)
     tree, config = _tree(files)
     return _Made(files, context, config, World(inventory.read(tree, config).inventory, config))
 
@@ -177,13 +178,3 @@ def _refusal(intent: Intent, why: str) -> str:
             low = middle
     nearest = f"the nearest that is possible: {low:,} nodes" if low else "not even one node is possible"
     return f"{intent.nodes:,} nodes are impossible: {why}; {nearest}"
-
-
-# --- what is written about it
-
-
-def _about(made: _Made) -> dict[str, Any]:
-    """What the settings and the README tell: quotas to ask for, walls, money."""
-    from kcheck.generate import telling
-
-    return telling.context(made.world, made.cluster, made.context["intent"], folder())

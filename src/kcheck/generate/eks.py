@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from kcheck import machines
+from kcheck import machines, profiles
+from kcheck.config import ConfigError
 from kcheck.generate import ranges, recommended
-from kcheck.generate.pools import label
+from kcheck.generate.pools import label, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.profiles import limits
 
@@ -21,6 +23,10 @@ _PUBLIC = 26
 _SERVICES = 16
 
 
+_PROVISIONING = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
+"""How the cluster autoscaler is asked for all nodes of a job at once."""
+
+
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
     """A private and a public subnet in each zone, and the range of Services."""
     private = [Slot(f"private {zone}", "the VPC", least=24, most=_BLOCK) for zone in intent.zones]
@@ -32,6 +38,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
     """The blocks of the VPC, and which zone of its list each pool is in."""
     inner = [layout.ranges[slot.name] for slot in slots(intent, pools) if slot.network]
     machine = machines.machine(intent.cloud, intent.machine)
+    efa = machine.efa if machine and intent.gpus else 0
     return {
         "blocks": ranges.parts(layout.networks["the VPC"], _BLOCK, inner),
         "zones": [
@@ -39,9 +46,15 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
              "public": layout.ranges[f"public {zone}"]}
             for zone in intent.zones
         ],
-        "efa": bool(machine and machine.efa and intent.gpus),
+        "ami": _ami(intent),
+        "efa": bool(efa),
+        "efa_interfaces": efa,
+        "autoscaler_chart": _chart(intent),
+        **_most(intent),
+        "device_plugin": True,
+        "node_local_dns": True,
+        "provisioning_class": _PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
-        "accelerated": intent.gpus > 0,
         "plane_tier": _tier(intent),
     }  # fmt: skip
 
@@ -50,3 +63,33 @@ def _tier(intent: Intent) -> str:
     """The tier of a control plane that is provided in advance for a burst; none for small ones."""
     usual, entry = recommended.values(intent.cloud), limits(intent.cloud)["plane.burst"]
     return str(usual["plane.tier"]) if intent.nodes > entry.number // 2 else ""
+
+
+def _chart(intent: Intent) -> str:
+    """The version of the chart that brings the autoscaler of the cluster's Kubernetes.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    found = profiles.chart_of(intent.minor)
+    if found is None:
+        raise ConfigError(f"kubernetes: no chart of the cluster autoscaler is known for {intent.kubernetes}")
+    return found
+
+
+def _ami(intent: Intent) -> str:
+    """The AMI type of training nodes: families with a g behind their number have processors of ARM.
+
+    https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html
+    """
+    arm = all(re.match(r"a1\.|[a-z]+\d+g", name) for name in intent.machines)
+    return f"AL2023_{'ARM_64' if arm else 'x86_64'}_{'NVIDIA' if intent.gpus else 'STANDARD'}"
+
+
+def _most(intent: Intent) -> dict[str, int]:
+    """The most cores and GiB of memory that the autoscaler may make, those of the cluster's own pods included."""
+    usual = recommended.values(intent.cloud)
+    types = [machines.machine(intent.cloud, name) for name in (*intent.machines, str(usual["system.machine"]))]
+    widest = max((one.vcpus or 0 for one in types if one), default=0)
+    nodes = intent.nodes + system_nodes(intent)
+    return {"most_cores": nodes * widest, "most_memory": nodes * int(usual["autoscaler.memory_each"])}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kcheck import machines, schemas
+from kcheck.capacity.ranges import parse_cidr
 from kcheck.config import ConfigError, nearest
 from kcheck.disk import Disk, TooLargeError
 from kcheck.generate import recommended
@@ -63,6 +65,11 @@ class Intent:
     def machine(self) -> str:
         """The machine type that is bought on demand."""
         return self.machines[0]
+
+    @property
+    def cap(self) -> str:
+        """The price cap as it is written."""
+        return f"{(self.price_cap or 0) / 1000:g}"
 
     @property
     def spot_nodes(self) -> int:
@@ -159,6 +166,16 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
         if chosen not in able:
             field = f"network.{name}" if name == "mode" else name
             raise ConfigError(f"{field}: {chosen} is not for {intent.cloud}; {nearest(chosen, tuple(able))}")
+    oldest = str(usual["intent.oldest"])
+    if intent.minor < int(oldest.partition(".")[2]):
+        raise ConfigError(f"kubernetes: {intent.kubernetes} is too old; {oldest} is the oldest that is supported")
+    other = next((name for name in intent.machines if re.search(str(usual["intent.other_accelerators"]), name)), None)
+    if other is not None:
+        raise ConfigError(f"machines: the accelerators of {other} are not NVIDIA's; kcheck generates for those only")
+    for field, cidrs in (("range", [intent.range] if intent.range else []), ("in_use", intent.in_use)):
+        wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)
+        if wrong is not None:
+            raise ConfigError(f"network.{field}: {wrong} is no range of IPv4 addresses")
     names = [team.name for team in intent.teams]
     for what, values in (
         ("teams", names),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck import machines
+from kcheck import machines, units
+from kcheck.capacity.deletion import batch_for
 from kcheck.generate import recommended
+from kcheck.profiles import flag_default, limits
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -30,9 +32,20 @@ def context(intent: Intent, pools: list[Pool]) -> dict[str, Any]:
         "taint": "nvidia.com/gpu" if intent.gpus else str(usual["label.taint"]),
         "dns_replicas": int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"])),
         "vcpus": (machine.vcpus if machine else None) or 0,
+        **_deletion(intent.nodes, int(usual["autoscaler.burst"])),
         "spot_pools": [pool for pool in pools if pool.spot],
         "on_demand_pools": [pool for pool in pools if not pool.spot],
     }
+
+
+def _deletion(target: int, burst: int) -> dict[str, int]:
+    """How the autoscaler deletes all nodes in time: so many at once, with so many requests a second and in a burst."""
+    goal = limits("any")["autoscaler.deletion_time"].number
+    qps = limits("any")["autoscaler.client_qps_of_bursts"].number
+    scan = units.seconds(str(flag_default("scan-interval", None)))
+    while (batch := batch_for(target, goal, scan, qps)) is None:
+        qps *= 2
+    return {"deletion_batch": batch, "client_qps": qps, "client_burst": burst * qps}
 
 
 def _shares(intent: Intent) -> list[Share]:

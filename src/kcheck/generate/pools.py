@@ -41,17 +41,17 @@ def split(intent: Intent) -> list[Pool]:
     return [pool._replace(name=pool.name.replace("gpu", "cpu")) for pool in result]
 
 
-def system_nodes(intent: Intent) -> int:
-    """The most nodes of the pool that is for the cluster's own pods."""
-    usual = recommended.values(intent.cloud)
-    return int(usual["system.least"]) + ceil(intent.nodes / int(usual["system.nodes_each"]))
-
-
 def _largest(intent: Intent) -> int:
     """The most nodes of a pool: as recommended, or more where the cloud has too few pools for that."""
     usual = recommended.values(intent.cloud)
     room = int(usual["pools.most"]) - len(intent.zones)  # each zone rounds up
     return max(int(usual["pools.nodes"]), ceil(intent.nodes / room))
+
+
+def system_nodes(intent: Intent) -> int:
+    """The most nodes of the pool that is for the cluster's own pods."""
+    usual = recommended.values(intent.cloud)
+    return int(usual["system.least"]) + ceil(intent.nodes / int(usual["system.nodes_each"]))
 
 
 def shares(total: int, parts: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from kcheck.bundled import PROFILES
@@ -25,6 +26,9 @@ def _environment() -> Environment:
         keep_trailing_newline=True, autoescape=False,  # noqa: S701 - what is written is no HTML
     )  # fmt: skip
     environment.filters["commas"] = "{:,}".format
+    environment.filters["product"] = prod
+    environment.filters["yaml"] = lambda values: ", ".join(map(str, values))
+    environment.filters["sentence"] = lambda words: f"{words[:1].upper()}{words[1:]}."
     environment.filters["quoted"] = lambda values: ", ".join(f'"{value}"' for value in values)
     return environment
 
@@ -45,13 +49,13 @@ def text(template: str, context: dict[str, Any]) -> str:
     return _environment().get_template(template).render(context)
 
 
-def files(cloud: str, context: dict[str, Any], chosen: tuple[str, ...] = ()) -> dict[str, bytes]:
-    """The files of a cloud by path, without those that come out empty; the `chosen` ones if any are named."""
+def files(cloud: str, context: dict[str, Any], without: str = "") -> dict[str, bytes]:
+    """The files of a cloud by path, `without` one of them and those that come out empty."""
     from kcheck.syntax.hcl import align
 
     result = {}
     for path, template in names(cloud):
-        if chosen and path not in chosen:
+        if path == without:
             continue
         made = text(template, context)
         if made.strip():

@@ -26,6 +26,12 @@ class Request(NamedTuple):
     amount: int
     unit: str
 
+    @property
+    def service(self) -> str:
+        """The service of AWS whose quota it is."""
+        group = self.key.split(".")[1]
+        return {"quota": "ec2", "vpc": "vpc"}.get(group, "eks")
+
 
 class Far(NamedTuple):
     """A wall with the place in the output that makes it."""
@@ -38,30 +44,38 @@ class Far(NamedTuple):
     source: str
 
 
-def context(world: World, cluster: Cluster, intent: Intent, top: str) -> dict[str, Any]:
-    """What the templates of the README and the settings are filled with, beside what all have."""
-    return {
-        "requests": _requests(world, cluster),
-        "walls": [_far(wall, top) for wall in walls.of(cluster, world) if wall.number is not None],
-        "sentence": sentence(cluster, world),
-        "run": _run(intent),
-    }
+def context(world: World, intent: Intent, top: str) -> dict[str, Any]:
+    """What the README is filled with beside what all files are, once the quotas are as they were asked for."""
+    cluster = world.inventory.clusters[0]
+    return {"walls": _lowest(world, cluster, top), "sentence": sentence(cluster, world), "run": _run(intent)}
 
 
-def _requests(world: World, cluster: Cluster) -> list[Request]:
-    """Quotas of the account, and those of the cloud that the target is above, each once with the largest amount."""
-    found: dict[str, list[Request]] = {}
+def requests(world: World, cluster: Cluster) -> list[Request]:
+    """Quotas of the account that the nodes count against, and those of the cloud that the target is above."""
+    found = {}
     for one in quotas.at_target(cluster, world):
         quota = one.need.quota
         key = f"{cluster.cloud}.quota.{quota.key}"
-        found.setdefault(key, []).append(Request(key, quota.code, quota.name, one.amount, quotas.unit(one.need)))
+        found[quota.code] = Request(key, quota.code, quota.name, one.amount, quotas.unit(one.need))
     for wall in walls.of(cluster, world):
-        if wall.short and wall.kind == "quota" and wall.limit and not wall.limit.startswith("quota."):
-            key = f"{cluster.cloud}.{wall.limit}"
-            entry = limits(cluster.cloud)[wall.limit]
-            request = Request(key, entry.note, wall.what, wall.needed or 0, entry.unit)
-            found.setdefault(key, []).append(request)
-    return [request for requests in found.values() for request in requests]
+        if wall.short and wall.kind == "quota" and not wall.limit.startswith("quota."):
+            entry, key = limits(cluster.cloud)[wall.limit], f"{cluster.cloud}.{wall.limit}"
+            amount = max(wall.needed or 0, found[key].amount if key in found else 0)
+            found[key] = Request(key, entry.code, wall.what, amount, entry.unit)
+    return list(found.values())
+
+
+def _lowest(world: World, cluster: Cluster, top: str) -> list[Far]:
+    """The lowest wall of each kind, up to the one where the cluster ends."""
+    result: dict[str, Far] = {}
+    for wall in walls.of(cluster, world):
+        if wall.number is None:
+            continue
+        if wall.mechanism not in result:
+            result[wall.mechanism] = _far(wall, top)
+        if wall.mechanism == "cluster-limit":
+            break
+    return list(result.values())
 
 
 def _far(wall: Wall, top: str) -> Far:

@@ -1,0 +1,329 @@
+"""An intent: read, filled, refused; its pools and ranges; the command that writes the cluster."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kcheck import schemas
+from kcheck.capacity.ranges import parse_cidr
+from kcheck.cli import cli
+from kcheck.config import ConfigError
+from kcheck.generate import intent, ranges, reading, recommended, shown
+from kcheck.generate.assembly import ImpossibleError, generate
+from kcheck.generate.pools import shares, split
+from kcheck.generate.ranges import NoRoomError, Slot
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+CLOUDS = ("eks", "gke", "aks", "ack", "selfmanaged")
+
+
+def written(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "intent.yaml"
+    path.write_text(text)
+    return str(path)
+
+
+# --- the intent
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_shown_intent_says_the_same(cloud: str, tmp_path: Path) -> None:
+    wanted = intent.filled(cloud, {"nodes": 450})
+    path = written(tmp_path, shown.text(wanted))
+    assert intent.filled(cloud, intent.load(path)) == wanted
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_shown_intent_explains_every_field(cloud: str) -> None:
+    text = shown.text(intent.filled(cloud, {}))
+    for name, description in shown.context(intent.filled(cloud, {}))["about"].items():
+        assert f"# {description}" in text, name
+        assert f"{name.rpartition('.')[2]}:" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("nodes: 100\nnode: 5\n", ":2: there is no field node; did you mean nodes?"),
+        ("nodes: many\n", ':1: nodes must be a whole number, not "many"'),
+        ("nodes: 0\n", ":1: nodes must be at least 1"),
+        ("name: train\nspot:\n  share: 130\n", ":3: spot.share must be at most 100"),
+        ("scheduler: slurm\n", ':1: scheduler must be one of kueue, volcano, none, not "slurm"'),
+        ("teams:\n  - name: a\n", ":2: teams[0] needs share"),
+        ("network:\n  range: 10.0.0.0\n", ":2: network.range must look like 10.0.0.0/14, not 10.0.0.0"),
+        ("nodes: [1\n", ":1:"),
+        ("kubernetes: 1.34\n", ":1: kubernetes must be a text, not 1.34"),
+    ],
+)
+def test_wrong_intent_names_the_line(text: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"intent\.yaml") as error:
+        intent.load(written(tmp_path, text))
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given_", "told"),
+    [
+        ({"autoscaler": "managed"}, "autoscaler: managed is not for eks"),
+        ({"network": {"mode": "kubenet"}}, "network.mode: kubenet is not for eks"),
+        ({"nodes": 10, "job": {"nodes": 11}}, "job.nodes: 11 at once, but at most 10 are bought on demand"),
+        ({"nodes": 10, "spot": {"share": 100}, "job": {"nodes": 11}}, "at most 10 are bought as spot"),
+        ({"teams": [{"name": "a", "share": 60}, {"name": "b", "share": 60}]}, "the shares add up to 120 percent"),
+        ({"teams": [{"name": "a", "share": 6}, {"name": "a", "share": 6}]}, "teams: a is there twice"),
+        ({"tiers": ["low", "low"]}, "tiers: low is there twice"),
+        ({"kubernetes": "1.20"}, "kubernetes: 1.20 is too old"),
+        ({"kubernetes": "1.99"}, "no chart of the cluster autoscaler is known for 1.99"),
+        ({"machines": ["trn1.32xlarge"]}, "the accelerators of trn1.32xlarge are not NVIDIA's"),
+        ({"machines": ["x99.huge"]}, "kcheck does not know x99.huge; say with gpus:"),
+        ({"network": {"range": "10.0.0.0/14", "in_use": ["300.0.0.0/8"]}}, "network.in_use: 300.0.0.0/8 is no range"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(given_: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        generate(intent.filled("eks", given_))
+    assert told in str(error.value)
+
+
+def test_every_default_is_explained_and_used() -> None:
+    for cloud in CLOUDS:
+        for key, entry in recommended.entries(cloud).items():
+            assert entry.kind == "recommended", key
+            assert entry.note, f"{cloud}: {key} has no reason"
+            assert entry.sources, f"{cloud}: {key} has no source"
+
+
+# --- pools
+
+
+nodes = st.integers(1, 20_000)
+
+
+@given(nodes=nodes, spot=st.integers(0, 100), zones=st.integers(1, 3))
+@settings(deadline=None)
+def test_pools_are_all_nodes_and_under_the_limit(nodes: int, spot: int, zones: int) -> None:
+    names = ["a", "b", "c"][:zones]
+    wanted = intent.filled("eks", {"nodes": nodes, "spot": {"share": spot}, "zones": [f"us-east-2{z}" for z in names]})
+    found = split(wanted)
+    assert sum(pool.nodes for pool in found) == nodes
+    assert len({pool.name for pool in found}) == len(found)
+    assert all(len(pool.zones) == 1 for pool in found if not pool.spot)
+    assert len(found) <= int(recommended.values("eks")["pools.most"]) or max(pool.nodes for pool in found) == 1
+    for zone in {pool.zones[0] for pool in found if not pool.spot}:
+        room = sum(pool.nodes for pool in found if not pool.spot and pool.zones == (zone,))
+        assert room >= min(wanted.job_nodes, nodes - wanted.spot_nodes), "the usual job fits into each zone"
+
+
+@given(total=st.integers(0, 10**6), parts=st.integers(1, 100))
+def test_shares_add_up(total: int, parts: int) -> None:
+    found = shares(total, parts)
+    assert sum(found) == total
+    assert not found or max(found) - min(found) <= 1
+
+
+# --- ranges
+
+
+sizes = st.dictionaries(st.sampled_from(["a", "b", "c", "d"]), st.integers(1, 200_000), min_size=4)
+taken = st.lists(st.tuples(st.integers(0, 255), st.integers(9, 24)).map(lambda p: f"10.{p[0]}.0.0/{p[1]}"), max_size=4)
+
+
+@given(needed=sizes, in_use=taken)
+@settings(deadline=None)
+def test_ranges_hold_what_is_needed_and_touch_nothing(needed: dict[str, int], in_use: list[str]) -> None:
+    slots = [Slot("a", "vpc"), Slot("b", "vpc"), Slot("c"), Slot("d", routed=False), Slot("e", "vpc", prefix=28)]
+    try:
+        found = ranges.layout(slots, needed, 5, "", tuple(in_use))
+    except NoRoomError:
+        return
+    assert found == ranges.layout(slots, needed, 5, "", tuple(in_use))
+    networks = {name: parse_cidr(cidr) for name, cidr in found.ranges.items()}
+    others = [one for cidr in in_use if (one := parse_cidr(cidr))]
+    outer = parse_cidr(found.networks["vpc"])
+    for name, network in networks.items():
+        assert network is not None
+        assert outer is not None
+        assert name == "e" or network.size - 5 >= needed[name]
+        assert not any(network.overlaps(other) for other in others)
+        assert outer.contains(network) == (name in "abe")
+        assert not any(network.overlaps(o) for n, o in networks.items() if n != name and o is not None)
+
+
+def test_range_that_must_be_kept_is_kept() -> None:
+    slots = [Slot("nodes", "vpc"), Slot("services", prefix=20, routed=False)]
+    found = ranges.layout(slots, {"nodes": 500}, 5, "10.8.0.0/22", ("10.8.0.0/24",))
+    assert found.ranges == {"nodes": "10.8.2.0/23", "services": "10.0.0.0/20"}
+    with pytest.raises(NoRoomError, match=r"vpc needs a /21, and 10\.8\.0\.0/22 has no such block free"):
+        ranges.layout(slots, {"nodes": 1500}, 5, "10.8.0.0/22", ())
+
+
+# --- what cannot be
+
+
+def test_too_little_room_is_refused_with_the_nearest_answer() -> None:
+    wanted = intent.filled("eks", {"nodes": 5000, "network": {"range": "10.0.0.0/22"}})
+    with pytest.raises(ImpossibleError) as error:
+        generate(wanted)
+    words = str(error.value)
+    assert words.startswith("5,000 nodes are impossible: the VPC needs a /15, and 10.0.0.0/22 has no such block free")
+    nearest = int(words.rpartition("the nearest that is possible: ")[2].removesuffix(" nodes").replace(",", ""))
+    smaller = {"nodes": nearest, "network": {"range": "10.0.0.0/22"}}
+    assert generate(intent.filled("eks", smaller)).result.findings == []
+    with pytest.raises(ImpossibleError):
+        generate(intent.filled("eks", {**smaller, "nodes": nearest * 2}))
+
+
+# --- the command
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(cli, ["generate", *arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_writes_a_folder_that_check_is_silent_about(here: Path) -> None:
+    code, out, err = run("eks", "--nodes", "20")
+    assert (code, out) == (0, "")
+    assert "train: " in err
+    assert {"README.md", "kcheck.yaml", "versions.tf", "network.tf", "cluster.tf", "node_pools.tf", "registry.tf",
+            "outputs.tf", "variables.tf", "terraform.tfvars", "intent.yaml"} <= set(os.listdir("train"))  # fmt: skip
+    result = CliRunner().invoke(cli, ["check", "--info", "train"])
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+def test_second_run_changes_nothing_and_intent_file_leads_to_the_same(here: Path) -> None:
+    run("eks", "--nodes", "20")
+    before = {path: path.read_bytes() for path in Path("train").rglob("*") if path.is_file()}
+    code, _, err = run("eks", "--intent", "train/intent.yaml")
+    assert code == 0
+    assert "nothing to change" in err
+    assert before == {path: path.read_bytes() for path in Path("train").rglob("*") if path.is_file()}
+
+
+def test_what_somebody_wrote_stays_unless_it_may_go(here: Path) -> None:
+    run("eks", "--nodes", "20")
+    Path("train/cluster.tf").write_text("# mine\n")
+    code, _, err = run("eks", "--nodes", "20")
+    assert code == 2
+    assert "nothing written: train/cluster.tf would change" in err
+    assert Path("train/cluster.tf").read_text() == "# mine\n"
+    code, out, _ = run("eks", "--nodes", "20", "--diff")
+    assert code == 0
+    assert "-# mine" in out
+    assert run("eks", "--nodes", "20", "--overwrite")[0] == 0
+    assert "module" in Path("train/cluster.tf").read_text()
+
+
+def test_diff_is_what_git_takes(here: Path) -> None:
+    code, out, _ = run("eks", "--nodes", "20", "--diff", "--output", "infra/gpu")
+    assert code == 0
+    assert not Path("infra").exists()
+    subprocess.run(["git", "init", "-q", "."], check=True)
+    subprocess.run(["git", "apply"], input=out.encode(), check=True)
+    assert run("eks", "--nodes", "20", "--output", "infra/gpu")[2].startswith("kcheck: infra/gpu: nothing to change")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "which cloud?"),
+        (("eks", "--intent", "missing.yaml"), "missing.yaml: no such file"),
+        (("eks", "--intent", "a", "--from", "b"), "--intent and --from: give one of them"),
+        (("--from", "."), "no clusters there"),
+        (("eks", "--nodes", "0"), "0 is not in the range"),
+    ],
+)
+def test_wrong_use_is_told(arguments: tuple[str, ...], told: str, here: Path) -> None:
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert told in err
+    assert "Traceback" not in err
+
+
+def test_impossible_is_told_and_nothing_is_written(here: Path) -> None:
+    Path("intent.yaml").write_text("nodes: 5000\nnetwork:\n  range: 10.0.0.0/22\n")
+    code, _, err = run("eks", "--intent", "intent.yaml")
+    assert code == 2
+    assert "5,000 nodes are impossible" in err
+    assert os.listdir(".") == ["intent.yaml"]
+
+
+# --- out of what is there
+
+
+def test_reads_the_intent_of_an_example() -> None:
+    cloud, found = reading.read(str(EXAMPLES / "eks-training"))
+    assert cloud == "eks"
+    assert found == {
+        "name": "train", "region": "us-east-1", "kubernetes": "1.33", "nodes": 64, "machines": ["p5.48xlarge"],
+        "gpus": 8, "job": {"nodes": 64}, "autoscaler": "cluster-autoscaler",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_what_was_generated_is_read_as_what_was_wanted(cloud: str, here: Path) -> None:
+    given_ = {"nodes": 120, "teams": [{"name": "vision", "share": 50}, {"name": "speech", "share": 50}],
+              "tiers": ["batch", "urgent"], "job": {"nodes": 16, "hours": 12}}  # fmt: skip
+    for path, data in generate(intent.filled(cloud, given_)).files.items():
+        target = here / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    found_cloud, found = reading.read(".")
+    again = intent.filled(found_cloud, found)
+    wanted = intent.filled(cloud, given_)
+    for name in ("cloud", "name", "region", "kubernetes", "nodes", "machines", "gpus", "job_nodes", "job_hours", "tiers",
+                 "scheduler", "autoscaler"):  # fmt: skip
+        assert getattr(again, name) == getattr(wanted, name), name
+    assert {team.name for team in again.teams} == {"vision", "speech"}
+
+
+def test_several_clusters_are_named(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "main.tf").write_text('resource "aws_eks_cluster" "main" {\n  name = "x"\n}\n')
+    with pytest.raises(ConfigError, match=r"2 clusters there: .*a, .*b; name the folder of one"):
+        reading.read(str(tmp_path))
+
+
+def test_schema_of_intents_is_one_that_kcheck_understands() -> None:
+    known = {"type", "enum", "minimum", "maximum", "exclusiveMinimum", "minLength", "pattern", "examples", "items",
+             "properties", "additionalProperties", "required", "description", "title", "$schema"}  # fmt: skip
+
+    def keys(schema: dict[str, Any]) -> set[str]:
+        found = set(schema)
+        for inner in [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]:
+            found |= keys(inner)
+        return found
+
+    assert keys(schemas.load("intent")) <= known
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_same_intent_same_bytes(cloud: str, tmp_path: Path) -> None:
+    code = (
+        "import hashlib, sys\nfrom kcheck.generate import intent, assembly\n"
+        f"made = assembly.generate(intent.filled({cloud!r}, {{'nodes': 60, 'spot': {{'share': 50}}}}))\n"
+        "print(hashlib.sha256(repr(sorted(made.files.items())).encode()).hexdigest())\n"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(found) == 1
