@@ -116,14 +116,15 @@ def _made(intent: Intent) -> _Made | str:
 def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _Made:
     """The files with some ranges, read back."""
     usual, why = recommended.values(intent.cloud), recommended.reasons(intent.cloud)
+    system = system_nodes(intent)
+    target = intent.nodes + system
     context: dict[str, Any] = {
         "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
-        "use": _nested(usual), "why": _nested(why), "requests": [], "target": 0, "system_nodes": system_nodes(intent),
+        "use": _nested(usual), "why": _nested(why), "requests": [], "target": target, "system_nodes": system,
     }  # fmt: skip
     context |= {"about": shown.context(intent)["about"]}
-    context |= manifests.context(intent, pools)
+    context |= manifests.context(intent, pools, layout, target)
     context |= cloud.context(intent, pools, layout)
-    context["target"] = intent.nodes + context["system_nodes"]
     files = render.files(intent.cloud, context, without=_README)
     tree, config = _tree(files)
     return _Made(files, context, config, World(inventory.read(tree, config).inventory, config))
