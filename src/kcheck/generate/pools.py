@@ -28,7 +28,7 @@ def split(intent: Intent) -> list[Pool]:
     """
     spot = intent.spot_nodes
     rest = intent.nodes - spot
-    used = max(1, min(len(intent.zones), rest // intent.job_nodes))
+    used = max(1, min(len(intent.zones), rest // intent.job_nodes)) if rest else 0
     largest = _largest(intent)
     result = []
     for zone, nodes in zip(intent.zones, shares(rest, used), strict=False):

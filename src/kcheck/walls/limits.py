@@ -95,6 +95,7 @@ def _ack(ground: Ground) -> Iterator[Wall]:
     elif equals(plugin, "terway"):
         text = f"the default; up to {ground.limits['terway.ceiling'].value:,} on request"
         yield ground.fixed("cluster-limit", "terway.nodes", plugin, text)
+        yield ground.fixed("cluster-limit", "terway.ceiling", plugin, "no more than that can be had")
     if equals(plugin, "terway") and equals(ground.cluster.security_group, "basic"):
         yield _group(ground)
     if not isinstance(tier, Known):
