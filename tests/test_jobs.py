@@ -395,3 +395,27 @@ def test_pool_that_holds_its_job_is_big_enough_at_any_target(nodes: int, check: 
     text = NVIDIA.replace("16", "128")
     result = check({"all.yaml": f"{CLUSTER}---{text}"}, Config(nodes={"": nodes} if nodes else {}))
     assert "pool-below-job" not in found(result)
+
+
+GROUP = """
+resource "aws_eks_node_group" "NAME" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "NAME"
+  subnet_ids      = ["subnet-1"]
+  instance_types  = ["p5.48xlarge"]
+  scaling_config {
+    min_size     = 0
+    max_size     = 10
+    desired_size = 0
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("names", "told"), [("a", True), ("ab", False)])
+def test_a_job_may_fill_several_pools(names: str, told: bool, check: Callable[..., Result]) -> None:
+    groups = "".join(GROUP.replace("NAME", name) for name in names)
+    result = check(
+        {"main.tf": f'resource "aws_eks_cluster" "main" {{\n  name = "train"\n}}\n{groups}', "job.yaml": NVIDIA}
+    )
+    assert ("pool-below-job" in found(result)) is told

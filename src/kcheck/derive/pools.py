@@ -42,7 +42,8 @@ def jobs_need(pool: NodePool, world: World) -> Value[int]:
     needs = []
     for workload in world.workloads(cluster):
         need = None if workload.per_node else _fills(workload, pool)
-        if need is not None and not any(_has_room(workload, other) for other in others):
+        roomy = need is None or any(_has_room(workload, other) for other in others)
+        if need is not None and not roomy and not _have_room(workload, world):
             needs.append(need)
     return computed(pool, max(needs, default=None))
 
@@ -56,6 +57,20 @@ def _fills(workload: Workload, pool: NodePool) -> int | None:
             return None
         nodes += -(-int(pods) // (of_node // gpus)) if gpus else 0
     return nodes or None
+
+
+def _have_room(workload: Workload, world: World) -> bool:
+    """Whether the pools that the pods of a GPU workload can land on have room for all of them together."""
+    for template in workload.templates:
+        found, gpus = world.fits(template), number(template.gpus, 0)
+        if not gpus:
+            continue
+        if isinstance(found, Unknown):
+            return False
+        room = sum(number(pool.max_nodes, 0) * (number(pool.gpus, 0) // gpus) for pool, _ in found)
+        if room < number(template.count, 0):
+            return False
+    return True
 
 
 def _has_room(workload: Workload, pool: NodePool) -> bool:

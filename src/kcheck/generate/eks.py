@@ -55,6 +55,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "node_local_dns": True,
         "dns_autoscaler": False,
         "vpc_cni": True,
+        "charts": True,
         "docker_hub": f"{intent.registry}/docker-hub",
         "provisioning_class": _PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
