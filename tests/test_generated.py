@@ -129,7 +129,9 @@ def test_terraform_is_formatted(case: Case, tmp_path: Path) -> None:
     for path, data in made(case)[1].files.items():
         if path.endswith((".tf", ".tfvars")):
             (tmp_path / path).write_bytes(data)
-    done = subprocess.run(["terraform", "fmt", "-check", "-diff", str(tmp_path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["terraform", "fmt", "-check", "-diff", str(tmp_path)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout
 
 
