@@ -205,7 +205,8 @@ def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
         divided = list(sharings.of_release(release))
         admitting = list(queues.of_release(release))
         inventory.sharings += divided
-        inventory.admissions += admitting
+        for one in admitting:
+            getattr(inventory, queues.LISTS[type(one)]).append(one)
         things += [*addons, *found, *own, *divided, *admitting]
     return things
 

@@ -211,7 +211,8 @@ def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
     most = nodes * (jobs.vcpus(intent) or limits("any")["autoscaler.cores_of_node"].number)
     memory = ("memory", f"{most * int(usual['team.memory'])}Gi")
     if intent.gpus:
-        return [(CARD, nodes * intent.gpus), ("cpu", most), memory]
+        fast = [(_EFA, nodes * jobs.efa(intent))] if jobs.efa(intent) else []
+        return [(CARD, nodes * intent.gpus), *fast, ("cpu", most), memory]
     return [("cpu", nodes * jobs.cpus(intent)), memory]
 
 
