@@ -68,7 +68,7 @@ def vcpus(intent: Intent) -> int | None:
 
 
 def cpus(intent: Intent) -> int:
-    """How many vCPUs a pod has of a node for itself, in whole ones; of a machine that is not known what it surely has."""
+    """How many vCPUs a pod has of a node for itself, in whole ones; what it surely has if it is not known."""
     usual = recommended.values(intent.cloud)
     of_node = vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
     return max(1, of_node * int(usual["job.cpu"]) // 100)
