@@ -397,25 +397,28 @@ def test_pool_that_holds_its_job_is_big_enough_at_any_target(nodes: int, check: 
     assert "pool-below-job" not in found(result)
 
 
-GROUP = """
-resource "aws_eks_node_group" "NAME" {
-  cluster_name    = aws_eks_cluster.main.name
-  node_group_name = "NAME"
-  subnet_ids      = ["subnet-1"]
-  instance_types  = ["p5.48xlarge"]
-  scaling_config {
-    min_size     = 0
-    max_size     = 10
-    desired_size = 0
+@pytest.mark.parametrize(("pods", "told"), [(128, False), (200, True)])
+def test_pools_hold_a_job_together(pods: int, told: bool, check: Callable[..., Result]) -> None:
+    """Its pods go to any pool that takes them."""
+    terraform = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "train"
+  default_node_pool {
+    name       = "system"
+    vm_size    = "Standard_D4s_v5"
+    node_count = 3
   }
 }
+
+resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
+  count                 = 2
+  name                  = "gpu${count.index}"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "Standard_ND96isr_H100_v5"
+  auto_scaling_enabled  = true
+  min_count             = 0
+  max_count             = 84
+}
 """
-
-
-@pytest.mark.parametrize(("names", "told"), [("a", True), ("ab", False)])
-def test_a_job_may_fill_several_pools(names: str, told: bool, check: Callable[..., Result]) -> None:
-    groups = "".join(GROUP.replace("NAME", name) for name in names)
-    result = check(
-        {"main.tf": f'resource "aws_eks_cluster" "main" {{\n  name = "train"\n}}\n{groups}', "job.yaml": NVIDIA}
-    )
-    assert ("pool-below-job" in found(result)) is told
+    result = check({"main.tf": terraform, "job.yaml": NVIDIA.replace("16", str(pods))})
+    assert ("pool-below-job" in found(result)) == told

@@ -16,7 +16,7 @@ _HOUR = 3600
 
 
 class Job(NamedTuple):
-    """The numbers of the sample job: `cpu` in vCPUs, `memory` and `shm` in GiB, `deadline` and `grace` in seconds.
+    """Numbers of the sample job: `cpu` in whole vCPUs, `memory` and `shm` in GiB, `deadline` and `grace` in seconds.
 
     `least` are the nodes with which an elastic one starts, `zone` is the value of the nodes' label, or empty.
     """
@@ -61,14 +61,14 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
 
 
 def vcpus(intent: Intent) -> int | None:
-    """The vCPUs of the smallest machine that a pod may land on; None if one is not known."""
+    """How many vCPUs the smallest machine has that a pod may land on; None if one is not known."""
     found = [machines.machine(intent.cloud, name) for name in intent.machines]
     numbers = [one.vcpus for one in found if one is not None and one.vcpus is not None]
     return min(numbers) if len(numbers) == len(intent.machines) else None
 
 
 def cpus(intent: Intent) -> int:
-    """The vCPUs that one pod has of a node for itself; of a machine that is not known, what it surely has."""
+    """How many vCPUs a pod has of a node for itself, in whole ones; what it surely has if it is not known."""
     usual = recommended.values(intent.cloud)
     of_node = vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
     return max(1, of_node * int(usual["job.cpu"]) // 100)
