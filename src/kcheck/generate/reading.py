@@ -165,10 +165,11 @@ def _wanted(jobs: list[Workload], pools: list[NodePool]) -> int:
 
 
 def _job(jobs: list[Workload], pools: list[NodePool]) -> dict[str, int]:
-    """The largest job, for as long as it may run."""
+    """The largest job; its deadline is a multiple of what it takes."""
     nodes, found = _wanted(jobs, pools), _largest(jobs)
     seconds = known(found[0].deadline) if found else None
-    return ({"nodes": nodes} if nodes else {}) | ({"hours": ceil(seconds / 3600)} if seconds else {})
+    usual = 3600 * int(recommended.values("any")["job.deadline"])
+    return ({"nodes": nodes} if nodes else {}) | ({"hours": ceil(seconds * 100 / usual)} if seconds else {})
 
 
 def _teams(reading: Reading) -> list[dict[str, Any]]:
