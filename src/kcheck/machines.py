@@ -159,7 +159,7 @@ def ephemeral(name: str, vcpus: int) -> bool | None:
 
 
 def fabric(name: str) -> bool:
-    """Whether an Azure VM size has InfiniBand, which joins the machines of one scale set: `r` for RDMA, but for old HPC.
+    """Whether an Azure VM size has InfiniBand, which joins the machines of one scale set: `r` for RDMA in its name.
 
     https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions
     """

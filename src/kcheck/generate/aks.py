@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kcheck import machines, units
 from kcheck.capacity.deletion import batch_for
 from kcheck.capacity.ranges import Network, parse_cidr
+from kcheck.config import ConfigError
 from kcheck.generate import recommended
 from kcheck.generate.intent import letters_of
 from kcheck.generate.ranges import Layout, Slot
@@ -36,7 +37,14 @@ class Group(NamedTuple):
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
-    """The subnet of the nodes, and ranges that only the cluster knows: of Services, and of pods where they have one."""
+    """The subnet of the nodes, and ranges that only the cluster knows: of Services, and of pods where they have one.
+
+    Raises:
+        ConfigError: a zone that Azure does not have.
+    """
+    for zone in intent.zones:
+        if not zone.isdigit():
+            raise ConfigError(f"zones: {zone} is no zone of Azure, where they are called 1, 2 and 3")
     services = Slot("services", prefix=int(recommended.values("aks")["network.services"]), routed=False)
     pods = Slot("pods", routed=False, least=16)
     return [Slot("nodes", "the network", least=24), services, *([] if intent.mode == "node-subnet" else [pods])]
@@ -55,6 +63,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "nat_prefix": prefix(ports),
         "nat_addresses": 1 << (32 - prefix(ports)),
         "fabric": fabric,
+        "whole": fabric and any(pool.nodes >= intent.job_nodes for pool in pools),
         "kinds": len({group.machine for group in found}) > 1,
         "disks": sorted({group.ephemeral for group in found}),
         "training_pods": limits("any")["gpu_node.pods"].number,
@@ -66,6 +75,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "spot_taint": {"key": _SPOT_KEY, "value": _SPOT, "effect": "NoSchedule"},
         "deletion": batch(intent.nodes),
         "cap_is_low": _is_low(intent),
+        "nap_zones": [f"{intent.region}-{zone}" for zone in intent.zones],
         "refused": _retired() if intent.mode == "kubenet" else "",
         "accelerated": intent.gpus > 0,
         "device_plugin": intent.gpus > 0,
@@ -113,7 +123,7 @@ def _drain_reason(hours: int) -> str:
     usual = recommended.values("aks")
     if hours * 60 > int(usual["upgrade.drain_most"]):
         return f"{recommended.reasons('aks')['upgrade.drain_most']}, and jobs run longer"
-    return "as long as a job runs, if a budget keeps it from being evicted; the default of 30 gives up before"
+    return "as long as a job runs, if a budget keeps it from being evicted"
 
 
 def batch(nodes: int) -> int:
