@@ -11,6 +11,7 @@ from kcheck.capacity.ranges import Network, parse_cidr
 from kcheck.config import ConfigError
 from kcheck.generate import recommended
 from kcheck.generate.intent import letters_of
+from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.profiles import limits
 
@@ -34,6 +35,16 @@ class Group(NamedTuple):
     spot: bool
     machine: str
     ephemeral: bool
+
+
+class Market(NamedTuple):
+    """What Karpenter may start of a market, and how much of it: nodes, their GPUs and their processors."""
+
+    name: str
+    machines: tuple[str, ...]
+    nodes: int
+    gpus: int
+    vcpus: int
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
@@ -64,6 +75,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "nat_addresses": 1 << (32 - prefix(ports)),
         "fabric": fabric,
         "whole": fabric and any(pool.nodes >= intent.job_nodes for pool in pools),
+        "markets": markets(intent),
         "kinds": len({group.machine for group in found}) > 1,
         "disks": sorted({group.ephemeral for group in found}),
         "training_pods": limits("any")["gpu_node.pods"].number,
@@ -73,7 +85,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "registry_name": intent.registry.removesuffix(_REGISTRY) if _is_new(intent.registry) else "",
         "vault": f"{short[: _VAULT - 1 - len(unique)]}-{unique}",
         "spot_taint": {"key": _SPOT_KEY, "value": _SPOT, "effect": "NoSchedule"},
-        "deletion": batch(intent.nodes),
+        "deletion": batch(sum(group.nodes for group in found) + system_nodes(intent)),
         "cap_is_low": _is_low(intent),
         "nap_zones": [f"{intent.region}-{zone}" for zone in intent.zones],
         "refused": _retired() if intent.mode == "kubenet" else "",
@@ -94,6 +106,20 @@ def groups(pools: list[Pool]) -> list[Group]:
             kind = chr(ord("a") + i) if len(pool.machines) > 1 else ""
             name = letters_of(pool.name) + kind
             result.append(Group(name, pool.zones, pool.nodes, pool.spot, machine, bool(machines.ephemeral(machine, vcpus))))
+    return result
+
+
+def markets(intent: Intent) -> list[Market]:
+    """On demand and spot, with limits in what the smallest of their machines has."""
+    result = []
+    for name, types, nodes in (
+        ("on-demand", intent.machines[:1], intent.nodes - intent.spot_nodes),
+        ("spot", intent.machines, intent.spot_nodes),
+    ):
+        found = [machines.machine("aks", one) for one in types]
+        vcpus = min((one.vcpus or 0 if one else 0) for one in found)
+        if nodes:
+            result.append(Market(name, types, nodes, nodes * intent.gpus, nodes * vcpus))
     return result
 
 
@@ -127,16 +153,15 @@ def _drain_reason(hours: int) -> str:
 
 
 def batch(nodes: int) -> int:
-    """Nodes that the autoscaler deletes a loop, so that all go in time; it marks only so many a second on AKS.
+    """How many the autoscaler deletes a loop, so that so many nodes go in time; on AKS it marks only few a second.
 
     Where marking alone takes longer than they may, they may take twice that.
     """
     usual, common = recommended.values("aks"), limits("any")
     qps, goal = common["autoscaler.client_qps"].number, common["autoscaler.deletion_time"].number
     pause = max(units.seconds(str(usual[f"autoscaler.{key}"])) for key in ("scan_interval", "after_delete"))
-    target = nodes + int(usual["system.least"]) + ceil(nodes / int(usual["system.nodes_each"]))
-    marking = ceil(target / qps)
-    return batch_for(target, goal if marking < goal else 2 * marking, pause, qps) or target
+    marking = ceil(nodes / qps)
+    return batch_for(nodes, goal if marking < goal else 2 * marking, pause, qps) or nodes
 
 
 def _is_new(registry: str) -> bool:
