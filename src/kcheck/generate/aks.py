@@ -51,8 +51,12 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
     """The subnet of the nodes, and ranges that only the cluster knows: of Services, and of pods where they have one.
 
     Raises:
-        ConfigError: a zone that Azure does not have.
+        ConfigError: a zone that Azure does not have, or machines whose network Karpenter would take away.
     """
+    if intent.autoscaler == "karpenter" and intent.job_nodes > 1:
+        for machine in filter(machines.fabric, intent.machines):
+            told = f"InfiniBand of {machine} joins machines of one scale set, and Karpenter's are in none"
+            raise ConfigError(f"autoscaler: {told}; take managed, or jobs of one node")
     for zone in intent.zones:
         if not zone.isdigit():
             raise ConfigError(f"zones: {zone} is no zone of Azure, where they are called 1, 2 and 3")

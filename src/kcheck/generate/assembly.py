@@ -93,7 +93,7 @@ def folder() -> str:
 def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
     top = folder()
     overlay: dict[str, bytes | None] = {os.path.join(top, *path.split("/")): data for path, data in files.items()}
-    config = settings.load([], os.path.join(top, _SETTINGS), Disk(overlay))
+    config = settings.load([], os.path.join(os.path.relpath(top), _SETTINGS), Disk(overlay))
     return Tree([top], overlay), config
 
 
