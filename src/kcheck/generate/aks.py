@@ -51,12 +51,14 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
     """The subnet of the nodes, and ranges that only the cluster knows: of Services, and of pods where they have one.
 
     Raises:
-        ConfigError: a zone that Azure does not have, or machines whose network Karpenter would take away.
+        ConfigError: a zone that Azure does not have, or something that Karpenter cannot give.
     """
     if intent.autoscaler == "karpenter" and intent.job_nodes > 1:
         for machine in filter(machines.fabric, intent.machines):
             told = f"InfiniBand of {machine} joins machines of one scale set, and Karpenter's are in none"
             raise ConfigError(f"autoscaler: {told}; take managed, or jobs of one node")
+    if intent.autoscaler == "karpenter" and intent.price_cap is not None:
+        raise ConfigError("spot.price_cap: Karpenter pays up to the price on demand, and takes no cap; take managed")
     for zone in intent.zones:
         if not zone.isdigit():
             raise ConfigError(f"zones: {zone} is no zone of Azure, where they are called 1, 2 and 3")
@@ -108,8 +110,8 @@ def groups(pools: list[Pool]) -> list[Group]:
     for pool in pools:
         for i, machine in enumerate(pool.machines):
             kind = chr(ord("a") + i) if len(pool.machines) > 1 else ""
-            name = letters_of(pool.name) + kind
-            result.append(Group(name, pool.zones, pool.nodes, pool.spot, machine, bool(machines.ephemeral(machine, vcpus))))
+            name, local = letters_of(pool.name) + kind, bool(machines.ephemeral(machine, vcpus))
+            result.append(Group(name, pool.zones, pool.nodes, pool.spot, machine, local))
     return result
 
 
