@@ -9,7 +9,7 @@ from kcheck import machines, units
 from kcheck.capacity.deletion import batch_for
 from kcheck.capacity.ranges import Network, parse_cidr
 from kcheck.config import ConfigError
-from kcheck.generate import recommended
+from kcheck.generate import jobs, recommended
 from kcheck.generate.intent import letters_of
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
@@ -24,6 +24,13 @@ _SPOT_KEY, _SPOT = "kubernetes.azure.com/scalesetpriority", "spot"
 _REGISTRY = ".azurecr.io"
 _VAULT = 24
 """Letters of the name of a Key Vault: https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules"""
+
+
+_PROVISIONING = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
+"""How the Cluster Autoscaler is asked for all nodes of a job at once; they come from one pool, or from similar ones.
+
+https://learn.microsoft.com/azure/aks/configure-kueue-with-cluster-autoscaler
+"""
 
 
 class Group(NamedTuple):
@@ -72,6 +79,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
     usual = recommended.values("aks")
     found = groups(pools)
     fabric = any(machines.fabric(machine) for machine in intent.machines)
+    whole = fabric and any(pool.nodes >= intent.job_nodes for pool in pools)
     ports = sum(pool.nodes for pool in pools) * int(usual["nat.ports"])
     short, unique = letters_of(intent.name), letters_of(intent.account)[:8]
     return {
@@ -80,7 +88,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "nat_prefix": prefix(ports),
         "nat_addresses": 1 << (32 - prefix(ports)),
         "fabric": fabric,
-        "whole": fabric and any(pool.nodes >= intent.job_nodes for pool in pools),
+        "whole": whole,
         "markets": markets(intent),
         "kinds": len({group.machine for group in found}) > 1,
         "disks": sorted({group.ephemeral for group in found}),
@@ -93,12 +101,12 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "spot_taint": {"key": _SPOT_KEY, "value": _SPOT, "effect": "NoSchedule"},
         "deletion": batch(sum(group.nodes for group in found) + system_nodes(intent)),
         "cap_is_low": _is_low(intent),
-        "nap_zones": [f"{intent.region}-{zone}" for zone in intent.zones],
+        "nap_zones": [jobs.zone(intent, zone) for zone in intent.zones],
         "refused": _retired() if intent.mode == "kubenet" else "",
         "accelerated": intent.gpus > 0,
         "device_plugin": intent.gpus > 0,
         "node_local_dns": False,
-        "provisioning_class": "",
+        "provisioning_class": _PROVISIONING if intent.autoscaler == "managed" and (whole or not fabric) else "",
         "efa_interfaces": 0,
     }  # fmt: skip
 
