@@ -95,8 +95,9 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "training_pods": limits("any")["gpu_node.pods"].number,
         "drain_minutes": drain(intent.job_hours),
         "drain_reason": _drain_reason(intent.job_hours),
-        "maintenance": "patch" if intent.spot_nodes == 0 else "",
+        "patches": intent.spot_nodes == 0 or intent.autoscaler == "karpenter",
         "registry_name": intent.registry.removesuffix(_REGISTRY) if _is_new(intent.registry) else "",
+        "docker_hub": f"{intent.registry}/docker-hub" if _is_new(intent.registry) else "",
         "vault": f"{short[: _VAULT - 1 - len(unique)]}-{unique}",
         "spot_taint": {"key": _SPOT_KEY, "value": _SPOT, "effect": "NoSchedule"},
         "deletion": batch(sum(group.nodes for group in found) + system_nodes(intent)),
@@ -106,6 +107,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "accelerated": intent.gpus > 0,
         "device_plugin": intent.gpus > 0,
         "node_local_dns": False,
+        "dns_autoscaler": False,
         "provisioning_class": _PROVISIONING if intent.autoscaler == "managed" and (whole or not fabric) else "",
         "efa_interfaces": 0,
     }  # fmt: skip
