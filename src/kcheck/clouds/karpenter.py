@@ -114,7 +114,8 @@ def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:
 
 def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inventory) -> NodePool:
     """A pool of AKS: in the network as the cluster's default pool is, where its class says nothing else."""
-    default = next((one for one in inventory.pools if one.cluster == pool.cluster and equals(one.mode, "System")), None)
+    near = [one for one in inventory.pools if known(one.cluster) is known(pool.cluster)]
+    default = next((one for one in near if equals(one.mode, "System")), None)
     own = yaml.get(node_class, "spec", "vnetSubnetID") if node_class is not None else None
     if default is None or node_class is None or own is not None:
         why = f"the subnet of {pool.address} is " + ("that of its AKSNodeClass" if own else "not known")
