@@ -222,7 +222,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         "KubeletConfiguration": "selfmanaged",
         "Pod": "selfmanaged",
     }
-    others = ("NodePool", "Provisioner", "EC2NodeClass", "Service")
+    others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
     names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *others))
     kinds = objects.Kinds(names, queues.MARKS).wider(wanted.kinds)
     kustomized: Rendering | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from math import ceil
 from typing import TYPE_CHECKING, Any, Protocol
@@ -93,7 +93,7 @@ def folder() -> str:
 def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
     top = folder()
     overlay: dict[str, bytes | None] = {os.path.join(top, *path.split("/")): data for path, data in files.items()}
-    config = settings.load([], os.path.join(top, _SETTINGS), Disk(overlay))
+    config = settings.load([], os.path.join(os.path.relpath(top), _SETTINGS), Disk(overlay))
     return Tree([top], overlay), config
 
 
@@ -103,14 +103,16 @@ def _made(intent: Intent) -> _Made | str:
     pools = split(intent)
     slots = cloud.slots(intent, pools)
     first = _drawn(cloud, intent, pools, ranges.draft(slots))
+    refused = _refused(first)
+    if refused:  # before any range is too small for it
+        return refused
     reserved = limits(intent.cloud)["subnet.reserved"].number
     try:
         layout = ranges.layout(slots, _needed(first.world, slots), reserved, intent.range, intent.in_use)
     except NoRoomError as error:
         return str(error)
     made = _drawn(cloud, intent, pools, layout)
-    wall = _forbidding(made)
-    return made if wall is None else f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); {wall.move}"
+    return _refused(made) or made
 
 
 def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _Made:
@@ -160,6 +162,14 @@ def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
     return result
 
 
+def _refused(made: _Made) -> str:
+    """Why there cannot be such a cluster: a wall, or what the cloud's module says; empty if there can."""
+    wall = _forbidding(made)
+    if wall is None:
+        return str(made.context.get("refused", ""))
+    return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); {wall.move}"
+
+
 def _forbidding(made: _Made) -> Wall | None:
     """The first wall before the target that no request to the provider moves."""
     for wall in walls.of(made.cluster, made.world):
@@ -169,7 +179,19 @@ def _forbidding(made: _Made) -> Wall | None:
 
 
 def _refusal(intent: Intent, why: str) -> str:
-    """What forbids an intent, and the most nodes with which it is possible."""
+    """What forbids an intent, and the nearest that is possible: fewer nodes, or another way to give pods addresses."""
+    usual = str(recommended.values(intent.cloud)["intent.mode"])
+    nearest, mode = _most(intent), ""
+    if intent.mode != usual and (other := _most(replace(intent, mode=usual))) > nearest:
+        nearest, mode = other, f" with network.mode: {usual}"
+    told = f"the nearest that is possible: {nearest:,} nodes{mode}" if nearest else "not even one node is possible"
+    return f"{intent.nodes:,} nodes are impossible: {why}; {told}"
+
+
+def _most(intent: Intent) -> int:
+    """The most nodes with which an intent is possible, to a hundredth."""
+    if not isinstance(_made(intent), str):
+        return intent.nodes
     low, high = 0, intent.nodes
     while high - low > max(1, low // 100):
         middle = (low + high) // 2
@@ -177,5 +199,4 @@ def _refusal(intent: Intent, why: str) -> str:
             high = middle
         else:
             low = middle
-    nearest = f"the nearest that is possible: {low:,} nodes" if low else "not even one node is possible"
-    return f"{intent.nodes:,} nodes are impossible: {why}; {nearest}"
+    return low

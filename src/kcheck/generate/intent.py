@@ -120,7 +120,8 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
     letters = _listed(usual["intent.zones"])
     zones = given.get("zones") or [str(usual["intent.zone"]).format(region=region, zone=one) for one in letters]
     most = max(nodes - nodes * share // 100, nodes * share // 100)
-    registry = str(usual["intent.registry"]).format(account=account, region=region)
+    names = {"short": letters_of(str(given.get("name", usual["intent.name"]))), "unique": letters_of(account)[:8]}
+    registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
     teams = given.get("teams") or _teams(str(usual["intent.teams"]))
     mode, own = str(network.get("mode", usual["intent.mode"])), str(network.get("range", ""))
 
@@ -138,6 +139,11 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
     )  # fmt: skip
     _check(intent, usual)
     return intent
+
+
+def letters_of(name: str) -> str:
+    """The lower-case letters and digits of a name, where nothing else is allowed."""
+    return re.sub("[^a-z0-9]", "", name.lower())
 
 
 def _listed(text: object) -> list[str]:

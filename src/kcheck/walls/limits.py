@@ -166,10 +166,13 @@ def counted(pool: NodePool, nodes: int, world: World) -> int | Unknown:
 
 
 def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
-    """The limit of a pool: of all, of those in one zone, or of those that the cloud manages."""
+    """The limit of a pool: of all, of those in one zone, or of those that the cloud manages.
+
+    Karpenter starts machines one by one, in no scale set or managed group that could be full.
+    """
     world, limits = ground.world, ground.limits
     mechanism, key = ("pool-limit", "pool.nodes") if "pool.nodes" in limits else ("pool-quota", "pool.quota")
-    if key not in limits or (key == "pool.quota" and not pool.managed):
+    if key not in limits or (key == "pool.quota" and not pool.managed) or equals(pool.mode, "Karpenter"):
         return
     entry, scope = limits[key], f"pool {world.label(pool)}"
     first = counted(pool, 1, world)
