@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.capacity.gke import pod_block
 from kcheck.generate import recommended
+from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.profiles import limits
 
@@ -41,13 +42,14 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:  # noqa: ARG001
     """What a cluster of that size wants of its control plane and its nodes."""
-    usual, entries = recommended.values(_CLOUD), limits(_CLOUD)
+    usual, entries, reasons = recommended.values(_CLOUD), limits(_CLOUD), recommended.reasons(_CLOUD)
     plane = control(intent.nodes)
-    system = int(usual["system.least"]) + -(-intent.nodes // int(usual["system.nodes_each"])) + plane.nodes
+    system = system_nodes(intent) + plane.nodes
     target = intent.nodes + system
     host, _, path = intent.registry.partition("/")
     return {
         "control": plane,
+        "beyond": {"selfmanaged.cluster.nodes": reasons["intent.most"]} if target > entries["cluster.nodes"].number else {},
         "system_nodes": system,
         "endpoint": f"api.{intent.name}.{intent.region}.internal",
         "node_mask": pod_block(int(usual["kubelet.max_pods"])),
