@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.capacity.gke import pod_block
@@ -42,14 +43,14 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:  # noqa: ARG001
     """What a cluster of that size wants of its control plane and its nodes."""
-    usual, entries, reasons = recommended.values(_CLOUD), limits(_CLOUD), recommended.reasons(_CLOUD)
+    usual, entries = recommended.values(_CLOUD), limits(_CLOUD)
     plane = control(intent.nodes)
     system = system_nodes(intent) + plane.nodes
     target = intent.nodes + system
     host, _, path = intent.registry.partition("/")
     return {
         "control": plane,
-        "beyond": {"selfmanaged.cluster.nodes": reasons["intent.most"]} if target > entries["cluster.nodes"].number else {},
+        "beyond": beyond(target),
         "system_nodes": system,
         "endpoint": f"api.{intent.name}.{intent.region}.internal",
         "node_mask": pod_block(int(usual["kubelet.max_pods"])),
@@ -58,12 +59,12 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "etcd_quota": entries["etcd.quota"].number,
         "because": {
             "inflight": entries["apiserver.inflight_nodes"].note.rstrip("."),
-            "qps": entries["controller.qps"].note.rstrip("."),
             "quota": entries["etcd.quota"].note.rstrip("."),
         },
         "events_apart": target > entries["etcd.events_apart"].number,
         "neighbours": neighbours(target),
         "backlog": backlog(target),
+        "coredns": int(usual["dns.least"]) + ceil(target / int(usual["dns.cached"])),
         "registry_host": host,
         "registry_path": "/".join(filter(None, ("v2", path, "docker-hub"))),
         "vcpus": vcpus(intent.gpus),
@@ -72,6 +73,12 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "provisioning_class": "",
         "efa_interfaces": 0,
     }
+
+
+def beyond(target: int) -> dict[str, str]:
+    """The limit that a cluster is larger than on purpose, with the reason; the intent ends where that is none."""
+    over = target > limits(_CLOUD)["cluster.nodes"].number
+    return {f"{_CLOUD}.cluster.nodes": recommended.reasons(_CLOUD)["intent.most"]} if over else {}
 
 
 def control(nodes: int) -> Control:
@@ -107,7 +114,7 @@ def neighbours(target: int) -> Neighbours:
 
 
 def backlog(target: int) -> int:
-    """Connections that wait to be accepted: a power of two above the number of kubelets, the kernel's default at least."""
+    """Connections that wait to be accepted: a power of two above the number of kubelets, at least the default."""
     return max(int(recommended.values(_CLOUD)["kernel.backlog"]), 1 << (target - 1).bit_length())
 
 
