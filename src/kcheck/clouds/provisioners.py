@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 KINDS = ("NodePool", "Provisioner")
 GPU = "nvidia.com/gpu"
+ZONE = "topology.kubernetes.io/zone"
 INSTANCE_TYPE, CAPACITY = "node.kubernetes.io/instance-type", "karpenter.sh/capacity-type"
 _FAMILIES = (
     "karpenter.k8s.aws/instance-family",
