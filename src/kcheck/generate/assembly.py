@@ -120,7 +120,8 @@ def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _
     target = intent.nodes + system
     context: dict[str, Any] = {
         "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
-        "use": _nested(usual), "why": _nested(why), "requests": [], "beyond": {}, "target": target, "system_nodes": system,
+        "use": _nested(usual), "why": _nested(why), "requests": [], "beyond": {}, "target": target,
+        "system_nodes": system,
     }  # fmt: skip
     context |= {"about": shown.context(intent)["about"]}
     context |= manifests.context(intent, pools, layout, target)

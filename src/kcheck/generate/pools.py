@@ -49,9 +49,16 @@ def _largest(intent: Intent) -> int:
 
 
 def system_nodes(intent: Intent) -> int:
-    """The most nodes of the pool that is for the cluster's own pods."""
+    """The most nodes that are not for training: those for the cluster's own pods, and a control plane of its own."""
     usual = recommended.values(intent.cloud)
-    return int(usual["system.least"]) + ceil(intent.nodes / int(usual["system.nodes_each"]))
+    return int(usual["system.least"]) + ceil(intent.nodes / int(usual["system.nodes_each"])) + control_nodes(intent)
+
+
+def control_nodes(intent: Intent) -> int:
+    """Nodes of the control plane; none where the cloud runs it."""
+    usual = recommended.values(intent.cloud)
+    large = intent.nodes > int(usual.get("control.large", intent.nodes))
+    return int(usual.get("control.nodes_large" if large else "control.nodes", 0))
 
 
 def shares(total: int, parts: int) -> list[int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.capacity.gke import pod_block
 from kcheck.generate import recommended
-from kcheck.generate.pools import system_nodes
+from kcheck.generate.pools import control_nodes, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.profiles import limits
 
@@ -44,14 +44,11 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:  # noqa: ARG001
     """What a cluster of that size wants of its control plane and its nodes."""
     usual, entries = recommended.values(_CLOUD), limits(_CLOUD)
-    plane = control(intent.nodes)
-    system = system_nodes(intent) + plane.nodes
-    target = intent.nodes + system
+    target = intent.nodes + system_nodes(intent)
     host, _, path = intent.registry.partition("/")
     return {
-        "control": plane,
+        "control": control(intent),
         "beyond": beyond(target),
-        "system_nodes": system,
         "endpoint": f"api.{intent.name}.{intent.region}.internal",
         "node_mask": pod_block(int(usual["kubelet.max_pods"])),
         "inflight": inflight(target),
@@ -67,7 +64,6 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "coredns": int(usual["dns.least"]) + ceil(target / int(usual["dns.cached"])),
         "registry_host": host,
         "registry_path": "/".join(filter(None, ("v2", path, "docker-hub"))),
-        "vcpus": vcpus(intent.gpus),
         "device_plugin": intent.gpus > 0,
         "node_local_dns": True,
         "provisioning_class": "",
@@ -81,16 +77,15 @@ def beyond(target: int) -> dict[str, str]:
     return {f"{_CLOUD}.cluster.nodes": recommended.reasons(_CLOUD)["intent.most"]} if over else {}
 
 
-def control(nodes: int) -> Control:
-    """The control plane of a cluster of so many training nodes.
+def control(intent: Intent) -> Control:
+    """The control plane of a cluster.
 
     https://github.com/kubernetes/kubernetes/blob/v1.33.0/cluster/gce/config-common.sh: vCPUs by nodes.
     """
     usual = recommended.values(_CLOUD)
     steps = (step.split(" ") for step in str(usual["control.vcpus"]).split(", "))
-    cores = max(int(count) for least, count in steps if nodes > int(least))
-    machines = usual["control.nodes_large" if nodes > int(usual["control.large"]) else "control.nodes"]
-    return Control(int(machines), cores, cores * int(usual["control.memory"]), int(usual["control.disk"]))
+    cores = max(int(count) for least, count in steps if intent.nodes > int(least))
+    return Control(control_nodes(intent), cores, cores * int(usual["control.memory"]), int(usual["control.disk"]))
 
 
 def inflight(target: int) -> dict[str, int]:
@@ -116,9 +111,3 @@ def neighbours(target: int) -> Neighbours:
 def backlog(target: int) -> int:
     """Connections that wait to be accepted: a power of two above the number of kubelets, at least the default."""
     return max(int(recommended.values(_CLOUD)["kernel.backlog"]), 1 << (target - 1).bit_length())
-
-
-def vcpus(gpus: int) -> int:
-    """The vCPUs that a training node surely has: kcheck knows no machines of your own."""
-    usual = recommended.values(_CLOUD)
-    return gpus * int(usual["machine.vcpus_gpu"]) if gpus else int(usual["machine.vcpus"])
