@@ -85,7 +85,9 @@ def control(intent: Intent) -> Control:
     usual = recommended.values(_CLOUD)
     steps = (step.split(" ") for step in str(usual["control.vcpus"]).split(", "))
     cores = max(int(count) for least, count in steps if intent.nodes > int(least))
-    return Control(control_nodes(intent), cores, cores * int(usual["control.memory"]), int(usual["control.disk"]))
+    return Control(
+        control_nodes(_CLOUD, intent.nodes), cores, cores * int(usual["control.memory"]), int(usual["control.disk"])
+    )
 
 
 def inflight(target: int) -> dict[str, int]:
