@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import machines
 from kcheck.clouds import provisioners
-from kcheck.clouds.provisioners import GPU, INSTANCE_TYPE, KINDS, SKU, required, text
+from kcheck.clouds.provisioners import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, required, text
 from kcheck.clouds.reader import fits, text_of
 from kcheck.fields import Fields
 from kcheck.kubernetes import record
@@ -62,6 +62,7 @@ def _pool(
     instance_types: Value[tuple[str, ...]] = Known(types, place) if types and operator == "In" else Unknown(why, place)
     gpus = mapped(instance_types, lambda names: min(machines.gpus(cluster.cloud, n) or 0 for n in names))
     vcpus = mapped(instance_types, lambda names: _vcpus(cluster.cloud, names))
+    efa = _efa(node_class)
     return NodePool(
         addon.id,
         addon.place,
@@ -72,7 +73,7 @@ def _pool(
         min_nodes=size if fixed else Known(0, place),
         max_nodes=size if fixed else _most(tree, name, gpus, vcpus, addon),
         surge=Known(Surge(), place),
-        subnets=_subnets(node_class, name, cluster, inventory, place),
+        subnets=_subnets(node_class, name, needs.get(ZONE, ("", ())), cluster, inventory, place),
         pods_take_addresses=cluster.pods_take_addresses,
         root=cluster.root,
         mode=Known("Karpenter", place),
@@ -83,7 +84,25 @@ def _pool(
         labels=_labels(tree, name, place),
         taints=_taints(tree),
         spot=provisioners.spot(needs, place),
+        local_disks=_local_disks(node_class),
+        efa=efa,
+        efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
     )
+
+
+def _local_disks(node_class: yaml.Mapping | None) -> Value[bool]:
+    """Whether the local disks of a node are joined; unset where nothing is written."""
+    policy = yaml.get(node_class, "spec", "instanceStorePolicy") if node_class is not None else None
+    return Known(value=True, origin=Origin((policy.span,))) if isinstance(policy, yaml.Scalar) else NOTHING
+
+
+def _efa(node_class: yaml.Mapping | None) -> Value[tuple[str, ...]]:
+    """The EFA interfaces that a node has whatever its pods ask for; unset where the first pod decides."""
+    found = yaml.get(node_class, "spec", "networkInterfaces") if node_class is not None else None
+    if not isinstance(found, yaml.Sequence):
+        return NOTHING
+    kinds = (text(one, "interfaceType") for one in found.items)
+    return Known(tuple(kind for kind in kinds if kind.startswith("efa")), Origin((found.span,)))
 
 
 def _labels(tree: yaml.Mapping, name: str, place: Origin) -> Value[dict[str, str]]:
@@ -153,13 +172,18 @@ def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], ad
 
 
 def _subnets(
-    node_class: yaml.Mapping | None, name: str, cluster: Cluster, inventory: Inventory, place: Origin
+    node_class: yaml.Mapping | None,
+    name: str,
+    zones: tuple[str, tuple[str, ...]],
+    cluster: Cluster,
+    inventory: Inventory,
+    place: Origin,
 ) -> Value[tuple[Subnet, ...]]:
-    """The subnets that the selector terms of a node class fit: any of them, each with all of its tags."""
+    """The subnets in the zones of a pool that the terms of its node class fit: any of them, with all of its tags."""
     if node_class is None:
         return Unknown(f"the EC2NodeClass of NodePool {name} is not in this code", place)
     terms = yaml.get(node_class, "spec", "subnetSelectorTerms")
-    near = [subnet for subnet in inventory.subnets if subnet.root == cluster.root]
+    near = [subnet for subnet in inventory.subnets if subnet.root == cluster.root and _is_in(subnet, *zones)]
     found: list[Subnet] = []
     for term in terms.items if isinstance(terms, yaml.Sequence) else ():
         tags = yaml.get(term, "tags")
@@ -170,6 +194,12 @@ def _subnets(
     if not found:
         return Unknown(f"no subnet in this code has the tags that NodePool {name} selects", place)
     return Known(tuple(dict.fromkeys(found)), place)
+
+
+def _is_in(subnet: Subnet, operator: str, zones: tuple[str, ...]) -> bool:
+    """Whether a subnet may be in the zones that a pool is kept to, as far as the code tells."""
+    zone = known(subnet.zone)
+    return operator != "In" or zone is None or zone in zones or not all(zones)
 
 
 def _tag(node: yaml.Node) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 KINDS = ("NodePool", "Provisioner")
 GPU = "nvidia.com/gpu"
 SKU = "karpenter.azure.com/sku-name"
+ZONE = "topology.kubernetes.io/zone"
 INSTANCE_TYPE, CAPACITY = "node.kubernetes.io/instance-type", "karpenter.sh/capacity-type"
 _FAMILIES = (
     "karpenter.k8s.aws/instance-family",

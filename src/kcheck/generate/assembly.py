@@ -93,7 +93,7 @@ def folder() -> str:
 def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
     top = folder()
     overlay: dict[str, bytes | None] = {os.path.join(top, *path.split("/")): data for path, data in files.items()}
-    config = settings.load([], os.path.join(os.path.relpath(top), _SETTINGS), Disk(overlay))
+    config = settings.load([], os.path.join(os.path.relpath(top), _SETTINGS), Disk(overlay))  # roots are relative too
     return Tree([top], overlay), config
 
 
@@ -122,7 +122,8 @@ def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _
     target = intent.nodes + system
     context: dict[str, Any] = {
         "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
-        "use": _nested(usual), "why": _nested(why), "requests": [], "target": target, "system_nodes": system,
+        "use": _nested(usual), "why": _nested(why), "requests": [], "beyond": {}, "target": target,
+        "system_nodes": system,
     }  # fmt: skip
     context |= {"about": shown.context(intent)["about"]}
     context |= manifests.context(intent, pools, layout, target)

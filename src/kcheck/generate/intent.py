@@ -113,7 +113,9 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
     nodes = int(given.get("nodes", usual["intent.nodes"]))
     types = tuple(given.get("machines") or _listed(usual["intent.machines"]))
     gpus = given.get("gpus", machines.gpus(cloud, types[0]))
-    if gpus is None and machines.machine(cloud, types[0]) is None and cloud != "selfmanaged":
+    if gpus is None:
+        gpus = usual.get("intent.gpus")
+    if gpus is None and machines.machine(cloud, types[0]) is None:
         raise ConfigError(f"machines: kcheck does not know {types[0]}; say with gpus: how many GPUs it has")
     share = int(spot.get("share", 0))
     cap = spot.get("price_cap")
@@ -182,6 +184,10 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
         wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)
         if wrong is not None:
             raise ConfigError(f"network.{field}: {wrong} is no range of IPv4 addresses")
+    if intent.spot and not usual.get("intent.spot", True):
+        raise ConfigError(f"spot.share: {recommended.reasons(intent.cloud)['intent.spot']}")
+    if intent.nodes > int(usual.get("intent.most", intent.nodes)):
+        raise ConfigError(f"nodes: {intent.nodes:,} are too many: {recommended.reasons(intent.cloud)['intent.most']}")
     names = [team.name for team in intent.teams]
     for what, values in (
         ("teams", names),

@@ -11,6 +11,7 @@ from kcheck import inventory, settings
 from kcheck.config import ConfigError
 from kcheck.files import Tree
 from kcheck.generate import recommended
+from kcheck.generate.pools import others
 from kcheck.images import parse
 from kcheck.terraform.resource import BlockRecord
 from kcheck.units import minor_version
@@ -93,7 +94,10 @@ def _nodes(pool: NodePool, world: World) -> int:
 
 
 def _nodes_of_target(cluster: Cluster, world: World) -> int:
-    return known(world.target(cluster)) or 0
+    """The training nodes of a target that counts all nodes; all of it where that is too few for others."""
+    target = known(world.target(cluster)) or 0
+    least = max(1, target - others(cluster.cloud, target))
+    return next((n for n in range(least, target) if n + others(cluster.cloud, n) >= target), target)
 
 
 def _name(name: str | None) -> str | None:

@@ -126,7 +126,9 @@ def _group(ground: Ground) -> Wall:
 
 def _selfmanaged(ground: Ground) -> Iterator[Wall]:
     cluster, plane = ground.cluster, ground.cluster.plane
+    designed, own = profiles.limits(cluster.cloud)["cluster.nodes"].number, ground.limits["cluster.nodes"].number
     text = "what Kubernetes is designed for"
+    text = text if own == designed else f"as the settings say; {designed:,} are {text}"
     yield ground.fixed("cluster-limit", "cluster.nodes", cluster.name, text)
     if plane is None:
         return
