@@ -74,7 +74,10 @@ def made(case: Case) -> tuple[intent.Intent, Output]:
     given: dict[str, Any] = {"nodes": nodes, "spot": {"share": spot}, "scheduler": scheduler}
     if cloud == "aks" and autoscaler:  # machines with InfiniBand are refused
         given["machines"] = ["Standard_NC40ads_H100_v5"]
-    wanted = intent.filled(cloud, {**given, "autoscaler": autoscalers(cloud)[autoscaler]})
+    chosen = autoscalers(cloud)[autoscaler]
+    if (cloud, chosen) == ("aks", "karpenter"):  # its nodes are in no scale set, which InfiniBand wants
+        given["machines"] = ["Standard_NC24ads_A100_v4"]
+    wanted = intent.filled(cloud, {**given, "autoscaler": chosen})
     return wanted, generate(wanted)
 
 

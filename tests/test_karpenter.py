@@ -267,7 +267,8 @@ def pool_with(write: Callable[[Mapping[str, str]], Path], requirement: str = "",
     """The pool of a node class with more in it."""
     pool = V1.replace("      requirements:\n", f"      requirements:\n{requirement}")
     write({"main.tf": CLUSTER + SUBNETS, "pool.yaml": pool + NODE_CLASS + spec})
-    (found,) = model.collect(Tree(["."]), Config())["pools"]
+    pools: list[dict[str, Any]] = model.collect(Tree(["."]), Config())["pools"]
+    (found,) = pools
     return found
 
 

@@ -190,14 +190,15 @@ def _refusal(intent: Intent, why: str) -> str:
 
 
 def _most(intent: Intent) -> int:
-    """The most nodes with which an intent is possible, to a hundredth."""
-    if not isinstance(_made(intent), str):
-        return intent.nodes
-    low, high = 0, intent.nodes
+    """The most nodes with which an intent is possible, to a hundredth; smaller ones may be impossible for themselves."""
+    high = low = intent.nodes
+    while low and not _possible(intent, low):
+        high, low = low, low * 3 // 4
     while high - low > max(1, low // 100):
         middle = (low + high) // 2
-        if isinstance(_made(resized(intent, middle)), str):
-            high = middle
-        else:
-            low = middle
+        low, high = (middle, high) if _possible(intent, middle) else (low, middle)
     return low
+
+
+def _possible(intent: Intent, nodes: int) -> bool:
+    return not isinstance(_made(resized(intent, nodes)), str)
