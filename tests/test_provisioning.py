@@ -100,7 +100,7 @@ def test_subnet_has_to_hold_them(result: Callable[..., Result]) -> None:
 
 def test_no_limit_of_a_pool_ends_them(result: Callable[..., Result]) -> None:
     own = result(CLUSTER.replace("10.0.0.0/24", "10.0.0.0/21"))
-    told = {one.rule for one in [*own.findings, *own.undecided]}
+    told = {one.rule for one in own.findings} | {one.rule for one in own.undecided}
     assert not told & {"single-large-pool", "drain-timeout-short", "pool-over-limit", "upgrade-blocked-by-limit"}
     world = own.world
     ends = [wall.mechanism for wall in walls.of(world.inventory.clusters[0], world) if wall.scope.endswith("training")]
