@@ -6,6 +6,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import recommended
+from kcheck.generate.intent import system
 from kcheck.profiles import limits
 
 if TYPE_CHECKING:
