@@ -56,7 +56,8 @@ def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[
     every, usual = world.pools(cluster), recommended.values(cluster.cloud)
     training = _training(every)
     spot = sum(_nodes(pool, world) for pool in training if known(pool.spot))
-    nodes = sum(_nodes(pool, world) for pool in training) or (0 if training else _nodes_of_target(cluster, world))
+    told = training and cluster.plane is None  # kubeadm tells no nodes apart
+    nodes = sum(_nodes(pool, world) for pool in training) if told else _nodes_of_target(cluster, world)
     jobs = [
         one for one in reading.inventory.workloads if one.batch and reading.inventory.cluster_of.get(one) is cluster
     ]
