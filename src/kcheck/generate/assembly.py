@@ -190,7 +190,7 @@ def _refusal(intent: Intent, why: str) -> str:
 
 
 def _most(intent: Intent) -> int:
-    """The most nodes with which an intent is possible, to a hundredth; smaller ones may be impossible for themselves."""
+    """The most nodes with which an intent is possible, to a hundredth; fewer may be impossible all the same."""
     high = low = intent.nodes
     while low and not _possible(intent, low):
         high, low = low, low * 3 // 4
