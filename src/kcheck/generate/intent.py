@@ -34,10 +34,10 @@ class Team:
 class Intent:
     """A cluster that somebody wants; no field is left open.
 
-    `nodes` are for training: those that were `asked` for, or fewer where that is all the cloud has in a cluster, some of
-    it for the cluster's own pods. `spot` is the percent of them that is bought as spot, for at most `price_cap`
-    thousandths of the currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods get
-    addresses, `range` what the network must keep to, or empty, `in_use` what it must not touch.
+    `nodes` are for training: those that were `asked` for, or fewer where that is all the cloud has in a cluster, and
+    some of it is for the cluster's own pods. `spot` is the percent of them that is bought as spot, for at most
+    `price_cap` thousandths of the currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods
+    get addresses, `range` what the network must keep to, or empty, `in_use` what it must not touch.
     """
 
     cloud: str
