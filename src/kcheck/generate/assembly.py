@@ -168,7 +168,7 @@ def _refused(made: _Made) -> str:
     wall = _forbidding(made)
     if wall is None:
         return str(made.context.get("refused", ""))
-    return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); {wall.move}"
+    return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); to move it: {wall.move}"
 
 
 def _forbidding(made: _Made) -> Wall | None:
