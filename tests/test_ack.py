@@ -130,6 +130,14 @@ def test_terway_nodes_and_pods_have_vswitches_of_their_own(
     assert "pod-range" not in found
 
 
+def test_terway_ends_at_a_number_that_no_request_moves(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    write({"main.tf": TERWAY % {"pods": "alicloud_vswitch.pods[*].id"}})
+    output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json"], catch_exceptions=False).stdout
+    (cluster,) = json.loads(output)["clusters"]
+    limits = [(wall["nodes"], wall["kind"]) for wall in cluster["walls"] if wall["mechanism"] == "cluster-limit"]
+    assert limits == [(5000, "quota"), (15000, "hard")]
+
+
 def test_pods_in_the_vswitches_of_their_nodes(walls: Callable[..., dict[str, dict[str, Any]]]) -> None:
     found = walls(TERWAY % {"pods": "[alicloud_vswitch.nodes.id]"})
     assert (found["subnet"]["at_least"], found["subnet"]["at_most"]) == (145, 510)

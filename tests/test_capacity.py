@@ -248,6 +248,8 @@ def test_nodes_with_outbound_ports_on_azure(ports: int, addresses: int, nodes: i
 def test_nodes_with_ports_on_cloud_nat() -> None:
     assert egress.nat_nodes(64, 1, 64_512) == 1008
     assert egress.nat_nodes(1000, 3, 64_512) == 192  # whole nodes on each address
+    assert egress.nat_addresses(1000, 192, 64_512) == 3
+    assert egress.nat_addresses(65_000, 1, 64_512) is None
 
 
 def test_nodes_behind_a_service() -> None:

@@ -395,3 +395,30 @@ def test_pool_that_holds_its_job_is_big_enough_at_any_target(nodes: int, check: 
     text = NVIDIA.replace("16", "128")
     result = check({"all.yaml": f"{CLUSTER}---{text}"}, Config(nodes={"": nodes} if nodes else {}))
     assert "pool-below-job" not in found(result)
+
+
+@pytest.mark.parametrize(("pods", "told"), [(128, False), (200, True)])
+def test_pools_hold_a_job_together(pods: int, told: bool, check: Callable[..., Result]) -> None:
+    """Its pods go to any pool that takes them."""
+    terraform = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "train"
+  default_node_pool {
+    name       = "system"
+    vm_size    = "Standard_D4s_v5"
+    node_count = 3
+  }
+}
+
+resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
+  count                 = 2
+  name                  = "gpu${count.index}"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "Standard_ND96isr_H100_v5"
+  auto_scaling_enabled  = true
+  min_count             = 0
+  max_count             = 84
+}
+"""
+    result = check({"main.tf": terraform, "job.yaml": NVIDIA.replace("16", str(pods))})
+    assert ("pool-below-job" in found(result)) == told

@@ -73,3 +73,15 @@ def test_a_fixed_size_is_no_maximum(check: Callable[..., Result]) -> None:
     pool = 'module "aks" {\n  source              = "Azure/aks/azurerm"\n  version             = "10.2.0"\n  cluster_name        = "train"\n'
     pool += '  resource_group_name = "train"\n  location            = "westus2"\n}\n'
     assert "pool-capped-by-default" not in names(check({"main.tf": pool}, Config(nodes={"": 1000})))
+
+
+@pytest.mark.parametrize(
+    ("name", "accelerator", "ssds"),
+    [
+        ("a3-highgpu-8g", "nvidia-h100-80gb", 16),
+        ("a2-highgpu-1g", "nvidia-tesla-a100", 0),
+        ("ct5p-hightpu-4t", None, 0),
+    ],
+)
+def test_what_a_machine_of_google_has_from_the_start(name: str, accelerator: str | None, ssds: int) -> None:
+    assert (machines.accelerator(name), machines.local_ssds(name)) == (accelerator, ssds)

@@ -140,3 +140,33 @@ resource "kubernetes_config_map_v1" "kueue" {
 def test_kueue_is_configured_in_terraform(code: str, told: bool, check: Check) -> None:
     found = names(check({"main.tf": POOL + code, "kueue.conf": CONFIGURATION}))
     assert ("ready-timeout-short" in found) is told
+
+
+VOLCANO = """
+resource "helm_release" "volcano" {
+  name   = "volcano"
+  chart  = "volcano"
+  values = [yamlencode({ custom = { scheduler_config_override = file("volcano.conf") } })]
+}
+"""
+JOB = """
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: train}
+spec:
+  minAvailable: 64
+  tasks:
+    - name: worker
+      replicas: 64
+      template:
+        spec:
+          containers: [{name: train, image: "registry.example.com/train:1", resources: {limits: {nvidia.com/gpu: 8}}}]
+"""
+TIERS = "tiers: [{plugins: [{name: gang}, {name: overcommit}]}]\n"
+
+
+@pytest.mark.parametrize(("actions", "told"), [("enqueue, allocate", True), ("allocate, backfill", False)])
+def test_volcano_is_configured_in_terraform(actions: str, told: bool, check: Check) -> None:
+    conf = f'actions: "{actions}"\n{TIERS}'
+    found = names(check({"main.tf": POOL + VOLCANO, "volcano.conf": conf, "job.yaml": JOB}))
+    assert ("volcano-scale-from-zero" in found) is told

@@ -205,7 +205,8 @@ def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
         divided = list(sharings.of_release(release))
         admitting = list(queues.of_release(release))
         inventory.sharings += divided
-        inventory.admissions += admitting
+        for one in admitting:
+            getattr(inventory, queues.LISTS[type(one)]).append(one)
         things += [*addons, *found, *own, *divided, *admitting]
     return things
 
@@ -221,7 +222,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         "KubeletConfiguration": "selfmanaged",
         "Pod": "selfmanaged",
     }
-    others = ("NodePool", "Provisioner", "EC2NodeClass", "Service")
+    others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
     names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *others))
     kinds = objects.Kinds(names, queues.MARKS).wider(wanted.kinds)
     kustomized: Rendering | None = None
@@ -240,6 +241,8 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
     for reader in sorted(found):
         import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
+    if tree.kernel and "selfmanaged" in found:
+        import_module("kcheck.clouds.selfmanaged").tune(tree.kernel, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
     there = reading.inventory
     deployed = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}

@@ -71,14 +71,28 @@ def gpus(cloud: str, name: str) -> int | None:
     return found.gpus if found else None
 
 
+def accelerator(name: str) -> str | None:
+    """What Google calls the GPUs of a machine; None if it has none of its own, or TPUs, or is not known."""
+    for kind, line in _tables("gke")["accelerators"].items():
+        if kind.startswith("nvidia-") and _in(line, name) is not None:
+            return str(kind)
+    return None
+
+
+def local_ssds(name: str) -> int:
+    """Local SSDs that a machine of Google has from the start."""
+    return next((int(found) for line in _tables("gke")["local_ssds"].values() if (found := _in(line, name))), 0)
+
+
+def _in(line: str, name: str) -> str | None:
+    """The value of a type in a line of `type value` separated by commas."""
+    return next((value for key, _, value in (entry.partition(" ") for entry in line.split(", ")) if key == name), None)
+
+
 def _entry(cloud: str, table: str, name: str) -> str | None:
     """What a table of `instances.yaml` says of a type: a line a family, `size value` separated by commas."""
     family, _, size = name.removeprefix("ecs.").rpartition(".")
-    for entry in _tables(cloud)[table].get(family, "").split(", "):
-        key, _, value = entry.partition(" ")
-        if key == size and value:
-            return str(value)
-    return None
+    return _in(_tables(cloud)[table].get(family, ""), size) or None
 
 
 def _sized(cloud: str, name: str) -> Machine:
@@ -114,13 +128,11 @@ def _azure(cloud: str, name: str) -> Machine:
 
 def _listed(tables: dict[str, str], name: str) -> Machine | None:
     """A type in tables of `type vcpusxgpus`."""
-    for line in tables.values():
-        for entry in line.split(", "):
-            key, _, value = entry.partition(" ")
-            if key == name:
-                vcpus, _, gpus = value.partition("x")
-                return Machine(int(vcpus), int(gpus) if gpus else None)
-    return None
+    value = next((found for line in tables.values() if (found := _in(line, name)) is not None), None)
+    if value is None:
+        return None
+    vcpus, _, gpus = value.partition("x")
+    return Machine(int(vcpus), int(gpus) if gpus else None)
 
 
 _SIZE = re.compile(r"(?:standard_)?([a-z]+)\d+(?:-\d+)?([a-z]*)(?:_(?!v\d)\w+?)?(?:_v(\d+))?")
@@ -144,6 +156,15 @@ def ephemeral(name: str, vcpus: int) -> bool | None:
     if kind.startswith(_WITH_DISKS):
         return True
     return None if found is None or found.vcpus is None else found.vcpus >= vcpus
+
+
+def fabric(name: str) -> bool:
+    """Whether an Azure VM size has InfiniBand, which joins the machines of one scale set: `r` for RDMA in its name.
+
+    https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions
+    """
+    match = _SIZE.fullmatch(name.lower())
+    return match is not None and match[1].startswith(("n", "h")) and "r" in match[2]
 
 
 @cache

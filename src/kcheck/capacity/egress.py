@@ -19,6 +19,12 @@ def nat_nodes(ports: int, addresses: int, ports_per_address: int) -> int:
     return ports_per_address // ports * addresses
 
 
+def nat_addresses(ports: int, nodes: int, ports_per_address: int) -> int | None:
+    """Public addresses with which Google's Cloud NAT has ports for so many nodes; None where one node takes more."""
+    each = ports_per_address // ports
+    return -(-nodes // each) if each else None
+
+
 def backend_nodes(configurations: int, ports: int) -> int:
     """Nodes behind one frontend of Azure's load balancer, which counts every node once for each port of a service.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.capacity import egress
 from kcheck.capacity.pools import surge_nodes
 from kcheck.capacity.ranges import parse_cidr
 from kcheck.derive.basics import anyone, computed
@@ -56,8 +57,7 @@ def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
         return computed(cluster, None)
     total = sum(known(nodes) + surge_nodes(known(surge), known(nodes)) for nodes, surge in sizes)
     if cluster.cloud == "gke":
-        each = entry.number // ports
-        return computed(cluster, -(-total // each) if each else None)
+        return computed(cluster, egress.nat_addresses(ports, total, entry.number))
     return computed(cluster, -(-total * ports // entry.number))
 
 

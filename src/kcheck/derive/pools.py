@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from kcheck import demands, machines, profiles
@@ -34,7 +35,7 @@ def counted(pool: NodePool, world: World) -> Value[int]:
 
 
 def jobs_need(pool: NodePool, world: World) -> Value[int]:
-    """Nodes of a GPU pool that the biggest GPU workload fills which no other pool has room for; null if none."""
+    """Nodes of a GPU pool that the biggest GPU workload fills which other pools, or all together, have no room for."""
     cluster = known(pool.cluster)
     if cluster is None:
         return computed(pool, None)
@@ -42,7 +43,10 @@ def jobs_need(pool: NodePool, world: World) -> Value[int]:
     needs = []
     for workload in world.workloads(cluster):
         need = None if workload.per_node else _fills(workload, pool)
-        if need is not None and not any(_has_room(workload, other) for other in others):
+        if need is None:
+            continue
+        own, beside = Fraction(number(pool.max_nodes, 0), need), sum(_room(workload, other) for other in others)
+        if beside < 1 and (own >= 1 or own + beside < 1):
             needs.append(need)
     return computed(pool, max(needs, default=None))
 
@@ -58,9 +62,10 @@ def _fills(workload: Workload, pool: NodePool) -> int | None:
     return nodes or None
 
 
-def _has_room(workload: Workload, pool: NodePool) -> bool:
+def _room(workload: Workload, pool: NodePool) -> Fraction:
+    """Which part of a GPU workload a pool has room for."""
     need = _fills(workload, pool)
-    return need is not None and need <= number(pool.max_nodes, 0)
+    return Fraction(number(pool.max_nodes, 0), need) if need else Fraction(0)
 
 
 def max_count(pool: NodePool, _world: World) -> Value[int]:

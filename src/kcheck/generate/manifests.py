@@ -1,18 +1,24 @@
-"""What the manifests are filled with, whatever the cloud: shares of teams, tiers, the sample job."""
+"""What the manifests are filled with, whatever the cloud: shares of teams, tiers, queues, the sample job."""
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck import machines, units
+from kcheck import units
 from kcheck.capacity.deletion import batch_for
-from kcheck.generate import recommended
+from kcheck.generate import jobs, recommended
+from kcheck.generate.pools import label
 from kcheck.profiles import flag_default, limits
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
     from kcheck.generate.pools import Pool
+    from kcheck.generate.ranges import Layout
+
+CARD = "nvidia.com/gpu"
+_EFA = "vpc.amazonaws.com/efa"
 
 
 class Share(NamedTuple):
@@ -23,19 +29,128 @@ class Share(NamedTuple):
     nodes: int
 
 
-def context(intent: Intent, pools: list[Pool]) -> dict[str, Any]:
-    """What all manifests are filled with."""
+class Tier(NamedTuple):
+    """A priority class."""
+
+    name: str
+    number: int
+
+
+class Flavor(NamedTuple):
+    """Nodes that Kueue tells from others: of a market and, on demand, of a zone, by its name and its nodes' label."""
+
+    name: str
+    market: str
+    zone: str
+    label: str
+    nodes: int
+    efa: int
+
+
+class Amount(NamedTuple):
+    """Of a resource, in whole units, what a queue has in a flavor."""
+
+    flavor: str
+    resources: list[tuple[str, int]]
+
+
+class Queue(NamedTuple):
+    """What a team always gets of each flavor; a queue without a `team` only lends."""
+
+    name: str
+    team: str
+    amounts: list[Amount]
+
+
+def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> dict[str, Any]:
+    """What all manifests are filled with, for so many nodes in all.
+
+    A cloud may say otherwise of what is in _FLAGS.
+    """
     usual = recommended.values(intent.cloud)
-    machine = machines.machine(intent.cloud, intent.machine)
+    efa = jobs.efa(intent) if intent.spot_nodes < intent.nodes else 0
+    flavors, covered = _flavors(intent, pools, efa), _covered(intent, efa)
     return {
-        "shares": _shares(intent),
-        "taint": "nvidia.com/gpu" if intent.gpus else str(usual["label.taint"]),
+        "shares": shares(intent),
+        "tiers": [
+            Tier(name, int(usual["priority.base"]) + i * int(usual["priority.step"]))
+            for i, name in enumerate(intent.tiers)
+        ],
+        "team_quotas": _quota(intent),
+        "teams": "|".join(team.name for team in intent.teams),
+        "taint": CARD if intent.gpus else str(usual["label.taint"]),
+        "vcpus": jobs.vcpus(intent) or 0,
+        "job": jobs.job(intent, pools),
+        "flavors": flavors,
+        "queues": _queues(intent, flavors, covered),
+        "covered": covered,
+        "deserved": [_deserved(intent, share.nodes) for share in shares(intent)],
+        "binpack": limits("any")["volcano.gpu_weight"].number,
+        "ready_minutes": _ready(intent, target),
         "dns_replicas": int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"])),
-        "vcpus": (machine.vcpus if machine else None) or 0,
+        "dns_address": _dns_address(layout),
         **_deletion(intent.nodes, int(usual["autoscaler.burst"])),
         "spot_pools": [pool for pool in pools if pool.spot],
         "on_demand_pools": [pool for pool in pools if not pool.spot],
+        "efa_interfaces": efa,
+        **_FLAGS,
+        "device_plugin": intent.gpus > 0,
+        "karpenter": intent.autoscaler == "karpenter",
+        "own_autoscaler": intent.autoscaler == "cluster-autoscaler",
     }
+
+
+_FLAGS: dict[str, Any] = {
+    "provisioning_class": "",  # of ProvisioningRequests, where the autoscaler knows any
+    "node_local_dns": True,  # false where the cloud has a switch for it
+    "dns_autoscaler": True,  # false where CoreDNS scales without us
+    "device_plugin": True,  # false where the cloud brings NVIDIA's
+    "karpenter": False,  # in whatever guise
+    "own_autoscaler": False,  # whether metrics of the cluster autoscaler are there
+    "spot_taint": None,  # key, value and effect of the taint that the cloud puts on spot nodes
+    "namespace_labels": {},  # that namespaces of teams have for the cloud
+    "charts": False,  # whether Terraform installs Kueue or Volcano by their charts, with the values of values/
+    "docker_hub": "",  # what stands for docker.io in the names of images
+    "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
+    "own_etcd": False,  # whether those of etcd are
+}
+"""What a cloud has, where its module does not say it."""
+
+
+def apportioned(total: int, percents: list[int]) -> list[int]:
+    """A number in parts by percent; where these are all of it, so are the parts."""
+    found = [total * percent // 100 for percent in percents]
+    left = total - sum(found) if sum(percents) == 100 else 0
+    return [part + (i < left) for i, part in enumerate(found)]
+
+
+def shares(intent: Intent) -> list[Share]:
+    """The nodes of each team."""
+    parts = apportioned(intent.nodes, [team.share for team in intent.teams])
+    return [Share(team.name, team.share, part) for team, part in zip(intent.teams, parts, strict=True)]
+
+
+class Quota(NamedTuple):
+    """What the namespace of a team may ask for at once; without `cpu` where nobody knows the machine. GiB of memory."""
+
+    name: str
+    nodes: int
+    gpus: int
+    cpu: int
+    memory: int
+    pods: int
+
+
+def _quota(intent: Intent) -> list[Quota]:
+    """The share of a team, or all nodes where queues hold the shares: what these lend must not be refused."""
+    usual, vcpus = recommended.values(intent.cloud), jobs.vcpus(intent) or 0
+    result = []
+    for share in shares(intent):
+        nodes = share.nodes if intent.scheduler == "none" else intent.nodes
+        cpu = nodes * vcpus
+        memory, pods = cpu * int(usual["team.memory"]), nodes * int(usual["team.pods"])
+        result.append(Quota(share.name, nodes, nodes * intent.gpus, cpu, memory, pods))
+    return result
 
 
 def _deletion(target: int, burst: int) -> dict[str, int]:
@@ -48,10 +163,69 @@ def _deletion(target: int, burst: int) -> dict[str, int]:
     return {"deletion_batch": batch, "client_qps": qps, "client_burst": burst * qps}
 
 
-def _shares(intent: Intent) -> list[Share]:
-    """The nodes of each team; where the shares are all of them, so are the nodes."""
-    found = [Share(team.name, team.share, intent.nodes * team.share // 100) for team in intent.teams]
-    if sum(team.share for team in intent.teams) == 100:
-        left = intent.nodes - sum(share.nodes for share in found)
-        found = [share._replace(nodes=share.nodes + (i < left)) for i, share in enumerate(found)]
-    return found
+# --- queues
+
+
+def _flavors(intent: Intent, pools: list[Pool], efa: int) -> list[Flavor]:
+    """On-demand nodes by zone, so that Kueue puts a job into one of them, and then spot nodes."""
+    zones: dict[str, int] = {}
+    for pool in pools:
+        if not pool.spot:
+            zones[pool.zones[0]] = zones.get(pool.zones[0], 0) + pool.nodes
+    found = [
+        Flavor(f"on-demand-{label(name)}", "on-demand", name, jobs.zone(intent, name), nodes, efa)
+        for name, nodes in zones.items()
+    ]
+    spot = sum(pool.nodes for pool in pools if pool.spot)
+    return [*found, Flavor("spot", "spot", "", "", spot, 0)] if spot else found
+
+
+def _covered(intent: Intent, efa: int) -> list[str]:
+    """What the queues count: GPUs, and interfaces that only some nodes have; CPU where there are no GPUs."""
+    return [CARD if intent.gpus else "cpu", *([_EFA] if efa else [])]
+
+
+def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Queue]:
+    """A queue a team; what no team has is in one that lends it to all."""
+    percents = [team.share for team in intent.teams]
+    names = [(team.name, team.name) for team in intent.teams]
+    rest = 100 - sum(percents)
+    if rest:
+        names.append(("shared", ""))
+    each = intent.gpus or jobs.cpus(intent)
+    result = []
+    for i, (name, team) in enumerate(names):
+        amounts = []
+        for flavor in flavors:
+            nodes = apportioned(flavor.nodes, [*percents, rest] if rest else percents)[i]
+            numbers = [nodes * each, nodes * flavor.efa]
+            amounts.append(Amount(flavor.name, list(zip(covered, numbers, strict=False))))
+        result.append(Queue(name, team, amounts))
+    return result
+
+
+def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
+    """What a queue of Volcano deserves: what is short exactly, the rest as much as nodes have at most.
+
+    What is not named counts as none, so that whatever uses it may be stopped.
+    """
+    usual = recommended.values(intent.cloud)
+    most = nodes * (jobs.vcpus(intent) or limits("any")["autoscaler.cores_of_node"].number)
+    memory = ("memory", f"{most * int(usual['team.memory'])}Gi")
+    if intent.gpus:
+        fast = [(_EFA, nodes * jobs.efa(intent))] if jobs.efa(intent) else []
+        return [(CARD, nodes * intent.gpus), *fast, ("cpu", most), memory]
+    return [("cpu", nodes * jobs.cpus(intent)), memory]
+
+
+def _ready(intent: Intent, target: int) -> int:
+    """Minutes that Kueue waits for the pods of a job: what all nodes took in the published test, and for the images."""
+    usual = recommended.values(intent.cloud)
+    seconds = target * limits("any")["scale_up.seconds"].number / 1000
+    return max(int(usual["queue.ready"]), ceil(seconds / 60)) + int(usual["queue.images"])
+
+
+def _dns_address(layout: Layout) -> str:
+    """The tenth address of the range of Services, which DNS has by convention."""
+    block = layout.ranges.get("services")
+    return str(ip_network(block)[10]) if block else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -284,6 +285,8 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: dict[
     place = Origin((item.span,))
     if yaml.get(item.root, "spec", "elasticPolicy") is not None or total(one.count for one in found) == 1:
         return Known(value=False, origin=place)
+    if any(_ELASTIC.search(one.text) for template in found for one in template.containers):
+        return Known(value=False, origin=place)
     unknown = gap(item.root, "spec")
     if unknown is not None:
         return unknown
@@ -293,6 +296,10 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: dict[
     indexed = bool(spec) and equals(text(item.root, *spec, "completionMode"), "Indexed")
     meets = any(isinstance(one.subdomain, Known) or any(c.starters for c in one.containers) for one in found)
     return Known(value=indexed and meets, origin=place)
+
+
+_ELASTIC = re.compile(r"--nnodes[= ](?P<least>[0-9]{1,6}):(?!(?P=least)(?![0-9]))[0-9]")
+"""How torchrun is told to begin with fewer nodes than it may have."""
 
 
 def _spares(item: Object, kind: str) -> Value[bool]:

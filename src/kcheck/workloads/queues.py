@@ -134,15 +134,21 @@ def _configuration(item: Object) -> Iterable[Thing]:
     yield _admission(item.root, item.span, identity(item))
 
 
-def of_release(release: Release) -> Iterator[Admission]:
-    """Kueue's own configuration as its chart is given it."""
-    node = yaml.get(release.values, *_VALUES) if known(release.chart) == "kueue" else None
+def of_release(release: Release) -> Iterator[Admission | Scheduler]:
+    """The configuration of Kueue, or of Volcano's scheduler, as their charts are given it."""
+    chart = str(known(release.chart))
+    node = yaml.get(release.values, *_VALUES[chart]) if chart in _VALUES else None
     root = next(inner(node), None) if isinstance(node, yaml.Scalar) else node
     if node is not None and root is not None:
-        yield _admission(root, node.span, f"{release.place.source.path}:{release.address}")
+        own = f"{release.place.source.path}:{release.address}"
+        yield _admission(root, node.span, own) if chart == "kueue" else _scheduler(root, node.span, own)
 
 
-_VALUES = ("managerConfig", "controllerManagerConfigYaml")
+_VALUES = {
+    "kueue": ("managerConfig", "controllerManagerConfigYaml"),
+    "volcano": ("custom", "scheduler_config_override"),
+}
+"""Chart -> where the text of a configuration is in its values."""
 
 
 def _admission(root: yaml.Target, place: Span, own: str) -> Admission:
@@ -175,14 +181,14 @@ def _settings(item: Object) -> Iterable[Thing]:
         if root is None:
             continue
         if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None:
-            yield _scheduler(root, item, own)
+            yield _scheduler(root, item.span, own)
         if sharings.divides(root):
             yield sharings.of_configuration(root, node.span, own)
         if known(text(root, "kind")) == "Configuration" and "kueue" in str(known(text(root, "apiVersion"))):
             yield _admission(root, item.span, own)
 
 
-def _scheduler(root: yaml.Target, item: Object, own: str) -> Scheduler:
+def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
     """The configuration of Volcano's scheduler."""
     actions = text(root, "actions")
     names = mapped(actions, lambda value: tuple(name.strip() for name in value.split(",") if name.strip()))
@@ -194,14 +200,14 @@ def _scheduler(root: yaml.Target, item: Object, own: str) -> Scheduler:
         for plugin in items(tier, "plugins"):
             found = mapping(plugin, "arguments")
             if isinstance(found, Unknown):
-                return Scheduler(own, item.span, names, found)
+                return Scheduler(own, place, names, found)
             name = str(known(text(plugin, "name")))
             plugins[name] = known(found) or {}
             if name == "binpack":
                 packed = scalar(plugin, "arguments", "binpack.resources")
                 weight = whole(plugin, "arguments", f"binpack.resources.{CARDS[0]}")
         last = listed(tier, "plugins", lambda plugin: str(known(text(plugin, "name"))))
-    return Scheduler(own, item.span, names, Known(plugins, Origin((root.span,))), last, packed, weight)
+    return Scheduler(own, place, names, Known(plugins, Origin((root.span,))), last, packed, weight)
 
 
 def watchers(objects: list[Object]) -> Iterator[Watcher]:
