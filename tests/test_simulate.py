@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -149,8 +150,12 @@ def test_pools_keep_their_minimum() -> None:
 # --- 5. what makes it slower
 
 
-BETTER = {"batch": (5, 20, 200), "client_qps": (2, 20, 200)}
-WORSE = {"unneeded_time": (60, 180, 900), "delay_after_add": (0, 300, 1800), "scan_interval": (5, 20, 60)}
+BETTER: dict[str, tuple[Any, ...]] = {"batch": (5, 20, 200), "client_qps": (2, 20, 200)}
+WORSE: dict[str, tuple[Any, ...]] = {
+    "unneeded_time": (60, 180, 900),
+    "delay_after_add": (0, 300, 1800),
+    "scan_interval": (5, 20, 60),
+}
 JITTER = 60
 """Seconds by which the phase of the loops moves a run."""
 
@@ -161,7 +166,7 @@ JITTER = 60
 def test_flags_move_the_total_one_way(name: str, minor: int, seed: int) -> None:
     found = [total(case(300, minor=minor, seed=seed, **{name: value})) for value in (BETTER | WORSE)[name]]
     ordered = found if name in WORSE else found[::-1]
-    assert all(later >= earlier - JITTER for earlier, later in zip(ordered, ordered[1:], strict=False)), found
+    assert all(later >= earlier - JITTER for earlier, later in pairwise(ordered)), found
 
 
 @pytest.mark.parametrize(("name", "values_", "faster"), [
@@ -171,13 +176,13 @@ def test_flags_move_the_total_one_way(name: str, minor: int, seed: int) -> None:
 def test_clouds_move_the_total_one_way(name: str, values_: tuple[float, ...], faster: bool, minor: int) -> None:
     found = [total(case(300, minor=minor, cloud=replace(CLOUD, **{name: value}))) for value in values_]  # type: ignore[arg-type]
     ordered = found[::-1] if faster else found
-    assert all(later >= earlier - JITTER for earlier, later in zip(ordered, ordered[1:], strict=False)), found
+    assert all(later >= earlier - JITTER for earlier, later in pairwise(ordered)), found
 
 
 @pytest.mark.parametrize("minor", [20, 36])
 def test_more_nodes_and_more_work_take_longer(minor: int) -> None:
     by_nodes = [total(case(nodes, minor=minor)) for nodes in (50, 100, 200, 400)]
-    assert all(later >= earlier - JITTER for earlier, later in zip(by_nodes, by_nodes[1:], strict=False))
+    assert all(later >= earlier - JITTER for earlier, later in pairwise(by_nodes))
     by_work = [total(case(100, duration, minor=minor)) for duration in (60, 600, 6000)]
     assert by_work == sorted(by_work)
 
@@ -189,7 +194,7 @@ def test_more_nodes_and_more_work_take_longer(minor: int) -> None:
 def test_money_follows_the_flags(name: str) -> None:
     found = [simulate(case(300, **{name: value})).summary.paid for value in (BETTER | WORSE)[name]]
     ordered = found if name in WORSE else found[::-1]
-    assert all(later >= earlier * 0.98 for earlier, later in zip(ordered, ordered[1:], strict=False)), found
+    assert all(later >= earlier * 0.98 for earlier, later in pairwise(ordered)), found
 
 
 # --- 7. the health gate
@@ -203,9 +208,7 @@ def test_nodes_that_boot_stop_nothing() -> None:
 def test_nodes_that_boot_for_too_long_stop_everything_unless_told_otherwise() -> None:
     late = replace(CLOUD, boot=1500, boot_sigma=0.01, stragglers=0)
     flags: dict[str, Any] = {"minor": 30, "startup_time": 900, "provision_time": 3600}
-    stopped = simulate(
-        case(100, cloud=late, unready_percentage=45, unready_count=3, **{k: v for k, v in flags.items()})
-    )
+    stopped = simulate(case(100, cloud=late, unready_percentage=45, unready_count=3, **flags))
     assert [event for event in stopped.events if event.what == "unhealthy"]
     assert stopped.summary.held["max-total-unready-percentage"] > 0
     calm = simulate(case(100, cloud=late, **flags))

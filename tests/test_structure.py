@@ -12,8 +12,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "kcheck"
 ORDER = [
     "bundled", "text", "values", "units", "findings", "syntax", "model", "capacity", "forms", "config", "disk", "schemas", "settings", "profiles", "machines", "files", "images",
-    "terraform", "kubernetes", "fields", "embedded", "clouds", "workloads", "autoscalers", "inventory", "placement", "world", "downloads", "demands", "walls", "derive", "words", "subjects",
-    "cel", "views", "parts", "raw", "policies", "rules", "suppressions", "judge", "edit", "consent", "engine", "save", "git", "baseline", "gate", "relevance", "ignores", "setup", "fix", "proof", "report", "generate", "commands", "cli",
+    "terraform", "kubernetes", "fields", "embedded", "clouds", "workloads", "autoscalers", "inventory", "placement", "world", "downloads", "demands", "walls", "simulate", "parameters", "scenario", "outcomes", "derive", "words", "subjects",
+    "cel", "views", "parts", "raw", "policies", "rules", "suppressions", "judge", "edit", "consent", "engine", "save", "git", "baseline", "gate", "relevance", "ignores", "setup", "fix", "whatif", "proof", "report", "generate", "commands", "cli",
 ]  # fmt: skip
 SIBLINGS = {("terraform", "kubernetes"), ("clouds", "workloads")}
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent != PACKAGE)

@@ -1,4 +1,4 @@
-"""What simulated runs take from the clouds: the parameters of `simulation.yaml`, each with bounds and where it is from."""
+"""What simulated runs take from the clouds: the parameters of `simulation.yaml`, with bounds and origins."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def parameters(cloud: str) -> dict[str, Parameter]:
 
 
 def bundle(cloud: str, name: str) -> dict[str, float]:
-    """The settings that a profile or an engine of a cloud's own autoscaler stands for; none of one that is not known."""
+    """The settings that a profile or an engine of a cloud's autoscaler stands for; none if it is not known."""
     found: dict[str, float] = _file(cloud).get(_BUNDLES, {}).get(name, {})
     return found
 

@@ -7,13 +7,13 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from kcheck import parameters, placement, walls
-from kcheck.model import Autoscaler
 from kcheck.simulate.model import Case, Job, Pool, Settings
 from kcheck.units import minor_version
 from kcheck.values import Known, Unset, known, number
 
 if TYPE_CHECKING:
-    from kcheck.model import Cluster, NodePool, PodTemplate, Workload
+    from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
+    from kcheck.walls.model import Wall
     from kcheck.world import World
 
 DURATION = 600
@@ -38,13 +38,27 @@ _SWITCHES = {"frequent_loops": "frequent-loops-enabled", "parallel_drain": "para
 
 @dataclass(frozen=True)
 class Scenario:
-    """A run that is asked for, and what was assumed of it in words. `price` is thousandths of a US dollar an hour."""
+    """A run that is asked for, and what was assumed of it in words. `price` is thousandths of a US dollar an hour.
+
+    `wall` is the first one that stops the cluster, where it is below what the job wants.
+    """
 
     case: Case
     cluster: Cluster
     job: Workload | None
     price: int | None
     assumed: tuple[str, ...]
+    wall: Wall | None = None
+
+    @property
+    def title(self) -> str:
+        """What people call the cluster."""
+        return known(self.cluster.name) or self.cluster.address
+
+    @property
+    def told_wall(self) -> str:
+        """The wall in words, if there is one."""
+        return "" if self.wall is None else f": the {self.wall.what}, at {self.wall.number:,} nodes"
 
 
 def of(
@@ -61,12 +75,11 @@ def of(
     """
     assumed: list[str] = []
     found = _largest(world, cluster)
+    job, template = found or (None, None)
     pools = [pool for pool in world.pools(cluster) if number(pool.max_nodes, 0) and known(pool.autoscaled)]
-    if found is not None:
-        job, template = found
+    if template is not None:
         chosen = [pool for pool in pools if placement.fit(template, pool).fits is not False] or pools
     else:
-        job = template = None
         chosen = [pool for pool in pools if known(pool.gpu)] or pools
     if not chosen:
         return f"{cluster.address} has no pool that is scaled and of known size"
@@ -90,10 +103,12 @@ def of(
         Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)), gpu=any(known(pool.gpu) for pool in chosen),
             anti_affinity=bool(template and known(template.spread))),
         settings, cloud, system_nodes=sum(number(p.min_nodes, 0) for p in world.pools(cluster) if p not in chosen),
-        ceiling=_ceiling(world, cluster),
     )  # fmt: skip
+    wall = _wall(world, cluster, count + case.system_nodes)
+    if wall is not None:
+        case = replace(case, ceiling=wall.number)
     price = world.price(chosen[0])
-    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed))
+    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), wall)
 
 
 def _pool(pool: NodePool, most: int) -> Pool:
@@ -162,7 +177,10 @@ def _written(own: Autoscaler, base: Settings) -> dict[str, Any]:
     return result
 
 
-def _ceiling(world: World, cluster: Cluster) -> int | None:
-    """The nodes at the first wall that stops the cluster for good, or until somebody asks for more."""
-    found = walls.first(cluster, world)
-    return found.number if found is not None and found.mechanism not in ("maximum", "docker-hub") else None
+def _wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
+    """The first wall that keeps the cluster from so many nodes; the maxima of the pools are part of the case."""
+    for wall in walls.of(cluster, world):
+        stops = wall.kind != "recommended" and wall.mechanism not in ("maximum", "docker-hub")
+        if stops and wall.nodes is not None and wall.nodes.high is not None and wall.nodes.high < nodes:
+            return wall
+    return None

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck import engine, fix, inventory, rules
+from kcheck import engine, fix, inventory, outcomes, rules
 from kcheck.files import Tree
-from kcheck.simulate.run import simulate
 from kcheck.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from kcheck.config import Config
+    from kcheck.outcomes import Outcome
     from kcheck.scenario import Scenario
 
 _SUBJECTS = ("autoscaler", "pool", "flag")
@@ -45,12 +44,8 @@ class Saving(NamedTuple):
         return None if self.price is None else self.hours * self.price / 1000
 
 
-def savings(
-    paths: list[str], config: Config, base: Scenario, again: Callable[[World], Scenario | str], seeds: Iterable[int]
-) -> list[Saving]:
-    """What each applicable fix saves of a run, and what all of them do; the most first. `again` makes the scenario anew."""
-    draws = list(seeds)
-    before = [simulate(replace(base.case, seed=seed)).summary for seed in draws]
+def savings(paths: list[str], config: Config, base: Outcome, again: Callable[[World], Scenario | str]) -> list[Saving]:
+    """What each applicable fix saves of a run, and all of them; the most first. `again` makes the scenario anew."""
     able = {rule.name for rule in rules.chosen(config) if rule.subject in _SUBJECTS}
 
     def saved(names: tuple[str, ...]) -> Saving | None:
@@ -61,14 +56,14 @@ def savings(
         overlay = {file.real: file.new for file in outcome.files}
         world = World(inventory.read(Tree(paths, overlay, config.exclude), config).inventory, config)
         found = again(world)
-        if isinstance(found, str) or found.case == base.case:
+        if isinstance(found, str) or found.case == base.scenario.case:
             return None
-        after = [simulate(replace(found.case, seed=seed)).summary for seed in draws]
-        minutes = [(one.total - other.total) / 60 for one, other in zip(before, after, strict=True)]
-        hours = [(one.paid - other.paid) / 3600 for one, other in zip(before, after, strict=True)]
+        pairs = [(a.summary, b.summary) for a, b in zip(base.runs, outcomes.of(found).runs, strict=True)]
+        minutes = [(before.total - after.total) / 60 for before, after in pairs]
+        hours = [(before.paid - after.paid) / 3600 for before, after in pairs]
         fixed = tuple(sorted({finding.rule for finding in outcome.fixed}))
         risk = max((finding.fix.safety for finding in outcome.fixed if finding.fix), key=SAFETIES.index, default="safe")
-        return Saving(fixed, risk, mean(minutes), mean(hours), (min(minutes), max(minutes)), base.price)
+        return Saving(fixed, risk, mean(minutes), mean(hours), (min(minutes), max(minutes)), base.scenario.price)
 
     names = sorted(_fixable(paths, config) & able)
     each = [one for name in names if (one := saved((name,)))]

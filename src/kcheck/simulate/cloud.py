@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, exp
+from math import ceil, exp, log
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,17 @@ REGISTERED_AT = 0.6
 """The part of its boot after which a machine has its Node object."""
 
 
+def draws(seed: str) -> Random:
+    """Chance that is the same for the same seed."""
+    return Random(seed)  # noqa: S311 - nobody's secret
+
+
 class Provider:
-    """A cloud that draws the fate of the n-th machine from the seed, whatever the settings are: so runs can be compared."""
+    """A cloud that draws the fate of the n-th machine from the seed alone, so that runs can be compared."""
 
     def __init__(self, cloud: Cloud, seed: int) -> None:
         self.cloud = cloud
-        self._boot, self._tail = Random(f"{seed}/boot"), Random(f"{seed}/tail")
+        self._boot, self._tail = draws(f"{seed}/boot"), draws(f"{seed}/tail")
         self._free = 0.0
 
     def launch(self, group: Group, now: float) -> float:
@@ -36,7 +41,7 @@ class Provider:
         lost, straggler, late, noise = draw.random(), draw.random(), draw.random(), draw.gauss(0, 1)
         if lost < self.cloud.lost:
             return None
-        extra = -self.cloud.straggler_mean * _log(late) if straggler < self.cloud.stragglers else 0.0
+        extra = -self.cloud.straggler_mean * log(max(late, 1e-12)) if straggler < self.cloud.stragglers else 0.0
         return self.cloud.boot * exp(self.cloud.boot_sigma * noise) + extra
 
     def latency(self) -> float:
@@ -61,9 +66,3 @@ class Provider:
         """What a machine is paid for, by the cloud's steps of billing."""
         step = self.cloud.granularity
         return max(self.cloud.least_paid, ceil(seconds / step) * step if step else seconds)
-
-
-def _log(draw: float) -> float:
-    from math import log
-
-    return log(max(draw, 1e-12))

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from kcheck.simulate.model import Pool
+if TYPE_CHECKING:
+    from kcheck.simulate.model import Pool
 
 NEVER = float("inf")
 

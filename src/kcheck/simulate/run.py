@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from heapq import heappop, heappush
-from random import Random
 from typing import TYPE_CHECKING, Any
 
-from kcheck.simulate.cloud import REGISTERED_AT, Provider
+from kcheck.simulate.cloud import REGISTERED_AT, Provider, draws
 from kcheck.simulate.model import PHASES, Case, Event, Point, Run, Summary
 from kcheck.simulate.nodes import NEVER, Fleet, Group, Node
 from kcheck.simulate.scaler import Scaler
@@ -42,7 +41,7 @@ class _Simulation:
         for group in self.fleet.groups:
             for _ in range(group.pool.existing):
                 self._exist(group)
-        first = Random(f"{self.case.seed}/phase").random() * self.case.settings.scan_interval
+        first = draws(f"{self.case.seed}/phase").random() * self.case.settings.scan_interval
         self._at(first, self._loop)
         while self.queue:
             now, _, act, arguments = heappop(self.queue)
@@ -155,7 +154,7 @@ class _Simulation:
         for _ in range(number):
             launched, boot = self.provider.launch(group, now), self.provider.boot()
             node = self._new(group, launched)
-            self._at(launched, self._launch, node)
+            self._at(launched, self._launch)
             if boot is None:
                 self._at(launched + settings.provision_time, self._lose, node)
                 continue
@@ -168,7 +167,7 @@ class _Simulation:
                 self._at(max(registered, launched + settings.startup_time), self._age, node)
             self._at(ready, self._ready, node)
 
-    def _launch(self, now: float, node: Node) -> None:
+    def _launch(self, _now: float) -> None:
         self.fleet.launched += 1
 
     def _register(self, now: float, node: Node) -> None:
@@ -177,7 +176,7 @@ class _Simulation:
         node.pool.young += 1
         self.fleet.registered += 1
 
-    def _age(self, now: float, node: Node) -> None:
+    def _age(self, _now: float, node: Node) -> None:
         """A node that is still not ready: from now on it counts against the health of the cluster."""
         node.unready = True
         node.pool.young -= 1
@@ -239,15 +238,15 @@ class _Simulation:
             and now - node.launched > self.case.settings.startup_time
         ):
             stopped = now + latency / 2
-            self._at(stopped, self._stop, node)
-            self._at(min(now + latency, stopped + self.cloud.linger), self._clear, node)
+            self._at(stopped, self._stop)
+            self._at(min(now + latency, stopped + self.cloud.linger), self._clear)
         self._at(now + latency, self._go, node)
 
-    def _stop(self, now: float, node: Node) -> None:
+    def _stop(self, _now: float) -> None:
         """A node that is being deleted is not ready, and its cloud still has it."""
         self.fleet.unready += 1
 
-    def _clear(self, now: float, node: Node) -> None:
+    def _clear(self, _now: float) -> None:
         self.fleet.unready -= 1
 
     def _go(self, now: float, node: Node) -> None:

@@ -41,7 +41,7 @@ class Scaler:
         self.events: list[tuple[str, str, int]] = []
 
     def run(self, now: float, pending: int, old: int, oldest: float) -> Step:
-        """One loop. `pending` pods wait for a node, `old` of them long enough for a scale-up; `oldest` is the age of one."""
+        """One loop. `pending` pods wait for a node, `old` of them for long enough; `oldest` is the age of the first."""
         fleet, settings, cloud = self.fleet, self.settings, self.cloud
         period = now - self.last_loop if self.last_loop > -NEVER else 0
         self.last_loop = now
@@ -62,7 +62,7 @@ class Scaler:
             self.last_scale_up = now
             if settings.minor <= 28:
                 return Step(work, asked, [])
-        waits_for_gpu = self.case.job.gpu and 0 < pending and oldest < _FRESH_GPU
+        waits_for_gpu = self.case.job.gpu and pending > 0 and oldest < _FRESH_GPU
         deleted = self._down(now, period, blocked=waits_for_gpu)
         requests = cloud.taint_requests * len(deleted)
         tainting = max(0.0, requests - settings.client_burst) / settings.client_qps if settings.client_qps else 0

@@ -1,0 +1,101 @@
+"""What came of a scenario over several draws of chance: the run in the middle, money, and what decides its length."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.simulate.run import simulate
+
+if TYPE_CHECKING:
+    from kcheck.scenario import Scenario
+    from kcheck.simulate.model import Case, Run
+
+SEEDS = range(5)
+"""As many draws as are made: their spread is small beside what the model does not know."""
+
+_PULLS = "the registry's limit of pulls"
+
+
+class Outcome(NamedTuple):
+    """A scenario with its runs, one for each seed; the middle one by its length stands for them."""
+
+    scenario: Scenario
+    runs: list[Run]
+
+    @property
+    def middle(self) -> Run:
+        """The run of median length."""
+        return sorted(self.runs, key=lambda run: run.summary.total)[len(self.runs) // 2]
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The shortest and the longest, in seconds."""
+        totals = [run.summary.total for run in self.runs]
+        return min(totals), max(totals)
+
+    @property
+    def dollars(self) -> float | None:
+        """What the middle run costs; None without a price."""
+        price = self.scenario.price
+        return None if price is None else self.middle.summary.paid * price / 3_600_000
+
+
+def of(scenario: Scenario) -> Outcome:
+    """The runs of a scenario."""
+    return Outcome(scenario, [simulate(replace(scenario.case, seed=seed)) for seed in SEEDS])
+
+
+def binding(outcome: Outcome) -> dict[str, str]:
+    """What decides how long each phase of the paid time is, in words."""
+    case, held = outcome.scenario.case, outcome.middle.summary.held
+    return {
+        "boot": _boot(case, held),
+        "wait": _wait(case, held),
+        "work": f"{case.job.duration / 60:g} min each{' once all run' if case.job.gang else ''}",
+        "idle": f"scale-down-unneeded-time {minutes(case.settings.unneeded_time)}",
+        "queue": _queue(case, held),
+        "delete": _delete(case),
+    }
+
+
+def _boot(case: Case, held: dict[str, float]) -> str:
+    boots = f"machines are ready about {minutes(case.cloud.boot)} after they start"
+    failed = held.get("initial-node-group-backoff-duration", 0)
+    return f"{boots}; pools left alone for {minutes(failed)} after a failure" if failed >= 1 else boots
+
+
+def _wait(case: Case, held: dict[str, float]) -> str:
+    if held.get(_PULLS, 0) >= 1:
+        return _PULLS
+    slow = case.cloud.pod_rate and case.job.pods / case.cloud.pod_rate > case.cloud.pull
+    starts = f"{case.cloud.pod_rate:g} pods start a second" if slow else f"{minutes(case.cloud.pull)} to pull the image"
+    return f"{starts}, and all wait for the last one" if case.job.gang else starts
+
+
+def _queue(case: Case, held: dict[str, float]) -> str:
+    """The slowest of what a deletion takes: the batch of a loop, the requests that mark nodes, the cloud's calls."""
+    settings, cloud = case.settings, case.cloud
+    after = held.get("scale-down-delay-after-add", 0)
+    if after > held.get("max-scale-down-parallelism", 0):
+        return f"scale-down-delay-after-add {minutes(settings.delay_after_add)}"
+    loop = settings.scan_interval + cloud.loop + cloud.loop_per_node * case.job.pods
+    rates = {
+        f"{settings.batch} nodes a loop (max-scale-down-parallelism), a loop in {loop:.0f} s": settings.batch / loop
+    }
+    if settings.client_qps:
+        rates[f"kube-client-qps {settings.client_qps:g}"] = settings.client_qps / cloud.taint_requests
+    if cloud.serial and cloud.delete_call:
+        rates[f"the cloud's calls, one node in {cloud.delete_call:g} s"] = 1 / cloud.delete_call
+    return min(rates, key=lambda name: rates[name])
+
+
+def _delete(case: Case) -> str:
+    cloud = case.cloud
+    stops = f"the cloud takes {minutes(cloud.delete_latency)} to stop a machine"
+    return f"{stops}, after calls of {cloud.delete_call:g} s one after the other" if cloud.serial else stops
+
+
+def minutes(seconds: float) -> str:
+    """A duration in words that is about so long."""
+    return f"{seconds / 60:.3g} min" if seconds >= 60 else f"{seconds:.2g} s"
