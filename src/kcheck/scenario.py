@@ -40,7 +40,8 @@ _SWITCHES = {"frequent_loops": "frequent-loops-enabled", "parallel_drain": "para
 class Scenario:
     """A run that is asked for, and what was assumed of it in words. `price` is thousandths of a US dollar an hour.
 
-    `wall` is the first one that stops the cluster, where it is below what the job wants.
+    `pool` is one of those it lands on, whose price counts; `wall` is the first one that stops the cluster, where it is
+    below what the job wants.
     """
 
     case: Case
@@ -48,6 +49,7 @@ class Scenario:
     job: Workload | None
     price: int | None
     assumed: tuple[str, ...]
+    pool: NodePool
     wall: Wall | None = None
 
     @property
@@ -71,16 +73,17 @@ def of(
 ) -> Scenario | str:
     """The run of the cluster's largest job, or of `nodes` pods that take a node each; in words why there is none.
 
-    `duration` is in seconds, `image` in MiB.
+    `duration` is in seconds, `image` in MiB; with `everything` the run takes all pools that are scaled, whatever jobs
+    there are.
     """
     assumed: list[str] = []
-    found = _largest(world, cluster)
+    found = None if everything else _largest(world, cluster)
     job, template = found or (None, None)
     pools = [pool for pool in world.pools(cluster) if number(pool.max_nodes, 0) and known(pool.autoscaled)]
     if template is not None:
         chosen = [pool for pool in pools if placement.fit(template, pool).fits is not False] or pools
     else:
-        chosen = [pool for pool in pools if known(pool.gpu)] or pools
+        chosen = ([] if everything else [pool for pool in pools if known(pool.gpu)]) or pools
     if not chosen:
         return f"{cluster.address} has no pool that is scaled and of known size"
     sizes = [number(pool.max_nodes, 0) for pool in chosen]
@@ -108,7 +111,7 @@ def of(
     if wall is not None:
         case = replace(case, ceiling=wall.number)
     price = world.price(chosen[0])
-    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), wall)
+    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), chosen[0], wall)
 
 
 def _pool(pool: NodePool, most: int) -> Pool:

@@ -36,11 +36,11 @@ def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
 
 def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Nodes that the autoscaler adds and removes when the cluster reaches its target."""
-    shares = _growing(autoscaler, world)
+    shares = growing(autoscaler, world)
     return shares if isinstance(shares, Unknown) else computed(autoscaler, sum(nodes for _, nodes in shares))
 
 
-def _growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown:
+def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown:
     """The pools that the autoscaler grows, with the nodes that it adds to each."""
     if not isinstance(autoscaler.cluster, Known):
         asked = world.config.nodes.get("")
@@ -119,7 +119,7 @@ def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 def waste(autoscaler: Autoscaler, world: World, seconds: Value[int], share: int) -> Value[str]:
     """What the nodes that the autoscaler adds cost when they idle for `seconds` / `share`, within a sentence."""
-    shares = _growing(autoscaler, world)
+    shares = growing(autoscaler, world)
     if not isinstance(seconds, Known):
         return Unknown(reason_of(seconds), seconds.origin)
     if isinstance(shares, Unknown):

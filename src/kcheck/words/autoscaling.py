@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcheck.derive import basics, growth, karpenter, pools, scaling
+from kcheck.derive import basics, growth, karpenter, pools, savings, scaling
 from kcheck.words.field import Field, made, simple
 
 AUTOSCALER = (
@@ -49,10 +49,9 @@ AUTOSCALER = (
     made("deletion_goal", "int", "time that deletion may take: what is recommended, or twice that of marking", scaling.deletion_goal, "seconds"),
     made("sufficient_bulk_delete", "int", "bulk_delete with which deletion is fast enough, rounded as people do",
           scaling.sufficient_batch, "nodes", nullable=True),
-    made("idle_waste", "string", "what unneeded_time costs, once for each of these nodes",
-          lambda a, w: scaling.waste(a, w, a.unneeded_time, 1)),
-    made("deletion_waste", "string", "what deletion_time costs: on average a node waits half of it",
-          lambda a, w: scaling.waste(a, w, scaling.deletion_time(a, w), 2)),
+    made("idle_waste", "string", "what a run of these nodes costs more than with the recommended unneeded_time", savings.idle),
+    made("deletion_waste", "string", "what it costs more than with sufficient_bulk_delete", savings.deletion),
+    made("profile_waste", "string", "what it costs more than with GKE's faster profile", savings.profile),
     made("capped_at", "int", "nodes of the cluster at which a cap of its own ends growth before the target; null if none does",
          growth.capped_at, "nodes", nullable=True),
     made("cap", "string", "that cap, in words", growth.cap, nullable=True),
