@@ -64,13 +64,9 @@ class Scenario:
 
 
 def of(
-    world: World,
-    cluster: Cluster,
-    *,
-    nodes: int | None = None,
-    duration: float | None = None,
-    image: float | None = None,
-) -> Scenario | str:
+    world: World, cluster: Cluster, *, nodes: int | None = None, duration: float | None = None,
+    image: float | None = None, everything: bool = False,
+) -> Scenario | str:  # fmt: skip
     """The run of the cluster's largest job, or of `nodes` pods that take a node each; in words why there is none.
 
     `duration` is in seconds, `image` in MiB; with `everything` the run takes all pools that are scaled, whatever jobs

@@ -10,7 +10,7 @@ from kcheck import parameters, scenario
 from kcheck.derive import money, scaling
 from kcheck.derive.basics import computed
 from kcheck.simulate.run import simulate
-from kcheck.values import Value, known
+from kcheck.values import Unknown, Value, known
 
 if TYPE_CHECKING:
     from kcheck.model import Autoscaler
