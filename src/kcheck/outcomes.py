@@ -18,10 +18,14 @@ _PULLS = "the registry's limit of pulls"
 
 
 class Outcome(NamedTuple):
-    """A scenario with its runs, one for each seed; the middle one by its length stands for them."""
+    """A scenario with its runs, one for each seed; the middle one by its length stands for them.
+
+    Where a wall stops it, `beyond` is what comes of it when that is moved.
+    """
 
     scenario: Scenario
     runs: list[Run]
+    beyond: Outcome | None = None
 
     @property
     def middle(self) -> Run:
@@ -42,8 +46,9 @@ class Outcome(NamedTuple):
 
 
 def of(scenario: Scenario) -> Outcome:
-    """The runs of a scenario."""
-    return Outcome(scenario, [simulate(replace(scenario.case, seed=seed)) for seed in SEEDS])
+    """The runs of a scenario, and those without the wall that stops it."""
+    found = Outcome(scenario, [simulate(replace(scenario.case, seed=seed)) for seed in SEEDS])
+    return found if scenario.wall is None else found._replace(beyond=of(scenario.beyond))
 
 
 def binding(outcome: Outcome) -> dict[str, str]:

@@ -53,6 +53,11 @@ class Scenario:
     wall: Wall | None = None
 
     @property
+    def beyond(self) -> Scenario:
+        """The same without its wall."""
+        return replace(self, case=replace(self.case, ceiling=None), wall=None)
+
+    @property
     def title(self) -> str:
         """What people call the cluster."""
         return known(self.cluster.name) or self.cluster.address
@@ -73,8 +78,7 @@ def of(
     there are.
     """
     assumed: list[str] = []
-    found = None if everything else _largest(world, cluster)
-    job, template = found or (None, None)
+    job, template = (None if everything else _largest(world, cluster)) or (None, None)
     pools = [pool for pool in world.pools(cluster) if number(pool.max_nodes, 0) and known(pool.autoscaled)]
     if template is not None:
         chosen = [pool for pool in pools if placement.fit(template, pool).fits is not False] or pools

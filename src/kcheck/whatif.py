@@ -28,7 +28,7 @@ SAFETIES = ("safe", "costs", "unsafe")
 class Saving(NamedTuple):
     """What fixes save: minutes of the run and paid hours of nodes, on average and the least and most over the draws.
 
-    `rules` are the names that `kcheck fix --select` takes; `safety` is the riskiest class among them.
+    `after` is how long the run takes then, in seconds; `rules` are the names that `kcheck fix --select` takes; `safety` is the riskiest class among them.
     """
 
     rules: tuple[str, ...]
@@ -37,6 +37,7 @@ class Saving(NamedTuple):
     hours: float
     spread: tuple[float, float]
     price: int | None
+    after: float
 
     @property
     def dollars(self) -> float | None:
@@ -58,12 +59,23 @@ def savings(paths: list[str], config: Config, base: Outcome, again: Callable[[Wo
         found = again(world)
         if isinstance(found, str) or found.case == base.scenario.case:
             return None
-        pairs = [(a.summary, b.summary) for a, b in zip(base.runs, outcomes.of(found).runs, strict=True)]
-        minutes = [(before.total - after.total) / 60 for before, after in pairs]
-        hours = [(before.paid - after.paid) / 3600 for before, after in pairs]
+        after = outcomes.of(found.beyond if base.scenario.wall is None else found)
+        if not base.middle.summary.finished and not after.middle.summary.finished:
+            return None
+        pairs = [(a.summary, b.summary) for a, b in zip(base.runs, after.runs, strict=True)]
+        minutes = [(one.total - other.total) / 60 for one, other in pairs]
+        hours = [(one.paid - other.paid) / 3600 for one, other in pairs]
         fixed = tuple(sorted({finding.rule for finding in outcome.fixed}))
         risk = max((finding.fix.safety for finding in outcome.fixed if finding.fix), key=SAFETIES.index, default="safe")
-        return Saving(fixed, risk, mean(minutes), mean(hours), (min(minutes), max(minutes)), base.scenario.price)
+        return Saving(
+            fixed,
+            risk,
+            mean(minutes),
+            mean(hours),
+            (min(minutes), max(minutes)),
+            base.scenario.price,
+            after.middle.summary.total,
+        )
 
     names = sorted(_fixable(paths, config) & able)
     each = [one for name in names if (one := saved((name,)))]

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import options
+from kcheck.values import known
 
 if TYPE_CHECKING:
     from kcheck.config import Config
+    from kcheck.model import Cluster
     from kcheck.outcomes import Outcome
     from kcheck.scenario import Scenario
     from kcheck.whatif import Saving
@@ -52,7 +54,7 @@ def command(
     if format_ == "json":
         click.echo(simulation.as_json(pairs), nl=False)
         return
-    parts = [simulation.as_text(one) + ("" if saved is None else simulation.table(saved)) for one, saved in pairs]
+    parts = [simulation.as_text(one) + ("" if saved is None else simulation.table(one, saved)) for one, saved in pairs]
     click.echo("\n".join(parts), nl=False)
 
 
@@ -66,7 +68,7 @@ def _savings(
         own = [one for one in world.inventory.clusters if one.id == outcome.scenario.cluster.id]
         if not own:
             return "the cluster is gone"
-        return scenario.of(world, own[0], nodes=world.asked(own[0]), duration=seconds, image=image)
+        return scenario.of(world, own[0], nodes=_asked(world, own[0]), duration=seconds, image=image)
 
     return whatif.savings(list(paths) or ["."], config, outcome, again)
 
@@ -82,12 +84,18 @@ def _outcomes(
     world = World(inventory.read(options.tree(paths, config), config).inventory, config)
     found, left = [], []
     for cluster in world.inventory.clusters:
-        one = scenario.of(world, cluster, nodes=world.asked(cluster), duration=seconds, image=image)
+        one = scenario.of(world, cluster, nodes=_asked(world, cluster), duration=seconds, image=image)
         if isinstance(one, str):
             left.append(one)
         else:
             found.append(outcomes.of(one))
     return found, left
+
+
+def _asked(world: World, cluster: Cluster) -> int | None:
+    """Nodes of the run that --nodes asks for; what the cluster is meant to reach says nothing of a job."""
+    nodes = world.config.nodes
+    return next((nodes[name] for name in (cluster.address, cluster.id, known(cluster.name), "") if name in nodes), None)
 
 
 def _seconds(text: str | None) -> float | None:

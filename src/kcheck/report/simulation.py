@@ -32,6 +32,10 @@ _MODEL = "A model of the cluster autoscaler, fitted to runs of 2021: docs/simula
 
 def as_text(outcome: Outcome) -> str:
     """The run in words and numbers, and the nodes over time at 80 columns."""
+    if outcome.beyond is not None:
+        wall = outcome.scenario.wall
+        moved = "" if wall is None else f" (to move it: {wall.move})"
+        return "\n".join([*told(outcome), f"  without that wall{moved}:", "", as_text(outcome.beyond)])
     lines = [*told(outcome), "", "  where the paid time of a node goes, on average:"]
     summary, causes = outcome.middle.summary, binding(outcome)
     for phase in PHASES:
@@ -52,7 +56,8 @@ def told(outcome: Outcome) -> Iterator[str]:
         yield f"{size}: never done"
         held = summary.held
         cause = max(held, key=lambda name: held[name], default="nodes that do not come")
-        yield f"  {summary.pods_done:,} of {job.pods:,} pods end; the rest waits for {cause}{scenario.told_wall}"
+        cause = f"more nodes than the wall lets be{scenario.told_wall}" if scenario.wall else cause
+        yield f"  {summary.pods_done:,} of {job.pods:,} pods end; the rest waits for {cause}"
         return
     yield f"{size}: about {summary.total / 60:.0f} min until the last node is gone ({low:.0f} to {high:.0f})"
     yield (
@@ -104,8 +109,11 @@ def _columns(timeline: list[Point], total: float) -> Iterator[Point | None]:
 # --- what if
 
 
-def table(savings: list[Saving]) -> str:
+def table(outcome: Outcome, savings: list[Saving]) -> str:
     """What each fix saves, and all of them, as a table, and how to make them."""
+    if savings and not outcome.middle.summary.finished:
+        done = [f"  with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min" for one in savings]
+        return "\n".join(["", *done, "", f"  {_command(savings)}"]) + "\n"
     if not savings:
         return "\n  what if: none of kcheck's fixes changes this run\n"
     priced = savings[0].dollars is not None
@@ -117,9 +125,14 @@ def table(savings: list[Saving]) -> str:
         lines.append(
             f"  {name:36} {one.minutes:>8.1f} {one.hours:>11,.0f}{money}  {low:.0f} to {high:.0f} min, {one.safety}"
         )
+    return "\n".join([*lines, "", f"  {_command(savings)}"]) + "\n"
+
+
+def _command(savings: list[Saving]) -> str:
+    """How all of the fixes are shown."""
     select = " ".join(f"--select {name}" for name in max((one.rules for one in savings), key=len))
     unsafe = " --unsafe-fixes" if any(one.safety == "unsafe" for one in savings) else ""
-    return "\n".join([*lines, "", f"  kcheck fix {select}{unsafe} --diff"]) + "\n"
+    return f"kcheck fix {select}{unsafe} --diff"
 
 
 # --- JSON
@@ -134,7 +147,7 @@ def as_json(outcomes: Iterable[tuple[Outcome, list[Saving] | None]]) -> str:
 def _data(outcome: Outcome, savings: list[Saving] | None) -> dict[str, Any]:
     scenario, run, job = outcome.scenario, outcome.middle, outcome.scenario.case.job
     summary = run.summary
-    data = {
+    data: dict[str, Any] = {
         "cluster": scenario.cluster.id,
         "nodes": job.pods,
         "duration": job.duration,
@@ -156,6 +169,9 @@ def _data(outcome: Outcome, savings: list[Saving] | None) -> dict[str, Any]:
         "events": [{"time": round(e.time), "what": e.what, "pool": e.pool, "nodes": e.nodes} for e in run.events],
         "timeline": [dict(zip(p._fields, (round(p.time), *p[1:]), strict=True)) for p in run.timeline],
     }
+    if outcome.beyond is not None:
+        data["wall"] = scenario.told_wall.removeprefix(": ")
+        data["beyond"] = _data(outcome.beyond, None)
     return data if savings is None else {**data, "what_if": [_saving(one) for one in savings]}
 
 
