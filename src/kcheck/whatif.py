@@ -28,7 +28,8 @@ SAFETIES = ("safe", "costs", "unsafe")
 class Saving(NamedTuple):
     """What fixes save: minutes of the run and paid hours of nodes, on average and the least and most over the draws.
 
-    `after` is how long the run takes then, in seconds; `rules` are the names that `kcheck fix --select` takes; `safety` is the riskiest class among them.
+    `rules` are the names that `kcheck fix --select` takes; `safety` is the riskiest class among them; `after` is how
+    long the run takes then, in seconds.
     """
 
     rules: tuple[str, ...]
@@ -46,7 +47,11 @@ class Saving(NamedTuple):
 
 
 def savings(paths: list[str], config: Config, base: Outcome, again: Callable[[World], Scenario | str]) -> list[Saving]:
-    """What each applicable fix saves of a run, and all of them; the most first. `again` makes the scenario anew."""
+    """What each applicable fix saves of a run, and all of them; the most first. `again` makes the scenario anew.
+
+    Where a wall stops the run, it is the run without that which counts.
+    """
+    base = base.beyond or base
     able = {rule.name for rule in rules.chosen(config) if rule.subject in _SUBJECTS}
 
     def saved(names: tuple[str, ...]) -> Saving | None:
@@ -57,9 +62,9 @@ def savings(paths: list[str], config: Config, base: Outcome, again: Callable[[Wo
         overlay = {file.real: file.new for file in outcome.files}
         world = World(inventory.read(Tree(paths, overlay, config.exclude), config).inventory, config)
         found = again(world)
-        if isinstance(found, str) or found.case == base.scenario.case:
+        if isinstance(found, str) or found.beyond.case == base.scenario.case:
             return None
-        after = outcomes.of(found.beyond if base.scenario.wall is None else found)
+        after = outcomes.of(found.beyond)
         if not base.middle.summary.finished and not after.middle.summary.finished:
             return None
         pairs = [(a.summary, b.summary) for a, b in zip(base.runs, after.runs, strict=True)]
