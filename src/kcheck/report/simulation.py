@@ -111,7 +111,7 @@ def _columns(timeline: list[Point], total: float) -> Iterator[Point | None]:
 
 def table(outcome: Outcome, savings: list[Saving]) -> str:
     """What each fix saves, and all of them, as a table, and how to make them."""
-    if savings and not outcome.middle.summary.finished:
+    if savings and not (outcome.beyond or outcome).middle.summary.finished:
         done = [f"  with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min" for one in savings]
         return "\n".join(["", *done, "", f"  {_command(savings)}"]) + "\n"
     if not savings:

@@ -187,8 +187,9 @@ class Summary:
 
 @dataclass
 class Run:
-    """A run with all that happened."""
+    """A run with all that happened; `readies` are the times at which nodes became ready."""
 
     summary: Summary
     timeline: list[Point]
     events: list[Event]
+    readies: list[float] = field(default_factory=list)

@@ -48,7 +48,8 @@ class _Simulation:
             if now > self.case.horizon:
                 break
             act(now, *arguments)
-        return Run(self._summary(), self.timeline, self.events)
+        readies = [node.ready for node in self.fleet.nodes if node.ready < NEVER]
+        return Run(self._summary(), self.timeline, self.events, readies)
 
     # --- time
 
