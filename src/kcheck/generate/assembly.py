@@ -72,17 +72,20 @@ def generate(intent: Intent) -> Output:
     Raises:
         ImpossibleError: a wall that cannot be moved, or too little room in the network.
     """
-    from kcheck import engine
-
     made = _made(intent)
     if isinstance(made, str):
         raise ImpossibleError(_refusal(intent, made))
     context = made.context | {"requests": telling.requests(made.world, made.cluster)}
-    files = render.files(intent.cloud, context, without=_README)
-    tree, config = _tree(files)
-    result = engine.run(tree, config)
+    result = checked(render.files(intent.cloud, context, without=_README))
     context |= telling.context(result.world, intent, folder())
     return Output(render.files(intent.cloud, context), result)
+
+
+def checked(files: dict[str, bytes]) -> Result:
+    """What `kcheck check` says of files that are not written yet."""
+    from kcheck import engine
+
+    return engine.run(*_tree(files))
 
 
 def folder() -> str:
@@ -93,7 +96,7 @@ def folder() -> str:
 def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
     top = folder()
     overlay: dict[str, bytes | None] = {os.path.join(top, *path.split("/")): data for path, data in files.items()}
-    config = settings.load([], os.path.join(top, _SETTINGS), Disk(overlay))
+    config = settings.load([], os.path.relpath(os.path.join(top, _SETTINGS)), Disk(overlay))
     return Tree([top], overlay), config
 
 

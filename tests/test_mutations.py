@@ -1,0 +1,249 @@
+"""Each mistake of the catalogue, put back into what was generated, is found, and nothing else is.
+
+A row: the rule, the cluster, what somebody changed, and rules that the same mistake breaks, too.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from kcheck.generate import assembly
+from kcheck.generate.intent import filled
+from tests.additions import GPU, SHM, VOLUMES, agent, deployment, job, mpi_job, pod, ray_job, text, thing, worker
+from tests.mutations import Change, Files, add, after, drop, every, swap, without
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Mistake(NamedTuple):
+    rule: str
+    base: str
+    changes: tuple[Change, ...]
+    also: tuple[str, ...] = ()
+
+
+def mistake(rule: str, base: str, *changes: Change, also: tuple[str, ...] = ()) -> Mistake:
+    return Mistake(rule, base, changes, also)
+
+
+BASES: dict[str, dict[str, Any]] = {
+    "eks": {"nodes": 1000, "spot": {"share": 30}, "machines": ["p5.48xlarge", "p5e.48xlarge"]},
+    "eks volcano": {"nodes": 450, "scheduler": "volcano"},
+}
+
+JOB, TFVARS, POOLS = "kubernetes/job.yaml", "terraform.tfvars", "node_pools.tf"
+SCALER, KUEUE_VALUES = "values/cluster-autoscaler.yaml", "values/kueue.yaml"
+GPU_PLUGIN, KUEUE, TEAMS, PRIORITIES = (f"kubernetes/{name}.yaml" for name in ("gpu", "kueue", "teams", "priorities"))
+
+ADDED = "kubernetes/added.yaml"
+
+SPOT = {"training/pool": "training", "training/market": "spot"}
+QUOTA = thing("v1", "ResourceQuota", "more", {"hard": {"requests.cpu": 100, "requests.nvidia.com/gpu": 8}}, namespace="product-two")
+APART = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+    {"labelSelector": {"matchLabels": {"app": "added"}}, "topologyKey": "kubernetes.io/hostname"}]}}  # fmt: skip
+RIGHTS = (
+    thing("rbac.authorization.k8s.io/v1", "ClusterRole", "agent", rules=[{"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]}]),
+    thing("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "agent",
+          roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "agent"},
+          subjects=[{"kind": "ServiceAccount", "name": "agent", "namespace": "monitoring"}]),
+)  # fmt: skip
+
+
+def priority(name: str, value: int, **more: Any) -> str:
+    return text(thing("scheduling.k8s.io/v1", "PriorityClass", name, value=value, **more))
+
+
+# --- right additions: nothing may be said about them
+
+ADDITIONS = {
+    "service": ("eks", add(ADDED, deployment(pod()))),
+    "job": ("eks", add(ADDED, job())),
+    "MPIJob": ("eks", add(ADDED, mpi_job())),
+    "RayJob": ("eks", add(ADDED, ray_job())),
+    "agent": ("eks", add(ADDED, agent(pod()))),
+}
+
+# --- mistakes
+
+EKS = [
+    mistake(
+        "auto-mode-node-expiry", "eks",
+        after("cluster.tf", r"service_ipv4_cidr =", 'compute_config = { enabled = true, node_pools = ["general-purpose"] }'),
+    ),
+    mistake("autoscaler-cap-below-target", "eks", swap(SCALER, r"max-nodes-total: \d+", "max-nodes-total: 500")),
+    mistake("autoscaler-cap-below-target", "eks", swap(SCALER, r"cores-total: \S+", "cores-total: 0:100000")),
+    mistake("autoscaler-missing", "eks", without("autoscaler.tf", SCALER)),
+    mistake("autoscaler-starved", "eks", swap(SCALER, r'cpu: "\d+"', "cpu: 100m")),
+    mistake("autoscaler-version-skew", "eks", swap("autoscaler.tf", r'(version +=) "9\.\S+"', r'\1 "9.46.6"')),
+    mistake("delay-after-failure", "eks", drop(SCALER, "scale-down-delay-after-failure")),
+    mistake(
+        "deletion-limited-by-qps", "eks", swap(SCALER, r"kube-client-(qps|burst): \d+", r"kube-client-\1: 2", times=2),
+        also=("slow-node-deletion",),
+    ),
+    mistake("grace-period-cut", "eks", add(ADDED, deployment(pod(terminationGracePeriodSeconds=3600)))),
+    mistake("idle-nodes-kept-long", "eks", drop(SCALER, "scale-down-unneeded-time")),
+    mistake(
+        "local-storage-pins-nodes", "eks",
+        drop(SCALER, "skip-nodes-with-local-storage"),
+        add(ADDED, deployment(pod(volumes=[{"name": "scratch", "emptyDir": {}}]))),
+    ),
+    mistake("random-expander", "eks", swap(SCALER, "expander: least-waste", "expander: random")),
+    mistake("removed-autoscaler-flag", "eks", after(SCALER, "expander: ", "max-empty-bulk-delete: 50")),
+    mistake("scale-down-disabled", "eks", after(SCALER, "expander: ", 'scale-down-enabled: "false"')),
+    mistake("scale-down-frozen-long", "eks", swap(SCALER, r"(scale-down-delay-after-add): \S+", r"\1: 1h")),
+    mistake("scale-up-in-slices", "eks", drop(SCALER, "new-pod-scale-up-delay")),
+    mistake("scale-up-slice-small", "eks", after(SCALER, "expander: ", "max-nodes-per-scaleup: 10")),
+    mistake("similar-pools-not-balanced", "eks", drop(SCALER, "balance-similar-node-groups")),
+    mistake("slow-node-deletion", "eks", drop(SCALER, "max-scale-down-parallelism")),
+    mistake("system-pods-pin-nodes", "eks", drop(POOLS, "taints = ")),
+    mistake(
+        "training-pod-evictable", "eks",
+        add(ADDED, job(16, worker(2)).replace("safe-to-evict: 'false'", "safe-to-evict: 'true'")),
+        also=("job-does-not-fill-node",),
+    ),
+    mistake("unready-tolerance-low", "eks", drop(SCALER, "total-unready", times=2)),
+    # control plane
+    mistake("control-plane-not-provisioned", "eks", drop("cluster.tf", "control_plane_scaling_config")),
+    mistake(
+        "kubernetes-version-behind", "eks", swap(TFVARS, r'kubernetes_version = "\S+"', 'kubernetes_version = "1.27"'),
+        also=("autoscaler-version-skew",),
+    ),
+    mistake("retired-node-image", "eks", swap(POOLS, "AL2023_x86_64_NVIDIA", "AL2_x86_64_GPU")),
+    mistake("retired-node-image", "eks", swap(POOLS, "AL2023_x86_64_STANDARD", "AL2_x86_64")),
+    # files
+    mistake("expired-suppression", "eks", add("kcheck.yaml", """
+        suppressions:
+          - rule: quota-needed
+            reason: asked for
+            expires: 2025-04-01
+        """)),
+    mistake("kustomization-not-rendered", "eks", add("kubernetes/kustomization.yaml", """
+        resources: [priorities.yaml, https://example.com/operator.yaml]
+        """)),
+    mistake("suppression-without-reason", "eks", after(SCALER, "expander: ", "# kcheck: ignore[random-expander]")),
+    mistake("unused-suppression", "eks", after(SCALER, "expander: ", "# kcheck: ignore[random-expander] a test")),
+    mistake("templated-manifests", "eks", add(ADDED, deployment(pod()).replace("name: service", "{{- if .Values.on }}\n  name: x"))),
+    mistake("unreadable-file", "eks", after("cluster.tf", "proxy = ", "}")),
+    mistake("unreadable-file", "eks", after(JOB, "kind: JobSet", "  kind: [")),
+    mistake("unrendered-chart", "eks",
+        add("chart/Chart.yaml", "apiVersion: v2\nname: train\nversion: 0.1.0\n"),
+        add("chart/values.yaml", "pods: 100\n"),
+        add("chart/templates/job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {{ .Release.Name }}\n"),
+    ),
+    # GPUs
+    mistake("aci-gpu-retired", "eks", add(ADDED, deployment(pod(1, nodeSelector={"type": "virtual-kubelet"})))),
+    mistake("gpu-not-shared", "eks", drop(GPU_PLUGIN, "  shared: "), add(ADDED, deployment(pod(1), 12))),
+    mistake("gpu-sharing-conflict", "eks", swap(GPU_PLUGIN, r"replicas: \d+", "replicas: 1")),
+    mistake("mig-slices-not-offered", "eks", add(ADDED, deployment(pod(1)).replace(GPU + ": 1", "nvidia.com/mig-1g.10gb: 1"))),
+    mistake("training-on-gpu-slices", "eks", swap(GPU_PLUGIN, "value: /config/whole", "value: /config/shared")),
+    # images
+    mistake("docker-hub-image", "eks", swap("kubernetes/prepull.yaml", r"image: .*train:.*", "image: pytorch/pytorch:2.9.0")),
+    mistake("image-pulled-every-start", "eks", swap(JOB, "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always")),
+    mistake("moving-image-tag", "eks", swap(JOB, r"(image: .*/train):\S+", r"\1:latest")),
+    mistake("retired-registry", "eks", swap("kubernetes/prepull.yaml", "registry.k8s.io", "k8s.gcr.io")),
+    # jobs
+    mistake("cluster-queue-missing", "eks", swap(KUEUE, "clusterQueue: research", "clusterQueue: reserch")),
+    mistake("deprecated-kueue-api", "eks", every(KUEUE, r"kueue\.x-k8s\.io/v1beta2", "kueue.x-k8s.io/v1beta1")),
+    mistake("retired-kueue-api", "eks", every(KUEUE, r"kueue\.x-k8s\.io/v1beta2", "kueue.x-k8s.io/v1alpha1")),
+    mistake("gpus-without-process", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=4")),
+    mistake("slots-do-not-match-gpus", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=16")),
+    mistake("idle-workers-after-launcher", "eks", add(ADDED, mpi_job({"cleanPodPolicy": "None"}))),
+    mistake("launcher-starts-too-early", "eks", add(ADDED, mpi_job(launcherCreationPolicy="AtStartup"))),
+    mistake("job-never-cleaned", "eks", drop(JOB, "ttlSecondsAfterFinished")),
+    mistake("job-without-deadline", "eks", drop(JOB, "activeDeadlineSeconds")),
+    mistake("missing-shared-memory", "eks", drop(JOB, "name: shm", times=2)),
+    mistake("priorities-do-not-preempt", "eks", drop(KUEUE, " preemption:", times=2)),
+    mistake("queue-ignores-gpus", "eks", every(KUEUE, GPU, "memory")),
+    mistake("queue-label-missing", "eks", drop(JOB, "kueue.x-k8s.io/queue-name")),
+    mistake("queue-matches-nothing", "eks", drop(KUEUE, "namespaceSelector:", times=2)),
+    mistake("queue-missing", "eks", swap(JOB, "queue-name: default", "queue-name: gpu")),
+    mistake("ray-cluster-outlives-job", "eks", add(ADDED, ray_job(shutdownAfterJobFinishes=False))),
+    mistake("ready-timeout-short", "eks", swap(KUEUE_VALUES, r"timeout: \d+m", "timeout: 5m")),
+    mistake("restart-policy-never-resumes", "eks", drop(JOB, "failurePolicy:")),
+    mistake("retries-run-out", "eks", add(ADDED, job(64).replace("backoffLimit: 20", "suspend: false"))),
+    mistake("two-gang-schedulers", "eks", after(JOB, "restartPolicy: Never", "schedulerName: volcano")),
+    # network
+    mistake("efa-across-zones", "eks", swap(POOLS, "enable_efa_support = !pool.spot", "enable_efa_support = true")),
+    mistake("prefix-delegation-off", "eks", drop("cluster.tf", "(MINIMUM|WARM)_IP_TARGET", times=2)),
+    mistake("prefix-subnet-fragmented", "eks", after("cluster.tf", "env = {", '  ENABLE_PREFIX_DELEGATION = "true"')),
+    mistake("service-range-too-small", "eks", swap(TFVARS, r"(service_cidr = .*)/\d+", r"\1/30")),
+    mistake("single-nat-gateway", "eks", swap("network.tf", "one_nat_gateway_per_az = true", "single_nat_gateway = true")),
+    mistake("subnet-too-small", "eks", swap(TFVARS, r'(zone = "us-east-2a", private = "[\d.]+)/\d+', r"\1/24")),
+    # node pools
+    mistake("gpu-pool-never-empty", "eks", swap(POOLS, r"min_size     = 0", "min_size     = 1")),
+    mistake("gpu-pool-untainted", "eks", drop(POOLS, "taints = ")),
+    mistake("gpu-without-device-plugin", "eks", without(GPU_PLUGIN)),
+    mistake("instance-store-unused", "eks", drop(POOLS, "cloudinit_pre_nodeadm")),
+    mistake("pool-below-job", "eks", add(ADDED, job(900))),
+    mistake("pool-over-quota", "eks", swap(TFVARS, r'(gpu-a1 +=.*nodes =) \d+', r"\1 500")),
+    mistake("quota-needed", "eks", drop("kcheck.yaml", "eks.quota.p:")),
+    mistake("slow-upgrades", "eks", drop(POOLS, "update_config"), swap(TFVARS, r'(gpu-a1 +=.*nodes =) \d+', r"\1 450")),
+    mistake("too-many-pools", "eks", swap(TFVARS, r"(  )(gpu-a1) +(=.*nodes =) \d+ (.*)", "".join(rf"\1\2-{i} \3 5 \4\n" for i in range(24)))),
+    # quotas
+    mistake("fractional-gpu", "eks", add(ADDED, deployment(pod(1)).replace(GPU + ": 1", GPU + ": 0.5"))),
+    mistake("gpu-quota-never-counts", "eks", every(TEAMS, "requests.nvidia.com", "limits.nvidia.com")),
+    mistake("gpu-request-not-equal-limit", "eks", swap(JOB, r"cpu: (\d+)", r'cpu: \1\n                      nvidia.com/gpu: 4')),
+    mistake("gpu-without-toleration", "eks", add(ADDED, deployment(pod(1, tolerations=[])))),
+    mistake("limit-range-missing", "eks", add(TEAMS, text(QUOTA))),
+    mistake("missing-requests", "eks", drop(TEAMS, "defaultRequest:", times=2), add(ADDED, job(100, worker(0, own={"resources": {}})))),
+    mistake("namespace-without-quota", "eks", add(ADDED, text(thing("v1", "Namespace", "speech")) + "---\n" + job().replace("research", "speech"))),
+    mistake("quota-without-gpus", "eks", drop(TEAMS, "requests.nvidia.com/gpu", times=2)),
+    mistake("tier-not-visible", "eks", drop(JOB, "kueue.x-k8s.io/priority-class"), drop(JOB, "training/team")),
+    # scheduling
+    mistake("default-priority-missing", "eks", swap(PRIORITIES, "globalDefault: true", "globalDefault: false")),
+    mistake("two-default-priorities", "eks", add(PRIORITIES, priority("mine", 5, globalDefault=True))),
+    mistake("dns-not-scaled", "eks", drop("cluster.tf", "autoScaling =")),
+    mistake("host-network-dns", "eks", add(ADDED, job(4, worker(hostNetwork=True)))),
+    mistake("host-network-port-clash", "eks", add(ADDED, job(4, worker(4, hostNetwork=True, dnsPolicy="ClusterFirstWithHostNet", own={"ports": [{"containerPort": 29500}]})))),
+    mistake("hostname-anti-affinity-at-scale", "eks", add(ADDED, job(128, worker(affinity=APART)))),
+    mistake("job-does-not-fill-node", "eks", swap(JOB, "nvidia.com/gpu: 8", "nvidia.com/gpu: 5")),
+    mistake("job-without-priority", "eks", drop(JOB, "kueue.x-k8s.io/priority-class"), swap(PRIORITIES, "globalDefault: true", "globalDefault: false")),
+    mistake("per-node-api-watchers", "eks", add(ADDED, agent(pod(serviceAccountName="agent"), *RIGHTS))),
+    mistake("preempted-without-checkpoint", "eks", drop(JOB, "name: checkpoints", times=2)),
+    mistake("preemption-never", "eks", add(PRIORITIES, priority("polite", 500, preemptionPolicy="Never"))),
+    mistake("priority-below-autoscaler-cutoff", "eks", add(PRIORITIES, priority("idle", -100)), after(JOB, "restartPolicy: Never", "priorityClassName: idle")),
+    mistake("unknown-priority-class", "eks", after(JOB, "restartPolicy: Never", "priorityClassName: urgent")),
+    # spot
+    mistake("spot-long-job", "eks", add(ADDED, job(4, worker(nodeSelector=SPOT, volumes=VOLUMES[:1], own=SHM)))),
+    mistake("spot-single-zone", "eks", every(TFVARS, r'zones = \["a", "b", "c"\]', 'zones = ["a"]')),
+    mistake("spot-without-toleration", "eks",
+        swap(POOLS, r'taints = \{', 'taints = pool.spot ? { spot = { key = "spot", value = "true", effect = "NO_SCHEDULE" } } : {'),
+        add(ADDED, job(4, worker(nodeSelector=SPOT)))),
+]
+
+MISTAKES = [*EKS]
+
+
+@cache
+def made(base: str) -> Files:
+    cloud = base.partition(" ")[0]
+    return {path: data.decode() for path, data in assembly.generate(filled(cloud, BASES[base])).files.items()}
+
+
+def named(found: Mistake) -> str:
+    return f"{found.base}-{found.rule}"
+
+
+@pytest.mark.parametrize("wrong", MISTAKES, ids=named)
+def test_mistake_that_is_put_back_is_found(wrong: Mistake) -> None:
+    files = dict(made(wrong.base))
+    for change in wrong.changes:
+        change(files)
+    result = assembly.checked({path: text.encode() for path, text in files.items()})
+    assert result.bugs == []
+    told = [(found.rule, found.span.source.path, found.span.begin.line, found.message) for found in result.findings]
+    assert {found.rule for found in result.findings} == {wrong.rule, *wrong.also}, told
+    assert [(check.rule, check.object, check.missing) for check in result.undecided] == []
+
+
+@pytest.mark.parametrize("name", ADDITIONS)
+def test_what_people_add_is_right(name: str) -> None:
+    base, change = ADDITIONS[name]
+    files = dict(made(base))
+    change(files)
+    result = assembly.checked({path: text.encode() for path, text in files.items()})
+    assert [(found.rule, found.message) for found in result.findings] == []
