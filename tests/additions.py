@@ -52,13 +52,19 @@ def deployment(found: Dict, replicas: int = 2) -> str:
 
 def agent(found: Dict, *others: Dict) -> str:
     """A DaemonSet on all nodes, with its rights."""
-    found = found | {"nodeSelector": {}, "tolerations": [{"operator": "Exists"}]}
+    found = {k: v for k, v in found.items() if k != "nodeSelector"} | {"tolerations": [{"operator": "Exists"}]}
     spec = {"selector": {"matchLabels": {"app": "added"}}, "template": template(found)}
-    return text(thing("apps/v1", "DaemonSet", "agent", spec, namespace="kube-system"), *others)
+    return text(thing("apps/v1", "DaemonSet", "agent", spec, namespace="monitoring"), *others)
 
 
-STAY = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
-QUEUED = {"kueue.x-k8s.io/queue-name": "default", "kueue.x-k8s.io/priority-class": "normal"}
+def services(count: int) -> str:
+    """Services with addresses of their own."""
+    return text(*(thing("v1", "Service", f"service-{i}", {"selector": {"app": "added"}, "ports": [{"port": 80}]}) for i in range(count)))
+
+
+STAY = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+PRIORITY = "kueue.x-k8s.io/priority-class"
+QUEUED = {"kueue.x-k8s.io/queue-name": "default", PRIORITY: "normal"}
 SHM: Dict = {"volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}]}
 CHECKPOINTS: Dict = {"name": "checkpoints", "mountPath": "/checkpoints"}
 VOLUMES: list[Dict] = [
@@ -85,7 +91,7 @@ def mpi_job(policy: Dict | None = None, **more: Any) -> str:
         },
         "mpiReplicaSpecs": {
             "Launcher": {"replicas": 1, "template": template(launcher)},
-            "Worker": {"replicas": 4, "template": template(worker(), **STAY)},
+            "Worker": {"replicas": 4, "template": template(worker(), **{STAY: "false"})},
         },
         **more,
     }  # fmt: skip
@@ -96,7 +102,7 @@ def job(pods: int = 4, found: Dict | None = None, labels: Dict | None = None, **
     """A Job of some nodes in the queue of its team."""
     spec = {
         "completionMode": "Indexed", "parallelism": pods, "completions": pods, "backoffLimit": 20, "ttlSecondsAfterFinished": 3600,
-        "activeDeadlineSeconds": 86400, "template": template(found or worker(), **STAY), **more,
+        "activeDeadlineSeconds": 86400, "template": template(found or worker(), **{STAY: "false"}), **more,
     }  # fmt: skip
     return text(thing("batch/v1", "Job", "added", spec, labels=QUEUED if labels is None else labels))
 
@@ -109,7 +115,7 @@ def ray_job(**more: Any) -> str:
         "activeDeadlineSeconds": 86400,
         "rayClusterSpec": {
             "headGroupSpec": {"template": template(head)},
-            "workerGroupSpecs": [{"groupName": "gpu", "replicas": 4, "template": template(worker(restartPolicy="Always"), **STAY)}],
+            "workerGroupSpecs": [{"groupName": "gpu", "replicas": 4, "template": template(worker(restartPolicy="Always"), **{STAY: "false"})}],
         },
         **more,
     }  # fmt: skip

@@ -56,6 +56,18 @@ def drop(path: str, pattern: str, *, times: int = 1) -> Change:
     return change
 
 
+def documents(path: str, pattern: str, *, times: int = 1) -> Change:
+    """The YAML documents in which the pattern is go."""
+
+    def change(files: Files) -> None:
+        every = re.split(r"^---\n", files[path], flags=re.MULTILINE)
+        kept = [text for text in every if not re.search(pattern, text, re.MULTILINE)]
+        assert len(every) - len(kept) == times, f"{path}: {pattern} is in {len(every) - len(kept)} documents, not {times}"
+        files[path] = "---\n".join(kept)
+
+    return change
+
+
 def after(path: str, pattern: str, text: str, *, times: int = 1) -> Change:
     """A line behind each in which the pattern is, as far to the right as that one begins."""
     return swap(path, rf"^([ -]*)(.*(?:{pattern}).*)$", rf"\1\2\n\g<1>{text}", times=times)
@@ -65,7 +77,7 @@ def add(path: str, text: str) -> Change:
     """A file, or more at the end of one; manifests are separated."""
 
     def change(files: Files) -> None:
-        between = "---\n" if path.endswith(".yaml") and path in files else ""
+        between = "---\n" if path.startswith("kubernetes/") and path in files else ""
         files[path] = files.get(path, "") + between + dedent(text).lstrip("\n")
 
     return change

@@ -13,8 +13,8 @@ import pytest
 
 from kcheck.generate import assembly
 from kcheck.generate.intent import filled
-from tests.additions import GPU, SHM, VOLUMES, agent, deployment, job, mpi_job, pod, ray_job, text, thing, worker
-from tests.mutations import Change, Files, add, after, drop, every, swap, without
+from tests.additions import GPU, PRIORITY, QUEUED, SHM, STAY, VOLUMES, agent, deployment, job, mpi_job, pod, ray_job, services, text, thing, worker
+from tests.mutations import Change, Files, add, after, documents, drop, every, swap, without
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -82,7 +82,6 @@ EKS = [
     mistake("delay-after-failure", "eks", drop(SCALER, "scale-down-delay-after-failure")),
     mistake(
         "deletion-limited-by-qps", "eks", swap(SCALER, r"kube-client-(qps|burst): \d+", r"kube-client-\1: 2", times=2),
-        also=("slow-node-deletion",),
     ),
     mistake("grace-period-cut", "eks", add(ADDED, deployment(pod(terminationGracePeriodSeconds=3600)))),
     mistake("idle-nodes-kept-long", "eks", drop(SCALER, "scale-down-unneeded-time")),
@@ -99,10 +98,9 @@ EKS = [
     mistake("scale-up-slice-small", "eks", after(SCALER, "expander: ", "max-nodes-per-scaleup: 10")),
     mistake("similar-pools-not-balanced", "eks", drop(SCALER, "balance-similar-node-groups")),
     mistake("slow-node-deletion", "eks", drop(SCALER, "max-scale-down-parallelism")),
-    mistake("system-pods-pin-nodes", "eks", drop(POOLS, "taints = ")),
     mistake(
         "training-pod-evictable", "eks",
-        add(ADDED, job(16, worker(2)).replace("safe-to-evict: 'false'", "safe-to-evict: 'true'")),
+        drop(JOB, STAY), swap(JOB, "nvidia.com/gpu: 8", "nvidia.com/gpu: 2"), swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=2"),
         also=("job-does-not-fill-node",),
     ),
     mistake("unready-tolerance-low", "eks", drop(SCALER, "total-unready", times=2)),
@@ -124,8 +122,12 @@ EKS = [
     mistake("kustomization-not-rendered", "eks", add("kubernetes/kustomization.yaml", """
         resources: [priorities.yaml, https://example.com/operator.yaml]
         """)),
-    mistake("suppression-without-reason", "eks", after(SCALER, "expander: ", "# kcheck: ignore[random-expander]")),
-    mistake("unused-suppression", "eks", after(SCALER, "expander: ", "# kcheck: ignore[random-expander] a test")),
+    mistake(
+        "suppression-without-reason", "eks",
+        swap(SCALER, "max-scale-down-parallelism: .*", "max-scale-down-parallelism: 10 # kcheck: ignore[slow-node-deletion]"),
+        also=("slow-node-deletion",),
+    ),
+    mistake("unused-suppression", "eks", swap(SCALER, "(max-scale-down-parallelism: .*)", r"\1 # kcheck: ignore[slow-node-deletion] a test")),
     mistake("templated-manifests", "eks", add(ADDED, deployment(pod()).replace("name: service", "{{- if .Values.on }}\n  name: x"))),
     mistake("unreadable-file", "eks", after("cluster.tf", "proxy = ", "}")),
     mistake("unreadable-file", "eks", after(JOB, "kind: JobSet", "  kind: [")),
@@ -135,11 +137,11 @@ EKS = [
         add("chart/templates/job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {{ .Release.Name }}\n"),
     ),
     # GPUs
-    mistake("aci-gpu-retired", "eks", add(ADDED, deployment(pod(1, nodeSelector={"type": "virtual-kubelet"})))),
     mistake("gpu-not-shared", "eks", drop(GPU_PLUGIN, "  shared: "), add(ADDED, deployment(pod(1), 12))),
     mistake("gpu-sharing-conflict", "eks", swap(GPU_PLUGIN, r"replicas: \d+", "replicas: 1")),
     mistake("mig-slices-not-offered", "eks", add(ADDED, deployment(pod(1)).replace(GPU + ": 1", "nvidia.com/mig-1g.10gb: 1"))),
-    mistake("training-on-gpu-slices", "eks", swap(GPU_PLUGIN, "value: /config/whole", "value: /config/shared")),
+    mistake("training-on-gpu-slices", "eks", after(POOLS, '"training/pool" ', '"nvidia.com/device-plugin.config" = "shared"')),
+    mistake("training-on-gpu-slices", "eks", drop(GPU_PLUGIN, "^  whole: ")),
     # images
     mistake("docker-hub-image", "eks", swap("kubernetes/prepull.yaml", r"image: .*train:.*", "image: pytorch/pytorch:2.9.0")),
     mistake("image-pulled-every-start", "eks", swap(JOB, "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always")),
@@ -158,7 +160,8 @@ EKS = [
     mistake("missing-shared-memory", "eks", drop(JOB, "name: shm", times=2)),
     mistake("priorities-do-not-preempt", "eks", drop(KUEUE, " preemption:", times=2)),
     mistake("queue-ignores-gpus", "eks", every(KUEUE, GPU, "memory")),
-    mistake("queue-label-missing", "eks", drop(JOB, "kueue.x-k8s.io/queue-name")),
+    mistake("queue-label-missing", "eks", drop(JOB, "kueue.x-k8s.io/queue-name"), swap(KUEUE, "name: default", "name: main", times=2),
+            swap(KUEUE_VALUES, "manageJobsWithoutQueueName: true", "manageJobsWithoutQueueName: false")),
     mistake("queue-matches-nothing", "eks", drop(KUEUE, "namespaceSelector:", times=2)),
     mistake("queue-missing", "eks", swap(JOB, "queue-name: default", "queue-name: gpu")),
     mistake("ray-cluster-outlives-job", "eks", add(ADDED, ray_job(shutdownAfterJobFinishes=False))),
@@ -168,9 +171,9 @@ EKS = [
     mistake("two-gang-schedulers", "eks", after(JOB, "restartPolicy: Never", "schedulerName: volcano")),
     # network
     mistake("efa-across-zones", "eks", swap(POOLS, "enable_efa_support = !pool.spot", "enable_efa_support = true")),
-    mistake("prefix-delegation-off", "eks", drop("cluster.tf", "(MINIMUM|WARM)_IP_TARGET", times=2)),
+    mistake("prefix-delegation-off", "eks", drop("cluster.tf", "(MINIMUM|WARM)_IP_TARGET", times=2), also=("subnet-too-small",)),
     mistake("prefix-subnet-fragmented", "eks", after("cluster.tf", "env = {", '  ENABLE_PREFIX_DELEGATION = "true"')),
-    mistake("service-range-too-small", "eks", swap(TFVARS, r"(service_cidr = .*)/\d+", r"\1/30")),
+    mistake("service-range-too-small", "eks", swap(TFVARS, r"(service_cidr = .*)/\d+", r"\1/24"), add(ADDED, services(300))),
     mistake("single-nat-gateway", "eks", swap("network.tf", "one_nat_gateway_per_az = true", "single_nat_gateway = true")),
     mistake("subnet-too-small", "eks", swap(TFVARS, r'(zone = "us-east-2a", private = "[\d.]+)/\d+', r"\1/24")),
     # node pools
@@ -178,41 +181,56 @@ EKS = [
     mistake("gpu-pool-untainted", "eks", drop(POOLS, "taints = ")),
     mistake("gpu-without-device-plugin", "eks", without(GPU_PLUGIN)),
     mistake("instance-store-unused", "eks", drop(POOLS, "cloudinit_pre_nodeadm")),
-    mistake("pool-below-job", "eks", add(ADDED, job(900))),
-    mistake("pool-over-quota", "eks", swap(TFVARS, r'(gpu-a1 +=.*nodes =) \d+', r"\1 500")),
+    mistake("pool-below-job", "eks", add(ADDED, job(1200))),
+    mistake("pool-over-quota", "eks", swap(TFVARS, r'(gpu-a1 +=.*nodes =) \d+', r"\1 500"), drop(TFVARS, "gpu-(a2|b2|c2)", times=3)),
     mistake("quota-needed", "eks", drop("kcheck.yaml", "eks.quota.p:")),
-    mistake("slow-upgrades", "eks", drop(POOLS, "update_config"), swap(TFVARS, r'(gpu-a1 +=.*nodes =) \d+', r"\1 450")),
+    mistake(
+        "slow-upgrades", "eks", swap(POOLS, r"max_unavailable_percentage = \d+", "max_unavailable = 1"),
+        swap(TFVARS, r'(gpu-a1 +=.*nodes =) \d+', r"\1 600"), drop(TFVARS, "gpu-(a2|b2|c2|c1)", times=4),
+        also=("pool-over-quota",),
+    ),
     mistake("too-many-pools", "eks", swap(TFVARS, r"(  )(gpu-a1) +(=.*nodes =) \d+ (.*)", "".join(rf"\1\2-{i} \3 5 \4\n" for i in range(24)))),
     # quotas
     mistake("fractional-gpu", "eks", add(ADDED, deployment(pod(1)).replace(GPU + ": 1", GPU + ": 0.5"))),
     mistake("gpu-quota-never-counts", "eks", every(TEAMS, "requests.nvidia.com", "limits.nvidia.com")),
     mistake("gpu-request-not-equal-limit", "eks", swap(JOB, r"cpu: (\d+)", r'cpu: \1\n                      nvidia.com/gpu: 4')),
-    mistake("gpu-without-toleration", "eks", add(ADDED, deployment(pod(1, tolerations=[])))),
-    mistake("limit-range-missing", "eks", add(TEAMS, text(QUOTA))),
-    mistake("missing-requests", "eks", drop(TEAMS, "defaultRequest:", times=2), add(ADDED, job(100, worker(0, own={"resources": {}})))),
-    mistake("namespace-without-quota", "eks", add(ADDED, text(thing("v1", "Namespace", "speech")) + "---\n" + job().replace("research", "speech"))),
+    mistake("limit-range-missing", "eks", documents(TEAMS, "kind: LimitRange", times=2)),
+    mistake("missing-requests", "eks", documents(TEAMS, "kind: LimitRange", times=2), add(ADDED, job(100, worker(0, own={"resources": {}}))),
+            also=("limit-range-missing",)),
+    mistake(
+        "namespace-without-quota", "eks",
+        add(ADDED, text(thing("v1", "Namespace", "speech")) + "---\n" + job(labels={"team": "speech"}).replace("research", "speech")),
+    ),
     mistake("quota-without-gpus", "eks", drop(TEAMS, "requests.nvidia.com/gpu", times=2)),
     mistake("tier-not-visible", "eks", drop(JOB, "kueue.x-k8s.io/priority-class"), drop(JOB, "training/team")),
     # scheduling
     mistake("default-priority-missing", "eks", swap(PRIORITIES, "globalDefault: true", "globalDefault: false")),
     mistake("two-default-priorities", "eks", add(PRIORITIES, priority("mine", 5, globalDefault=True))),
-    mistake("dns-not-scaled", "eks", drop("cluster.tf", "autoScaling =")),
-    mistake("host-network-dns", "eks", add(ADDED, job(4, worker(hostNetwork=True)))),
-    mistake("host-network-port-clash", "eks", add(ADDED, job(4, worker(4, hostNetwork=True, dnsPolicy="ClusterFirstWithHostNet", own={"ports": [{"containerPort": 29500}]})))),
+    mistake("dns-not-scaled", "eks", drop("cluster.tf", "autoScaling ="), without("kubernetes/dns.yaml")),
+    mistake("host-network-dns", "eks", after(JOB, "restartPolicy: Never", "hostNetwork: true")),
+    mistake(
+        "host-network-port-clash", "eks",
+        add(ADDED, job(16, worker(4, hostNetwork=True, dnsPolicy="ClusterFirstWithHostNet", own={"ports": [{"containerPort": 29500}]}))),
+        also=("job-does-not-fill-node",),  # and one that takes the port takes half of the node
+    ),
     mistake("hostname-anti-affinity-at-scale", "eks", add(ADDED, job(128, worker(affinity=APART)))),
-    mistake("job-does-not-fill-node", "eks", swap(JOB, "nvidia.com/gpu: 8", "nvidia.com/gpu: 5")),
-    mistake("job-without-priority", "eks", drop(JOB, "kueue.x-k8s.io/priority-class"), swap(PRIORITIES, "globalDefault: true", "globalDefault: false")),
+    mistake(
+        "job-does-not-fill-node", "eks",
+        swap(JOB, "nvidia.com/gpu: 8", "nvidia.com/gpu: 5"), swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=5"),
+    ),
+    mistake("job-without-priority", "eks", drop(JOB, "kueue.x-k8s.io/priority-class"), swap(PRIORITIES, "globalDefault: true", "globalDefault: false"),
+            also=("default-priority-missing",)),
     mistake("per-node-api-watchers", "eks", add(ADDED, agent(pod(serviceAccountName="agent"), *RIGHTS))),
-    mistake("preempted-without-checkpoint", "eks", drop(JOB, "name: checkpoints", times=2)),
+    mistake("preempted-without-checkpoint", "eks", drop(JOB, "name: checkpoints", times=2), drop(JOB, "--checkpoints")),
     mistake("preemption-never", "eks", add(PRIORITIES, priority("polite", 500, preemptionPolicy="Never"))),
     mistake("priority-below-autoscaler-cutoff", "eks", add(PRIORITIES, priority("idle", -100)), after(JOB, "restartPolicy: Never", "priorityClassName: idle")),
     mistake("unknown-priority-class", "eks", after(JOB, "restartPolicy: Never", "priorityClassName: urgent")),
     # spot
-    mistake("spot-long-job", "eks", add(ADDED, job(4, worker(nodeSelector=SPOT, volumes=VOLUMES[:1], own=SHM)))),
+    mistake("spot-long-job", "eks", add(ADDED, job(4, worker(nodeSelector=SPOT, volumes=VOLUMES[:1], own=SHM), {**QUEUED, PRIORITY: "high"}))),
     mistake("spot-single-zone", "eks", every(TFVARS, r'zones = \["a", "b", "c"\]', 'zones = ["a"]')),
     mistake("spot-without-toleration", "eks",
-        swap(POOLS, r'taints = \{', 'taints = pool.spot ? { spot = { key = "spot", value = "true", effect = "NO_SCHEDULE" } } : {'),
-        add(ADDED, job(4, worker(nodeSelector=SPOT)))),
+        swap(POOLS, r"taints = \{", 'taints = pool.spot ? { spot = { key = "spot", value = "true", effect = "NO_SCHEDULE" } } : {'),
+        add(ADDED, job(4, worker(nodeSelector={"eks.amazonaws.com/capacityType": "SPOT"})))),
 ]
 
 MISTAKES = [*EKS]
@@ -237,7 +255,8 @@ def test_mistake_that_is_put_back_is_found(wrong: Mistake) -> None:
     assert result.bugs == []
     told = [(found.rule, found.span.source.path, found.span.begin.line, found.message) for found in result.findings]
     assert {found.rule for found in result.findings} == {wrong.rule, *wrong.also}, told
-    assert [(check.rule, check.object, check.missing) for check in result.undecided] == []
+    if wrong.rule != "unreadable-file":  # what is in it is not known
+        assert [(check.rule, check.object, check.missing) for check in result.undecided] == []
 
 
 @pytest.mark.parametrize("name", ADDITIONS)
