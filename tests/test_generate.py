@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +18,9 @@ from kcheck import schemas
 from kcheck.capacity.ranges import parse_cidr
 from kcheck.cli import cli
 from kcheck.config import ConfigError
-from kcheck.generate import intent, ranges, reading, recommended, shown
+from kcheck.generate import aks, intent, ranges, reading, recommended, shown
 from kcheck.generate.assembly import ImpossibleError, generate
-from kcheck.generate.pools import shares, split
+from kcheck.generate.pools import Pool, shares, split
 from kcheck.generate.ranges import NoRoomError, Slot
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -181,6 +182,58 @@ def test_too_little_room_is_refused_with_the_nearest_answer() -> None:
         generate(intent.filled("eks", {**smaller, "nodes": nearest * 2}))
 
 
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [
+        (65_000, "the route table of kubenet of the cluster ends at 400 nodes"),
+        (100, "kubenet stops being supported on AKS on 2028-03-31"),
+    ],
+)
+def test_kubenet_is_refused_with_its_successor_as_the_answer(nodes: int, told: str) -> None:
+    with pytest.raises(ImpossibleError) as error:
+        generate(intent.filled("aks", {"nodes": nodes, "network": {"mode": "kubenet"}}))
+    words = str(error.value)
+    assert words.startswith(f"{nodes:,} nodes are impossible: {told}")
+    found = re.search(r"the nearest that is possible: ([\d,]+) nodes with network.mode: overlay$", words)
+    assert found is not None
+    nearest = int(found[1].replace(",", ""))
+    assert min(nodes, 4900) <= nearest <= min(nodes, 5000)
+
+
+@pytest.mark.parametrize(
+    ("given_", "told"),
+    [
+        ({"zones": ["westeurope-1"]}, "zones: westeurope-1 is no zone of Azure"),
+        ({"autoscaler": "karpenter"}, "InfiniBand of Standard_ND96isr_H100_v5 joins machines of one scale set"),
+        (
+            {"autoscaler": "karpenter", "machines": ["Standard_NC40ads_H100_v5"], "spot": {"share": 5, "price_cap": 2}},
+            "spot.price_cap: Karpenter pays up to the price on demand",
+        ),
+    ],
+)
+def test_what_azure_has_not_is_refused(given_: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        generate(intent.filled("aks", given_))
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("gpu-a1", ["gpua1"]), ("gpu-spot12", ["gpuspot12a", "gpuspot12b"])])
+def test_node_pools_of_aks_are_of_one_machine_type(name: str, wanted: list[str]) -> None:
+    types = ("Standard_ND96isr_H100_v5", "Standard_D64s_v5")[: len(wanted)]
+    found = aks.groups([Pool(name, ("1",), 10, spot=True, machines=types)])
+    assert [(one.name, one.machine, one.ephemeral) for one in found] == [
+        (label, machine, machine == types[0]) for label, machine in zip(wanted, types, strict=True)
+    ]
+    assert all(len(label) <= 12 for label in wanted)
+
+
+def test_numbers_of_aks() -> None:
+    assert aks.address("10.1.0.0/16", 10) == "10.1.0.10"
+    assert [aks.prefix(ports) for ports in (1, 2 * 64_512, 2 * 64_512 + 1, 10**9)] == [31, 31, 30, 28]
+    assert [aks.drain(hours) for hours in (0, 2, 24, 500)] == [60, 120, 1440, 1440]
+    assert [aks.batch(nodes) for nodes in (10, 1013, 4900)] == [10, 200, 50]
+
+
 # --- the command
 
 
@@ -316,7 +369,7 @@ def test_schema_of_intents_is_one_that_kcheck_understands() -> None:
 def test_same_intent_same_bytes(cloud: str, tmp_path: Path) -> None:
     code = (
         "import hashlib, sys\nfrom kcheck.generate import intent, assembly\n"
-        f"made = assembly.generate(intent.filled({cloud!r}, {{'nodes': 60, 'spot': {{'share': 50}}}}))\n"
+        f"made = assembly.generate(intent.filled({cloud!r}, {{'nodes': 60, 'spot': {{'share': {0 if cloud == 'selfmanaged' else 50}}}}}))\n"
         "print(hashlib.sha256(repr(sorted(made.files.items())).encode()).hexdigest())\n"
     )
     found = {

@@ -241,3 +241,55 @@ def test_limits_as_nodes(limit: str, nodes: int, write: Callable[[Mapping[str, s
     write({"main.tf": CLUSTER, "pool.yaml": pool})
     (found,) = model.collect(Tree(["."]), Config())["pools"]
     assert value(found, "max_nodes") == nodes
+
+
+SUBNETS = "".join(
+    f"""
+resource "aws_subnet" "{letter}" {{
+  cidr_block        = "10.0.{number}.0/24"
+  availability_zone = "us-east-2{letter}"
+  tags              = {{ "karpenter.sh/discovery" = "train" }}
+}}
+"""
+    for number, letter in enumerate("ab")
+)
+NODE_CLASS = """---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: gpu}
+spec:
+  subnetSelectorTerms:
+    - tags: {karpenter.sh/discovery: train}
+"""
+
+
+def pool_with(write: Callable[[Mapping[str, str]], Path], requirement: str = "", spec: str = "") -> dict[str, Any]:
+    """The pool of a node class with more in it."""
+    pool = V1.replace("      requirements:\n", f"      requirements:\n{requirement}")
+    write({"main.tf": CLUSTER + SUBNETS, "pool.yaml": pool + NODE_CLASS + spec})
+    pools: list[dict[str, Any]] = model.collect(Tree(["."]), Config())["pools"]
+    (found,) = pools
+    return found
+
+
+@pytest.mark.parametrize(("zones", "subnets"), [
+    ("", 2),
+    ("        - {key: topology.kubernetes.io/zone, operator: In, values: [us-east-2b]}\n", 1),
+    ("        - {key: topology.kubernetes.io/zone, operator: Exists}\n", 2),
+    ("        - {key: topology.kubernetes.io/zone, operator: In, values: [us-east-2a, us-east-2b]}\n", 2),
+])  # fmt: skip
+def test_nodes_are_in_the_subnets_of_their_zones(
+    zones: str, subnets: int, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    assert value(pool_with(write, zones), "zones") == subnets
+
+
+def test_a_node_class_joins_disks_and_has_interfaces(write: Callable[[Mapping[str, str]], Path]) -> None:
+    bare = pool_with(write)
+    assert [value(bare, name) for name in ("local_disks", "efa", "efa_only")] == [None, None, None]
+    interfaces = "  networkInterfaces:\n" + "".join(
+        f"    - {{networkCardIndex: 0, deviceIndex: {i}, interfaceType: {kind}}}\n"
+        for i, kind in enumerate(("interface", "efa-only"))
+    )
+    found = pool_with(write, spec=f"  instanceStorePolicy: RAID0\n{interfaces}")
+    assert [value(found, name) for name in ("local_disks", "efa", "efa_only")] == [True, 0, 1]

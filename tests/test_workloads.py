@@ -233,6 +233,21 @@ def test_a_job_is_rigid_where_its_pods_meet(read: Read) -> None:
     assert [known(one.rigid) for one in read(files).workloads] == [False, True, False]
 
 
+@pytest.mark.parametrize(("nodes", "rigid"), [("8:16", False), ("16:16", True), ("16", True)])
+def test_torchrun_may_begin_with_fewer_nodes(nodes: str, rigid: bool, read: Read) -> None:
+    spec = f"""
+    spec:
+      completionMode: Indexed
+      parallelism: 16
+      template:
+        spec:
+          containers:
+            - {{name: a, image: a, command: [torchrun], args: [--nnodes={nodes}, train.py]}}
+    """
+    (job,) = read({"one.yaml": manifest("batch/Job", textwrap.dedent(spec))}).workloads
+    assert known(job.rigid) is rigid
+
+
 # --- Terraform
 
 HCL = """

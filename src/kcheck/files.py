@@ -23,6 +23,8 @@ VARIABLES = (".tfvars", ".tfvars.json")
 MANIFESTS = (".yaml", ".yml")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"
+KERNEL = re.compile(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
+"""Settings of the kernel of nodes: sysctl.conf, or in a folder such as sysctl.d."""
 
 
 _KIND = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
@@ -121,7 +123,7 @@ class Tree:
 
     `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves and are
     no manifests. `kustomizations` are the files of Kustomize, which name other files by their own folder; `charts` are
-    the folders of Helm charts.
+    the folders of Helm charts; `kernel` are the settings of the kernel of nodes.
     `exclude` are paths and patterns that are not read.
     `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that is not there:
     fixes not yet written, or the tree before a change.
@@ -138,6 +140,7 @@ class Tree:
         self.kustomizations: list[str] = []
         self.plans: list[Source] = []
         self.charts: list[str] = []
+        self.kernel: list[Source] = []
         self.folders: list[Folder] = []
         self.too_large: list[str] = []
         self.count = 0
@@ -268,6 +271,8 @@ class Tree:
                     self.variables.append(where)
                 elif name.endswith(".json") and not name.endswith(TERRAFORM):
                     self._add_json(where)
+                elif name.endswith(".conf") and KERNEL.search(shown(where)):
+                    self.kernel += filter(None, [self.source(where)])
 
     def _chart_of(self, path: str) -> str | None:
         """The folder of the chart that a file is of: beside it, or above its `templates`."""

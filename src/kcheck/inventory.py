@@ -223,7 +223,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         "KubeletConfiguration": "selfmanaged",
         "Pod": "selfmanaged",
     }
-    others = ("NodePool", "Provisioner", "EC2NodeClass", "Service")
+    others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
     names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *others))
     kinds = objects.Kinds(names, queues.MARKS).wider(wanted.kinds)
     kustomized: Rendering | None = None
@@ -242,6 +242,8 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
     for reader in sorted(found):
         import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
+    if tree.kernel and "selfmanaged" in found:
+        import_module("kcheck.clouds.selfmanaged").tune(tree.kernel, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
     there = reading.inventory
     deployed = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}

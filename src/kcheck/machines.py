@@ -158,6 +158,15 @@ def ephemeral(name: str, vcpus: int) -> bool | None:
     return None if found is None or found.vcpus is None else found.vcpus >= vcpus
 
 
+def fabric(name: str) -> bool:
+    """Whether an Azure VM size has InfiniBand, which joins the machines of one scale set: `r` for RDMA in its name.
+
+    https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions
+    """
+    match = _SIZE.fullmatch(name.lower())
+    return match is not None and match[1].startswith(("n", "h")) and "r" in match[2]
+
+
 @cache
 def family(name: str) -> str | None:
     """The quota family of an Azure VM size; None if it is not known."""

@@ -11,6 +11,7 @@ from kcheck.baseline import NAME as BASELINE
 from kcheck.disk import TooLargeError
 from kcheck.files import (
     CHART,
+    KERNEL,
     KUSTOMIZATIONS,
     MANIFESTS,
     TERRAFORM,
@@ -59,6 +60,8 @@ def matters(files: Iterable[str], paths: Sequence[str], config: Config, disk: Di
         if not all(is_ours(folder) for folder in os.path.dirname(path).split("/") if folder):
             continue
         if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
+            return True
+        if name.endswith(".conf") and KERNEL.search(path):
             return True
         if name.startswith(".") or name in _OTHERS or not name.endswith(SUFFIXES):
             continue

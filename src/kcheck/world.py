@@ -194,6 +194,8 @@ class World:
     def grown_by(self, cluster: Cluster) -> Value[str]:
         """What grows the pools of a cluster: the cloud, or what is installed into it; unset if nothing is found."""
         place = Origin((cluster.place,))
+        if cluster.cloud == "aks" and equals(cluster.grower, "karpenter"):
+            return cluster.grower
         if cluster.cloud != "eks":
             return Known(cluster.cloud, place)
         if not isinstance(cluster.provisioned, Known) or cluster.provisioned.value:

@@ -51,6 +51,8 @@ AUTOSCALER_FIELDS = (
 )  # fmt: skip
 
 
+_KARPENTER = "karpenter"
+"""What AKS runs as node auto-provisioning, instead of the Cluster Autoscaler."""
 _SUBNET_ID = re.compile(r"/virtualNetworks/([^/$]+)/subnets/([^/$]+)$", re.IGNORECASE)
 _CLUSTER_ID = re.compile(r"/managedClusters/([^/$]+)$", re.IGNORECASE)
 CLUSTER_FIELDS = (
@@ -131,11 +133,12 @@ class _Aks(Reader):
         """A cluster and the pools that are written inside of it."""
         cluster = self._cluster(instance, fields, nested, what)
         self.found.clusters.append(cluster)
-        values: dict[str, Any] = {name: fields[f"autoscaler.{name}"] for name in AUTOSCALER_FIELDS}
-        place = first_span(instance, "auto_scaler_profile")
-        kind = "cluster-autoscaler"
         owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
-        self.found.autoscalers.append(Autoscaler(f"{cluster.id}/autoscaler", place, owner, kind, **values))
+        if not equals(cluster.grower, _KARPENTER):
+            values: dict[str, Any] = {name: fields[f"autoscaler.{name}"] for name in AUTOSCALER_FIELDS}
+            place = first_span(instance, "auto_scaler_profile")
+            kind = "cluster-autoscaler"
+            self.found.autoscalers.append(Autoscaler(f"{cluster.id}/autoscaler", place, owner, kind, **values))
         self._range(instance, fields, cluster)
         many = fields.resource == ARM_CLUSTER
         for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
@@ -223,6 +226,7 @@ class _Aks(Reader):
             network_mode=mode,
             tier=tier,
             outbound_ips=ips,
+            grower=mapped(fields["provisioning"], lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
             **values,
         )
 

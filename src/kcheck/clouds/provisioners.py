@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 KINDS = ("NodePool", "Provisioner")
 GPU = "nvidia.com/gpu"
+SKU = "karpenter.azure.com/sku-name"
+ZONE = "topology.kubernetes.io/zone"
 INSTANCE_TYPE, CAPACITY = "node.kubernetes.io/instance-type", "karpenter.sh/capacity-type"
 _FAMILIES = (
     "karpenter.k8s.aws/instance-family",
@@ -163,7 +165,7 @@ def _gpu(tree: yaml.Mapping, kind: str, needs: dict[str, tuple[str, tuple[str, .
     keys = [text(item, "key") for item in (taints.items if isinstance(taints, yaml.Sequence) else ())]
     if any(key.endswith(_ACCELERATORS) for key in keys) or _asks_for_gpus(needs):
         return Known(value=True, origin=place)
-    types = _listed(needs, INSTANCE_TYPE)
+    types = _listed(needs, INSTANCE_TYPE) or _listed(needs, SKU)
     if types:
         return Known(all(_has_gpus(name) for name in types), place)
     for key in _FAMILIES:

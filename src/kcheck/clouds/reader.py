@@ -126,10 +126,11 @@ class Reader:
         cidr: Value[str],
         network: Value[Network],
         tags: Value[dict[str, str]] = NOTHING,
+        zone: Value[str] = NOTHING,
     ) -> Subnet:
         """Enter a subnet."""
         identity = self.identity(address)
-        found = Subnet(identity, place, self.cloud, address, self.folder, self.gap, name, cidr, network, tags)
+        found = Subnet(identity, place, self.cloud, address, self.folder, self.gap, name, cidr, network, tags, zone)
         self.found.subnets.append(found)
         return found
 

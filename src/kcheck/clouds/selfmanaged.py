@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Inventory
-    from kcheck.text import Span
+    from kcheck.text import Source, Span
 
 CLOUD = "selfmanaged"
 KIND = "ClusterConfiguration"
@@ -45,6 +45,20 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
     for key, own in written.items():
         if KIND in own or ("kube-apiserver" in own and key not in configured):
             _Cluster({**written.get(_folder(key), {}), **own} if KIND in own else own, inventory).add()
+
+
+_NEIGHBOURS = re.compile(rb"^[ \t]*-?net[./]ipv4[./]neigh[./]default[./]gc_thresh3[ \t]*=[ \t]*(\d+)\b", re.MULTILINE)
+
+
+def tune(settings: Iterable[Source], inventory: Inventory) -> None:
+    """What the kernels of nodes are told, as files of sysctl below the folder of their cluster say: the last holds."""
+    for source in settings:
+        for match in _NEIGHBOURS.finditer(source.data):
+            told = Known(int(match[1][:10]), Origin((source.span(match.start(1), match.end(1)),)))
+            for i, pool in enumerate(inventory.pools):
+                own = pool.id.startswith(f"{CLOUD}/") and (pool.root == "." or source.path.startswith(f"{pool.root}/"))
+                if own:
+                    inventory.pools[i] = replace(pool, neighbours=told)
 
 
 def _folder(key: str) -> str:

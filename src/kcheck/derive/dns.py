@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.derive.basics import computed
 from kcheck.model import NOTHING
-from kcheck.values import Known, Unknown, Value, known
+from kcheck.values import Known, Unknown, Unset, Value, known
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool
@@ -41,7 +41,7 @@ def sufficient(cluster: Cluster, world: World) -> Value[int]:
 def neighbours(pool: NodePool, world: World) -> Value[int]:
     """Others that the kernel of a node knows at most: as written; by its default where nobody sets it for us."""
     cluster = known(pool.cluster)
-    if cluster is not None and cluster.cloud == "selfmanaged":
+    if cluster is not None and cluster.cloud == "selfmanaged" and isinstance(pool.neighbours, Unset):
         return computed(pool, world.limits("any")["arp.entries"].number)
     return pool.neighbours
 

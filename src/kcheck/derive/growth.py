@@ -140,7 +140,10 @@ def choices(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 
 def twins(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Pools of equal shape that could grow together; those with GPUs only in the same subnets and zones."""
+    """Pools of equal shape that could grow together; those with GPUs only in the same subnets and zones.
+
+    Those whose machines have a fabric that ends at the pool could not: a job that is spread over two loses it.
+    """
     groups = _groups(autoscaler, world, _shape)
     return groups if isinstance(groups, Unknown) else computed(autoscaler, max(map(len, groups.values()), default=0))
 
@@ -149,7 +152,8 @@ def _shape(pool: NodePool) -> tuple[Value[Any], ...]:
     if known(pool.gpu) is False:
         return pool.taints, pool.instance_types, pool.labels
     places = mapped(pool.subnets, lambda subnets: tuple(subnet.id for subnet in subnets))
-    return pool.gpu, pool.taints, pool.instance_types, pool.labels, places, pool.zones
+    fabric = mapped(pool.instance_types, lambda names: pool.id if any(map(machines.fabric, names)) else "")
+    return pool.gpu, pool.taints, pool.instance_types, pool.labels, places, pool.zones, fabric
 
 
 def widest(autoscaler: Autoscaler, world: World) -> Value[int]:

@@ -60,7 +60,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "hub_images": _hub_images(intent),
         "namespace_labels": {"node-local-dns-injection": "enabled"},
         "device_plugin": False,
-        "node_local_dns": True,
+        "node_local_dns": False,
         "provisioning_class": "",
         "efa_interfaces": 0,
     }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from math import ceil
 from typing import TYPE_CHECKING, Any, Protocol
@@ -96,7 +96,7 @@ def folder() -> str:
 def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
     top = folder()
     overlay: dict[str, bytes | None] = {os.path.join(top, *path.split("/")): data for path, data in files.items()}
-    config = settings.load([], os.path.relpath(os.path.join(top, _SETTINGS)), Disk(overlay))
+    config = settings.load([], os.path.join(os.path.relpath(top), _SETTINGS), Disk(overlay))  # roots are relative too
     return Tree([top], overlay), config
 
 
@@ -106,14 +106,16 @@ def _made(intent: Intent) -> _Made | str:
     pools = split(intent)
     slots = cloud.slots(intent, pools)
     first = _drawn(cloud, intent, pools, ranges.draft(slots))
+    refused = _refused(first)
+    if refused:  # before any range is too small for it
+        return refused
     reserved = limits(intent.cloud)["subnet.reserved"].number
     try:
         layout = ranges.layout(slots, _needed(first.world, slots), reserved, intent.range, intent.in_use)
     except NoRoomError as error:
         return str(error)
     made = _drawn(cloud, intent, pools, layout)
-    wall = _forbidding(made)
-    return made if wall is None else f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); {wall.move}"
+    return _refused(made) or made
 
 
 def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _Made:
@@ -123,7 +125,8 @@ def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _
     target = intent.nodes + system
     context: dict[str, Any] = {
         "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
-        "use": _nested(usual), "why": _nested(why), "requests": [], "target": target, "system_nodes": system,
+        "use": _nested(usual), "why": _nested(why), "requests": [], "beyond": {}, "target": target,
+        "system_nodes": system,
     }  # fmt: skip
     context |= {"about": shown.context(intent)["about"]}
     context |= manifests.context(intent, pools, layout, target)
@@ -163,6 +166,14 @@ def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
     return result
 
 
+def _refused(made: _Made) -> str:
+    """Why there cannot be such a cluster: a wall, or what the cloud's module says; empty if there can."""
+    wall = _forbidding(made)
+    if wall is None:
+        return str(made.context.get("refused", ""))
+    return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); {wall.move}"
+
+
 def _forbidding(made: _Made) -> Wall | None:
     """The first wall before the target that no request to the provider moves."""
     for wall in walls.of(made.cluster, made.world):
@@ -172,13 +183,25 @@ def _forbidding(made: _Made) -> Wall | None:
 
 
 def _refusal(intent: Intent, why: str) -> str:
-    """What forbids an intent, and the most nodes with which it is possible."""
-    low, high = 0, intent.nodes
+    """What forbids an intent, and the nearest that is possible: fewer nodes, or another way to give pods addresses."""
+    usual = str(recommended.values(intent.cloud)["intent.mode"])
+    nearest, mode = _most(intent), ""
+    if intent.mode != usual and (other := _most(replace(intent, mode=usual))) > nearest:
+        nearest, mode = other, f" with network.mode: {usual}"
+    told = f"the nearest that is possible: {nearest:,} nodes{mode}" if nearest else "not even one node is possible"
+    return f"{intent.nodes:,} nodes are impossible: {why}; {told}"
+
+
+def _most(intent: Intent) -> int:
+    """The most nodes with which an intent is possible, to a hundredth; smaller ones may be impossible for themselves."""
+    high = low = intent.nodes
+    while low and not _possible(intent, low):
+        high, low = low, low * 3 // 4
     while high - low > max(1, low // 100):
         middle = (low + high) // 2
-        if isinstance(_made(resized(intent, middle)), str):
-            high = middle
-        else:
-            low = middle
-    nearest = f"the nearest that is possible: {low:,} nodes" if low else "not even one node is possible"
-    return f"{intent.nodes:,} nodes are impossible: {why}; {nearest}"
+        low, high = (middle, high) if _possible(intent, middle) else (low, middle)
+    return low
+
+
+def _possible(intent: Intent, nodes: int) -> bool:
+    return not isinstance(_made(resized(intent, nodes)), str)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import machines, profiles
 from kcheck.config import ConfigError
@@ -21,6 +22,14 @@ _BLOCK = 16
 _PUBLIC = 26
 """NAT gateways and load balancers are all that is in public subnets."""
 _SERVICES = 16
+
+
+class Interface(NamedTuple):
+    """A network interface of a node, by its place in the machine."""
+
+    card: int
+    device: int
+    kind: str
 
 
 _PROVISIONING = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
@@ -49,17 +58,36 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "ami": _ami(intent),
         "efa": bool(efa),
         "efa_interfaces": efa,
+        "interfaces": interfaces(efa),
+        "node_pools": node_pools(pools),
         "autoscaler_chart": _chart(intent),
         **_most(intent),
         "device_plugin": True,
         "node_local_dns": True,
         "dns_autoscaler": False,
         "vpc_cni": True,
+        "charts": True,
         "docker_hub": f"{intent.registry}/docker-hub",
         "provisioning_class": _PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
         "plane_tier": _tier(intent),
     }  # fmt: skip
+
+
+def interfaces(efa: int) -> list[Interface]:
+    """One interface for addresses, and one on each card that is for EFA only and takes none.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
+    """
+    only = [Interface(card, 0 if card else 1, "efa-only") for card in range(efa)]
+    return [Interface(0, 0, "interface"), *only] if only else []
+
+
+def node_pools(pools: list[Pool]) -> list[Pool]:
+    """The pools as Karpenter wants them: one for each market and zone, of whatever size."""
+    found = groupby(sorted(pools, key=lambda pool: (pool.spot, pool.zones)), key=lambda pool: (pool.spot, pool.zones))
+    every = [list(own) for _, own in found]
+    return [own[0]._replace(name=own[0].name.rstrip("0123456789"), nodes=sum(p.nodes for p in own)) for own in every]
 
 
 def _tier(intent: Intent) -> str:

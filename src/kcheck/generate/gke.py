@@ -77,7 +77,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "together": intent.job_nodes > 1 and re.search(str(usual["pools.placement"]), intent.machine) is not None,
         "parallel_upgrades": limits(intent.cloud)["pool.parallel_upgrades"].number,
         "direct": intent.job_nodes > 1 and re.search(str(usual["pools.direct"]), intent.machine) is not None,
-        "scaled": total > int(usual["cluster.scale"]), "beyond": total > int(usual["cluster.autoscaled"]),
+        "scaled": total > int(usual["cluster.scale"]), "unsupported": total > int(usual["cluster.autoscaled"]),
         "taint_value": "present" if intent.gpus else "true",
         "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",
         "docker_hub": f"{host}docker-hub",

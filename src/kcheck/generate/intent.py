@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from kcheck import machines, schemas
@@ -33,7 +34,8 @@ class Team:
 class Intent:
     """A cluster that somebody wants; no field is left open.
 
-    `spot` is the percent of the training nodes that is bought as spot, for at most `price_cap` thousandths of the
+    `nodes` are for training: those that were `asked` for, unless that is all that the cloud has in a cluster and some of
+    it is for the cluster's own pods. `spot` is the percent of the training nodes that is bought as spot, for at most `price_cap` thousandths of the
     currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods get addresses, `range` what
     the network must keep to, or empty, `in_use` what it must not touch.
     """
@@ -45,6 +47,7 @@ class Intent:
     zones: tuple[str, ...]
     kubernetes: str
     nodes: int
+    asked: int
     machines: tuple[str, ...]
     gpus: int
     spot: int
@@ -110,17 +113,21 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
     spot, job, network = (dict(given.get(key) or {}) for key in ("spot", "job", "network"))
     region = str(given.get("region", usual["intent.region"]))
     account = str(given.get("account", usual["intent.account"]))
-    nodes = int(given.get("nodes", usual["intent.nodes"]))
+    asked = int(given.get("nodes", usual["intent.nodes"]))
+    nodes = _beside_system(asked, usual)
     types = tuple(given.get("machines") or _listed(usual["intent.machines"]))
     gpus = given.get("gpus", machines.gpus(cloud, types[0]))
-    if gpus is None and machines.machine(cloud, types[0]) is None and cloud != "selfmanaged":
+    if gpus is None:
+        gpus = usual.get("intent.gpus")
+    if gpus is None and machines.machine(cloud, types[0]) is None:
         raise ConfigError(f"machines: kcheck does not know {types[0]}; say with gpus: how many GPUs it has")
     share = int(spot.get("share", 0))
     cap = spot.get("price_cap")
     letters = _listed(usual["intent.zones"])
     zones = given.get("zones") or [str(usual["intent.zone"]).format(region=region, zone=one) for one in letters]
     most = max(nodes - nodes * share // 100, nodes * share // 100)
-    registry = str(usual["intent.registry"]).format(account=account, region=region)
+    names = {"short": letters_of(str(given.get("name", usual["intent.name"]))), "unique": letters_of(account)[:8]}
+    registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
     teams = given.get("teams") or _teams(str(usual["intent.teams"]))
     mode, own = str(network.get("mode", usual["intent.mode"])), str(network.get("range", ""))
 
@@ -128,7 +135,7 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
         return str(given.get(key, usual[f"intent.{key}"]))
 
     intent = Intent(
-        cloud, chosen("name"), account, region, tuple(zones), chosen("kubernetes"), nodes, types, int(gpus or 0), share,
+        cloud, chosen("name"), account, region, tuple(zones), chosen("kubernetes"), nodes, asked, types, int(gpus or 0), share,
         None if cap is None else round(cap * 1000),
         int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
         int(job.get("hours", usual["intent.job_hours"])),
@@ -138,6 +145,24 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
     )  # fmt: skip
     _check(intent, usual)
     return intent
+
+
+def _beside_system(nodes: int, usual: recommended.Values) -> int:
+    """Training nodes of so many: fewer where they fill the cloud's limit, which counts the system pool, too."""
+    most = usual.get("intent.ceiling")
+    if most is None or nodes > int(most):
+        return nodes
+    return min(nodes, int(most) - system(nodes, usual))
+
+
+def system(nodes: int, usual: recommended.Values) -> int:
+    """The most nodes of the pool that is for the cluster's own pods, beside so many training nodes."""
+    return int(usual["system.least"]) + ceil(nodes / int(usual["system.nodes_each"]))
+
+
+def letters_of(name: str) -> str:
+    """The lower-case letters and digits of a name, where nothing else is allowed."""
+    return re.sub("[^a-z0-9]", "", name.lower())
 
 
 def _listed(text: object) -> list[str]:
@@ -176,6 +201,10 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
         wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)
         if wrong is not None:
             raise ConfigError(f"network.{field}: {wrong} is no range of IPv4 addresses")
+    if intent.spot and not usual.get("intent.spot", True):
+        raise ConfigError(f"spot.share: {recommended.reasons(intent.cloud)['intent.spot']}")
+    if intent.nodes > int(usual.get("intent.most", intent.nodes)):
+        raise ConfigError(f"nodes: {intent.nodes:,} are too many: {recommended.reasons(intent.cloud)['intent.most']}")
     names = [team.name for team in intent.teams]
     for what, values in (
         ("teams", names),
@@ -198,6 +227,6 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
 
 def resized(intent: Intent, nodes: int) -> Intent:
     """The same intent for another number of nodes, its job no larger than fits."""
-    smaller = replace(intent, nodes=nodes)
+    smaller = replace(intent, nodes=nodes, asked=nodes)
     most = max(nodes - smaller.spot_nodes, smaller.spot_nodes)
     return replace(smaller, job_nodes=max(1, min(intent.job_nodes, most)))

@@ -68,7 +68,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     A cloud may say otherwise of what is in _FLAGS.
     """
     usual = recommended.values(intent.cloud)
-    efa = jobs.efa(intent)
+    efa = jobs.efa(intent) if intent.spot_nodes < intent.nodes else 0
     flavors, covered = _flavors(intent, pools, efa), _covered(intent, efa)
     return {
         "shares": shares(intent),
@@ -76,7 +76,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
             Tier(name, int(usual["priority.base"]) + i * int(usual["priority.step"]))
             for i, name in enumerate(intent.tiers)
         ],
-        "quota": _quota(intent),
+        "team_quotas": _quota(intent),
         "teams": "|".join(team.name for team in intent.teams),
         "taint": CARD if intent.gpus else str(usual["label.taint"]),
         "vcpus": jobs.vcpus(intent) or 0,
@@ -108,6 +108,8 @@ _FLAGS: dict[str, Any] = {
     "karpenter": False,  # in whatever guise
     "own_autoscaler": False,  # whether metrics of the cluster autoscaler are there
     "spot_taint": None,  # key, value and effect of the taint that the cloud puts on spot nodes
+    "namespace_labels": {},  # that namespaces of teams have for the cloud
+    "charts": False,  # whether Terraform installs Kueue or Volcano by their charts, with the values of values/
     "docker_hub": "",  # what stands for docker.io in the names of images
     "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
     "own_etcd": False,  # whether those of etcd are

@@ -6,6 +6,8 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import recommended
+from kcheck.generate.intent import system
+from kcheck.profiles import limits
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -32,9 +34,9 @@ def split(intent: Intent) -> list[Pool]:
     largest = _largest(intent)
     result = []
     for zone, nodes in zip(intent.zones, shares(rest, used), strict=False):
-        for number, size in enumerate(shares(nodes, ceil(nodes / largest)), 1):
+        for number, size in enumerate(shares(nodes, _count(nodes, largest, intent)), 1):
             result.append(Pool(f"gpu-{label(zone)}{number}", (zone,), size, spot=False, machines=(intent.machine,)))
-    for number, size in enumerate(shares(spot, ceil(spot / largest)), 1):
+    for number, size in enumerate(shares(spot, _count(spot, largest, intent)), 1):
         result.append(Pool(f"gpu-spot{number}", intent.zones, size, spot=True, machines=intent.machines))
     if intent.gpus:
         return result
@@ -49,9 +51,27 @@ def _largest(intent: Intent) -> int:
 
 
 def system_nodes(intent: Intent) -> int:
-    """The most nodes of the pool that is for the cluster's own pods."""
-    usual = recommended.values(intent.cloud)
-    return int(usual["system.least"]) + ceil(intent.nodes / int(usual["system.nodes_each"]))
+    """The most nodes that are not for training."""
+    return others(intent.cloud, intent.nodes)
+
+
+def others(cloud: str, nodes: int) -> int:
+    """Nodes beside so many for training: those for the cluster's own pods, and a control plane of its own."""
+    usual = recommended.values(cloud)
+    return int(usual["system.least"]) + ceil(nodes / int(usual["system.nodes_each"])) + control_nodes(cloud, nodes)
+
+
+def control_nodes(cloud: str, nodes: int) -> int:
+    """Nodes of the control plane for so many for training; none where the cloud runs it."""
+    usual = recommended.values(cloud)
+    large = nodes > int(usual.get("control.large", nodes))
+    return int(usual.get("control.nodes_large" if large else "control.nodes", 0))
+
+
+def _count(nodes: int, largest: int, intent: Intent) -> int:
+    """Pools for so many nodes: so few that the usual job fits into one, as long as none gets too large."""
+    most = max(largest, limits("any")["large_pool.nodes"].number)
+    return max(ceil(nodes / most), min(ceil(nodes / largest), max(1, nodes // intent.job_nodes)))
 
 
 def shares(total: int, parts: int) -> list[int]:

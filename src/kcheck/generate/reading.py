@@ -11,6 +11,7 @@ from kcheck import inventory, settings
 from kcheck.config import ConfigError
 from kcheck.files import Tree
 from kcheck.generate import recommended
+from kcheck.generate.pools import others
 from kcheck.images import parse
 from kcheck.terraform.resource import BlockRecord
 from kcheck.units import minor_version
@@ -55,7 +56,8 @@ def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[
     every, usual = world.pools(cluster), recommended.values(cluster.cloud)
     training = _training(every)
     spot = sum(_nodes(pool, world) for pool in training if known(pool.spot))
-    nodes = sum(_nodes(pool, world) for pool in training) or (0 if training else _nodes_of_target(cluster, world))
+    told = training and cluster.plane is None  # kubeadm tells no nodes apart
+    nodes = sum(_nodes(pool, world) for pool in training) if told else _nodes_of_target(cluster, world)
     jobs = [
         one for one in reading.inventory.workloads if one.batch and reading.inventory.cluster_of.get(one) is cluster
     ]
@@ -93,7 +95,10 @@ def _nodes(pool: NodePool, world: World) -> int:
 
 
 def _nodes_of_target(cluster: Cluster, world: World) -> int:
-    return known(world.target(cluster)) or 0
+    """The training nodes of a target that counts all nodes; all of it where that is too few for others."""
+    target = known(world.target(cluster)) or 0
+    least = max(1, target - others(cluster.cloud, target))
+    return next((n for n in range(least, target) if n + others(cluster.cloud, n) >= target), target)
 
 
 def _name(name: str | None) -> str | None:
@@ -165,10 +170,11 @@ def _wanted(jobs: list[Workload], pools: list[NodePool]) -> int:
 
 
 def _job(jobs: list[Workload], pools: list[NodePool]) -> dict[str, int]:
-    """The largest job, for as long as it may run."""
+    """The largest job; its deadline is a multiple of what it takes."""
     nodes, found = _wanted(jobs, pools), _largest(jobs)
     seconds = known(found[0].deadline) if found else None
-    return ({"nodes": nodes} if nodes else {}) | ({"hours": ceil(seconds / 3600)} if seconds else {})
+    usual = 3600 * int(recommended.values("any")["job.deadline"])
+    return ({"nodes": nodes} if nodes else {}) | ({"hours": ceil(seconds * 100 / usual)} if seconds else {})
 
 
 def _teams(reading: Reading) -> list[dict[str, Any]]:

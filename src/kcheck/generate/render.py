@@ -27,7 +27,9 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.filters["commas"] = "{:,}".format
     environment.filters["product"] = prod
-    environment.filters["yaml"] = lambda values: ", ".join(map(str, values))
+    environment.filters["yaml"] = lambda values: ", ".join(
+        f'"{value}"' if value.isdigit() else value for value in values
+    )
     environment.filters["sentence"] = lambda words: f"{words[:1].upper()}{words[1:]}."
     environment.filters["quoted"] = lambda values: ", ".join(f'"{value}"' for value in values)
     return environment

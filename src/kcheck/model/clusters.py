@@ -213,6 +213,7 @@ class Subnet(Thing):
     cidr: Value[str]
     network: Value[Network]
     tags: Value[dict[str, str]] = NOTHING
+    zone: Value[str] = NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -126,7 +126,9 @@ def _group(ground: Ground) -> Wall:
 
 def _selfmanaged(ground: Ground) -> Iterator[Wall]:
     cluster, plane = ground.cluster, ground.cluster.plane
+    designed, own = profiles.limits(cluster.cloud)["cluster.nodes"].number, ground.limits["cluster.nodes"].number
     text = "what Kubernetes is designed for"
+    text = text if own == designed else f"as the settings say; {designed:,} are {text}"
     yield ground.fixed("cluster-limit", "cluster.nodes", cluster.name, text)
     if plane is None:
         return
@@ -166,10 +168,13 @@ def counted(pool: NodePool, nodes: int, world: World) -> int | Unknown:
 
 
 def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
-    """The limit of a pool: of all, of those in one zone, or of those that the cloud manages."""
+    """The limit of a pool: of all, of those in one zone, or of those that the cloud manages.
+
+    Karpenter starts machines one by one, in no scale set or managed group that could be full.
+    """
     world, limits = ground.world, ground.limits
     mechanism, key = ("pool-limit", "pool.nodes") if "pool.nodes" in limits else ("pool-quota", "pool.quota")
-    if key not in limits or (key == "pool.quota" and not pool.managed):
+    if key not in limits or (key == "pool.quota" and not pool.managed) or equals(pool.mode, "Karpenter"):
         return
     entry, scope = limits[key], f"pool {world.label(pool)}"
     first = counted(pool, 1, world)

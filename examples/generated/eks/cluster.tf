@@ -1,0 +1,60 @@
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "~> 21.0"
+
+  name               = var.name
+  kubernetes_version = var.kubernetes_version
+
+  vpc_id            = module.vpc.vpc_id
+  subnet_ids        = module.vpc.private_subnets
+  service_ipv4_cidr = var.service_cidr
+
+  endpoint_public_access                   = true # for kubectl and Helm from outside; nodes use the private one
+  enable_cluster_creator_admin_permissions = true
+
+  # A control plane that is large before the burst: others grow with the cluster, but minutes too late.
+  control_plane_scaling_config = {
+    tier = "tier-xl"
+  }
+
+  addons = {
+    coredns = {
+      # A replica for each 16 nodes, as the DNS autoscaler of Kubernetes has it; two are too few for hundreds of nodes.
+      configuration_values = jsonencode({
+        autoScaling = {
+          enabled     = true
+          minReplicas = 3
+          maxReplicas = 66
+        }
+      })
+    }
+
+    aws-efs-csi-driver = {
+      pod_identity_association = [{
+        role_arn        = aws_iam_role.efs.arn
+        service_account = "efs-csi-controller-sa"
+      }]
+    }
+
+    eks-pod-identity-agent = {
+      before_compute = true
+    }
+
+    kube-proxy = {}
+
+    vpc-cni = {
+      before_compute = true
+
+      # A node holds 8 addresses from the start: what its DaemonSets and one training pod take.
+      # And 2 in reserve, instead of whole interfaces of 50.
+      configuration_values = jsonencode({
+        env = {
+          MINIMUM_IP_TARGET = "8"
+          WARM_IP_TARGET    = "2"
+        }
+      })
+    }
+  }
+
+  eks_managed_node_groups = merge(local.system_pools, local.training_pools)
+}

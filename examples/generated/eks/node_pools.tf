@@ -1,0 +1,61 @@
+locals {
+  # For the cluster's own pods, so that they keep no training node alive.
+  system_pools = {
+    system = {
+      ami_type       = "AL2023_x86_64_STANDARD"
+      instance_types = ["m7i.2xlarge"] # 8 vCPUs: the autoscaler alone wants a whole one at 1,000 nodes
+      min_size       = 3
+      max_size       = var.system_nodes
+      desired_size   = 3
+    }
+  }
+
+  training_pools = {
+    for name, pool in var.training_pools : name => {
+      ami_type       = "AL2023_x86_64_NVIDIA"
+      instance_types = pool.spot ? var.training_machines : [var.training_machines[0]]
+      capacity_type  = pool.spot ? "SPOT" : "ON_DEMAND"
+      subnet_ids     = [for zone in pool.zones : module.vpc.private_subnets[index(sort(keys(var.zones)), zone)]]
+
+      # An empty pool costs nothing; the autoscaler sets the size from then on.
+      min_size     = 0
+      max_size     = pool.nodes
+      desired_size = 0
+
+      update_config = {
+        # A third of a pool at a time; one node at a time takes days, and training pools are mostly empty.
+        max_unavailable_percentage = 33
+      }
+
+      # All network cards for EFA, and a placement group. Not for spot, which is spread over zones.
+      enable_efa_support = !pool.spot
+
+      # The local disks as one, for images and scratch data: the system disk of a node is too slow for both.
+      cloudinit_pre_nodeadm = [{
+        content_type = "application/node.eks.aws"
+        content      = <<-EOT
+          ---
+          apiVersion: node.eks.aws/v1alpha1
+          kind: NodeConfig
+          spec:
+            instance:
+              localStorage:
+                strategy: RAID0
+        EOT
+      }]
+
+      labels = {
+        "training/pool"   = "training"
+        "training/market" = pool.spot ? "spot" : "on-demand"
+      }
+
+      taints = {
+        training = {
+          key    = "nvidia.com/gpu"
+          value  = "true"
+          effect = "NO_SCHEDULE"
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+variable "name" {
+  description = "What the cluster and all that belongs to it are called."
+  type        = string
+}
+
+variable "account" {
+  description = "The AWS account that it is in; no other one is touched."
+  type        = string
+}
+
+variable "region" {
+  description = "The region."
+  type        = string
+}
+
+variable "kubernetes_version" {
+  description = "The minor version of Kubernetes."
+  type        = string
+}
+
+variable "zones" {
+  description = "The zones, each with its private and its public subnet."
+  type = map(object({
+    zone    = string
+    private = string
+    public  = string
+  }))
+}
+
+variable "vpc_cidrs" {
+  description = "The blocks of the VPC: the first one is its own, the others are added to it."
+  type        = list(string)
+}
+
+variable "service_cidr" {
+  description = "The range of Services; it is known inside of the cluster only."
+  type        = string
+}
+
+variable "training_pools" {
+  description = "The node groups for training: their zones, and the most nodes of each."
+  type = map(object({
+    zones = list(string)
+    nodes = number
+    spot  = optional(bool, false)
+  }))
+}
+
+variable "training_machines" {
+  description = "Machine types of the training nodes; the first is bought on demand, all of them as spot."
+  type        = list(string)
+}
+
+variable "system_nodes" {
+  description = "The most nodes for the cluster's own pods."
+  type        = number
+}
+
+variable "docker_hub_user" {
+  description = "The user of Docker Hub that the cache pulls as."
+  type        = string
+  default     = "change-me"
+}
+
+variable "docker_hub_token" {
+  description = "An access token of that user; give it as TF_VAR_docker_hub_token, not in a file."
+  type        = string
+  sensitive   = true
+  default     = "change-me"
+}

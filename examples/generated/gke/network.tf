@@ -1,0 +1,59 @@
+resource "google_compute_network" "main" {
+  name                    = var.name
+  auto_create_subnetworks = false # else Google makes a subnet in every region
+
+  depends_on = [google_project_service.needed]
+}
+
+resource "google_compute_subnetwork" "nodes" {
+  name                     = "${var.name}-nodes"
+  network                  = google_compute_network.main.id
+  region                   = var.region
+  ip_cidr_range            = var.node_cidr
+  private_ip_google_access = true # images and data of Google's own services go past the NAT gateway
+
+  secondary_ip_range {
+    range_name    = "pods"
+    ip_cidr_range = var.pod_cidr
+  }
+
+  secondary_ip_range {
+    range_name    = "services"
+    ip_cidr_range = var.service_cidr
+  }
+}
+
+resource "google_compute_router" "main" {
+  name    = var.name
+  network = google_compute_network.main.id
+  region  = var.region
+}
+
+# Addresses that stay, so that others can let them in.
+resource "google_compute_address" "nat" {
+  count = var.nat_addresses
+
+  name   = "${var.name}-nat-${count.index}"
+  region = var.region
+
+  depends_on = [google_project_service.needed]
+}
+
+resource "google_compute_router_nat" "main" {
+  name   = var.name
+  router = google_compute_router.main.name
+  region = var.region
+
+  nat_ip_allocate_option             = "MANUAL_ONLY"
+  nat_ips                            = google_compute_address.nat[*].self_link
+  source_subnetwork_ip_ranges_to_nat = "ALL_SUBNETWORKS_ALL_IP_RANGES"
+
+  enable_dynamic_port_allocation = true
+  min_ports_per_vm               = 128  # of every node from the start: twice Google's default
+  max_ports_per_vm               = 1024 # of a node that has many connections, while there are any left
+
+  log_config {
+    enable = true
+    filter = "ERRORS_ONLY" # connections for which there was no port
+  }
+}

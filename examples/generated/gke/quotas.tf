@@ -1,0 +1,43 @@
+# What the project needs for 458 nodes. Google wants to know whom to answer: set quota_contact, or ask for these in
+# the console, and wait for the answer before the first large job.
+locals {
+  quotas = {
+    n2-cpus = {
+      id         = "N2-CPUS-per-project-region"
+      value      = 64 # vCPUs
+      dimensions = { region = var.region }
+    }
+    ssd = {
+      id         = "SSD-TOTAL-GB-per-project-region"
+      value      = 45800 # GB
+      dimensions = { region = var.region }
+    }
+    h100-gpus = {
+      id         = "GPUS-PER-GPU-FAMILY-per-project-region"
+      value      = 3600 # GPUs
+      dimensions = { region = var.region, gpu_family = "NVIDIA_H100" }
+    }
+    all-gpus = {
+      id         = "GPUS-ALL-REGIONS-per-project"
+      value      = 3600 # GPUs
+      dimensions = {}
+    }
+  }
+}
+
+resource "google_cloud_quotas_quota_preference" "needed" {
+  for_each = { for key, quota in local.quotas : key => quota if var.quota_contact != "" }
+
+  parent        = "projects/${var.project}"
+  name          = "${var.name}-${each.key}"
+  service       = "compute.googleapis.com"
+  quota_id      = each.value.id
+  dimensions    = each.value.dimensions
+  contact_email = var.quota_contact
+
+  quota_config {
+    preferred_value = each.value.value
+  }
+
+  depends_on = [google_project_service.needed]
+}

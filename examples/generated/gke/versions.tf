@@ -1,0 +1,35 @@
+terraform {
+  required_version = ">= 1.9"
+
+  required_providers {
+    google = {
+      source  = "hashicorp/google"
+      version = "~> 7.0"
+    }
+  }
+}
+
+provider "google" {
+  project = var.project
+  region  = var.region
+
+  default_labels = {
+    cluster = var.name
+  }
+}
+
+resource "google_project_service" "needed" {
+  for_each = toset([
+    "artifactregistry.googleapis.com",
+    "cloudquotas.googleapis.com",
+    "cloudresourcemanager.googleapis.com",
+    "compute.googleapis.com",
+    "container.googleapis.com",
+    "file.googleapis.com",
+    "iam.googleapis.com",
+    "secretmanager.googleapis.com",
+  ])
+
+  service            = each.key
+  disable_on_destroy = false # others in the project may use it too
+}
