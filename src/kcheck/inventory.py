@@ -220,6 +220,8 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     clusters = {
         "ClusterConfig": "eksctl",
         "ClusterConfiguration": "selfmanaged",
+        "InitConfiguration": "selfmanaged",
+        "JoinConfiguration": "selfmanaged",
         "KubeletConfiguration": "selfmanaged",
         "Pod": "selfmanaged",
     }
