@@ -12,7 +12,8 @@ from kcheck.config import Config, ConfigError
 from kcheck.files import Tree
 from kcheck.generate import eks, intent, selfmanaged
 from kcheck.generate.assembly import generate
-from kcheck.generate.pools import others, split
+from kcheck.generate.pools import split
+from kcheck.generate.system import others
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -162,7 +162,7 @@ spec:
         spec:
           containers: [{name: train, image: "registry.example.com/train:1", resources: {limits: {nvidia.com/gpu: 8}}}]
 """
-TIERS = 'tiers: [{plugins: [{name: gang}, {name: overcommit}]}]\n'
+TIERS = "tiers: [{plugins: [{name: gang}, {name: overcommit}]}]\n"
 
 
 @pytest.mark.parametrize(("actions", "told"), [("enqueue, allocate", True), ("allocate, backfill", False)])

@@ -171,7 +171,7 @@ def _refused(made: _Made) -> str:
     wall = _forbidding(made)
     if wall is None:
         return str(made.context.get("refused", ""))
-    return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); {wall.move}"
+    return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); to move it: {wall.move}"
 
 
 def _forbidding(made: _Made) -> Wall | None:
@@ -193,7 +193,7 @@ def _refusal(intent: Intent, why: str) -> str:
 
 
 def _most(intent: Intent) -> int:
-    """The most nodes with which an intent is possible, to a hundredth; smaller ones may be impossible for themselves."""
+    """The most nodes with which an intent is possible, to a hundredth; fewer may be impossible all the same."""
     high = low = intent.nodes
     while low and not _possible(intent, low):
         high, low = low, low * 3 // 4

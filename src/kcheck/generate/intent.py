@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from kcheck import machines, schemas
@@ -13,6 +12,7 @@ from kcheck.capacity.ranges import parse_cidr
 from kcheck.config import ConfigError, nearest
 from kcheck.disk import Disk, TooLargeError
 from kcheck.generate import recommended
+from kcheck.generate.system import within
 from kcheck.text import Source
 from kcheck.values import plain
 
@@ -34,10 +34,10 @@ class Team:
 class Intent:
     """A cluster that somebody wants; no field is left open.
 
-    `nodes` are for training: those that were `asked` for, unless that is all that the cloud has in a cluster and some of
-    it is for the cluster's own pods. `spot` is the percent of the training nodes that is bought as spot, for at most `price_cap` thousandths of the
-    currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods get addresses, `range` what
-    the network must keep to, or empty, `in_use` what it must not touch.
+    `nodes` are for training: those that were `asked` for, or fewer where that is all the cloud has in a cluster, and
+    some of it is for the cluster's own pods. `spot` is the percent of them that is bought as spot, for at most
+    `price_cap` thousandths of the currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods
+    get addresses, `range` what the network must keep to, or empty, `in_use` what it must not touch.
     """
 
     cloud: str
@@ -114,7 +114,7 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
     region = str(given.get("region", usual["intent.region"]))
     account = str(given.get("account", usual["intent.account"]))
     asked = int(given.get("nodes", usual["intent.nodes"]))
-    nodes = _beside_system(asked, usual)
+    nodes = within(cloud, asked)
     types = tuple(given.get("machines") or _listed(usual["intent.machines"]))
     gpus = given.get("gpus", machines.gpus(cloud, types[0]))
     if gpus is None:
@@ -135,8 +135,8 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
         return str(given.get(key, usual[f"intent.{key}"]))
 
     intent = Intent(
-        cloud, chosen("name"), account, region, tuple(zones), chosen("kubernetes"), nodes, asked, types, int(gpus or 0), share,
-        None if cap is None else round(cap * 1000),
+        cloud, chosen("name"), account, region, tuple(zones), chosen("kubernetes"), nodes, asked, types,
+        int(gpus or 0), share, None if cap is None else round(cap * 1000),
         int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
         int(job.get("hours", usual["intent.job_hours"])),
         tuple(Team(team["name"], team["share"]) for team in teams),
@@ -145,19 +145,6 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
     )  # fmt: skip
     _check(intent, usual)
     return intent
-
-
-def _beside_system(nodes: int, usual: recommended.Values) -> int:
-    """Training nodes of so many: fewer where they fill the cloud's limit, which counts the system pool, too."""
-    most = usual.get("intent.ceiling")
-    if most is None or nodes > int(most):
-        return nodes
-    return min(nodes, int(most) - system(nodes, usual))
-
-
-def system(nodes: int, usual: recommended.Values) -> int:
-    """The most nodes of the pool that is for the cluster's own pods, beside so many training nodes."""
-    return int(usual["system.least"]) + ceil(nodes / int(usual["system.nodes_each"]))
 
 
 def letters_of(name: str) -> str:
@@ -205,6 +192,10 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
         raise ConfigError(f"spot.share: {recommended.reasons(intent.cloud)['intent.spot']}")
     if intent.nodes > int(usual.get("intent.most", intent.nodes)):
         raise ConfigError(f"nodes: {intent.nodes:,} are too many: {recommended.reasons(intent.cloud)['intent.most']}")
+    ends = {zone[-1]: zone for zone in intent.zones}
+    if len(ends) < len(intent.zones):
+        alike = " and ".join(zone for zone in intent.zones if sum(one[-1] == zone[-1] for one in intent.zones) > 1)
+        raise ConfigError(f"zones: {alike} end alike, and pools are called by that; give them other names")
     names = [team.name for team in intent.teams]
     for what, values in (
         ("teams", names),
@@ -217,7 +208,7 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
     total = sum(team.share for team in intent.teams)
     if total > 100:
         raise ConfigError(f"teams: the shares add up to {total} percent; 100 is all there is")
-    most = max(intent.nodes - intent.spot_nodes, intent.spot_nodes)
+    most = _largest_market(intent)
     if intent.job_nodes > most:
         market = "on demand" if most > intent.spot_nodes or not intent.spot_nodes else "as spot"
         raise ConfigError(
@@ -226,7 +217,13 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
 
 
 def resized(intent: Intent, nodes: int) -> Intent:
-    """The same intent for another number of nodes, its job no larger than fits."""
-    smaller = replace(intent, nodes=nodes, asked=nodes)
-    most = max(nodes - smaller.spot_nodes, smaller.spot_nodes)
-    return replace(smaller, job_nodes=max(1, min(intent.job_nodes, most)))
+    """The same intent for another number of nodes; a usual job becomes the one that is usual then, others still fit."""
+    most, now = _largest_market(intent), replace(intent, nodes=nodes, asked=nodes)
+    fits, usual = _largest_market(now), int(recommended.values(intent.cloud)["intent.job_nodes"])
+    wanted = _job(fits, usual) if intent.job_nodes == _job(most, usual) else intent.job_nodes
+    return replace(now, job_nodes=max(1, min(wanted, fits)))
+
+
+def _largest_market(intent: Intent) -> int:
+    """The more of the nodes on demand and of those that are spot: a job runs on one kind."""
+    return max(intent.nodes - intent.spot_nodes, intent.spot_nodes)

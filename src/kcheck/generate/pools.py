@@ -6,7 +6,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import recommended
-from kcheck.generate.intent import system
+from kcheck.generate.system import others
 from kcheck.profiles import limits
 
 if TYPE_CHECKING:
@@ -53,19 +53,6 @@ def _largest(intent: Intent) -> int:
 def system_nodes(intent: Intent) -> int:
     """The most nodes that are not for training."""
     return others(intent.cloud, intent.nodes)
-
-
-def others(cloud: str, nodes: int) -> int:
-    """Nodes beside so many for training: those for the cluster's own pods, and a control plane of its own."""
-    usual = recommended.values(cloud)
-    return int(usual["system.least"]) + ceil(nodes / int(usual["system.nodes_each"])) + control_nodes(cloud, nodes)
-
-
-def control_nodes(cloud: str, nodes: int) -> int:
-    """Nodes of the control plane for so many for training; none where the cloud runs it."""
-    usual = recommended.values(cloud)
-    large = nodes > int(usual.get("control.large", nodes))
-    return int(usual.get("control.nodes_large" if large else "control.nodes", 0))
 
 
 def _count(nodes: int, largest: int, intent: Intent) -> int:

@@ -11,7 +11,7 @@ from kcheck import inventory, settings
 from kcheck.config import ConfigError
 from kcheck.files import Tree
 from kcheck.generate import recommended
-from kcheck.generate.pools import others
+from kcheck.generate.system import others
 from kcheck.images import parse
 from kcheck.terraform.resource import BlockRecord
 from kcheck.units import minor_version

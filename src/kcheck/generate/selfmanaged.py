@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.capacity.gke import pod_block
 from kcheck.generate import recommended
-from kcheck.generate.pools import control_nodes, system_nodes
+from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
+from kcheck.generate.system import control_nodes
 from kcheck.profiles import limits
 
 if TYPE_CHECKING:
