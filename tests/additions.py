@@ -59,13 +59,18 @@ def agent(found: Dict, *others: Dict) -> str:
 
 def services(count: int) -> str:
     """Services with addresses of their own."""
-    return text(*(thing("v1", "Service", f"service-{i}", {"selector": {"app": "added"}, "ports": [{"port": 80}]}) for i in range(count)))
+    return text(
+        *(
+            thing("v1", "Service", f"service-{i}", {"selector": {"app": "added"}, "ports": [{"port": 80}]})
+            for i in range(count)
+        )
+    )
 
 
 STAY = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 PRIORITY = "kueue.x-k8s.io/priority-class"
 QUEUED = {"kueue.x-k8s.io/queue-name": "default", PRIORITY: "normal"}
-SHM: Dict = {"volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}]}
+SHM: Dict = {"volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}]}  # noqa: S108 - of a container
 CHECKPOINTS: Dict = {"name": "checkpoints", "mountPath": "/checkpoints"}
 VOLUMES: list[Dict] = [
     {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "32Gi"}},
@@ -81,7 +86,10 @@ def worker(gpus: int = 8, **more: Any) -> Dict:
 
 def mpi_job(policy: Dict | None = None, **more: Any) -> str:
     """An MPIJob of 4 nodes whose launcher waits for them, and whose workers go when it is done."""
-    launcher = {"containers": [container(command=["mpirun", "-np", "32", "python", "train.py"])], "restartPolicy": "Never"}
+    launcher = {
+        "containers": [container(command=["mpirun", "-np", "32", "python", "train.py"])],
+        "restartPolicy": "Never",
+    }
     spec = {
         "slotsPerWorker": 8,
         "launcherCreationPolicy": "WaitForWorkersReady",

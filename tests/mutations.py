@@ -62,7 +62,9 @@ def documents(path: str, pattern: str, *, times: int = 1) -> Change:
     def change(files: Files) -> None:
         every = re.split(r"^---\n", files[path], flags=re.MULTILINE)
         kept = [text for text in every if not re.search(pattern, text, re.MULTILINE)]
-        assert len(every) - len(kept) == times, f"{path}: {pattern} is in {len(every) - len(kept)} documents, not {times}"
+        assert len(every) - len(kept) == times, (
+            f"{path}: {pattern} is in {len(every) - len(kept)} documents, not {times}"
+        )
         files[path] = "---\n".join(kept)
 
     return change

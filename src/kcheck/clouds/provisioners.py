@@ -162,7 +162,9 @@ def _budgets(tree: yaml.Mapping, place: Origin) -> Value[tuple[str, ...]]:
 
 def _is_of_use(reasons: yaml.Target | None) -> bool:
     """Whether a budget holds for nodes that are in use: all reasons, where none is named."""
-    named = [item.text for item in reasons.items if isinstance(item, yaml.Scalar)] if isinstance(reasons, yaml.Sequence) else []
+    if not isinstance(reasons, yaml.Sequence):
+        return True
+    named = [item.text for item in reasons.items if isinstance(item, yaml.Scalar)]
     return not named or "Underutilized" in named
 
 
