@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from kcheck.cli import cli
 from kcheck.config import ConfigError
 from kcheck.generate import aks, intent, ranges, reading, recommended, shown
 from kcheck.generate.assembly import ImpossibleError, generate
-from kcheck.generate.pools import Pool, shares, split
+from kcheck.generate.pools import Pool, label, shares, split
 from kcheck.generate.ranges import NoRoomError, Slot
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -63,6 +64,13 @@ def test_shown_intent_explains_every_field(cloud: str) -> None:
         ("network:\n  range: 10.0.0.0\n", ":2: network.range must look like 10.0.0.0/14, not 10.0.0.0"),
         ("nodes: [1\n", ":1:"),
         ("kubernetes: 1.34\n", ":1: kubernetes must be a text, not 1.34"),
+        ('kubernetes: "1.٣٤"\n', ":1: kubernetes must look like"),
+        ('region: "eu\\n}"\n', ":1: region must look like us-east-2"),
+        ('account: "1\\"\\nx: y"\n', ":1: account must look like 111122223333"),
+        ('image: "train:1.0\\n"\n', ":1: image must look like train:2.1.0"),
+        ("registry: registry.example.com/\n", ":1: registry must look like registry.example.com"),
+        ("machines: ['${x}']\n", ":1: machines[0] must look like p5.48xlarge"),
+        ("zones: [-a]\n", ":1: zones[0] must look like us-east-2a"),
     ],
 )
 def test_wrong_intent_names_the_line(text: str, told: str, tmp_path: Path) -> None:
@@ -85,6 +93,18 @@ def test_wrong_intent_names_the_line(text: str, told: str, tmp_path: Path) -> No
         ({"kubernetes": "1.99"}, "no chart of the cluster autoscaler is known for 1.99"),
         ({"machines": ["trn1.32xlarge"]}, "the accelerators of trn1.32xlarge are not NVIDIA's"),
         ({"machines": ["x99.huge"]}, "kcheck does not know x99.huge; say with gpus:"),
+        ({"gpus": 0}, "machines: p5.48xlarge has 8 GPUs, not 0"),
+        ({"machines": ["p5.48xlarge", "g6.xlarge"]}, "machines: g6.xlarge has 1 GPU, not 8"),
+        ({"teams": [{"name": "shared", "share": 5}]}, "teams: shared is the name of something else"),
+        ({"teams": [{"name": "kube-system", "share": 5}]}, "teams: kube-system is the name of something else"),
+        ({"teams": [{"name": "null", "share": 5}]}, "teams: YAML reads null as something else"),
+        ({"tiers": ["low", "on"]}, "tiers: YAML reads on as something else"),
+        ({"name": "true"}, "name: YAML reads true as something else"),
+        (
+            {"tiers": ["low", "system-critical"]},
+            "tiers: system-critical: names that begin with system- are Kubernetes'",
+        ),
+        ({"zones": ["rack-1", "rack-a", "rack-b"]}, "zones: rack-1 and rack-a end alike"),
         ({"network": {"range": "10.0.0.0/14", "in_use": ["300.0.0.0/8"]}}, "network.in_use: 300.0.0.0/8 is no range"),
     ],
 )
@@ -128,6 +148,19 @@ def test_shares_add_up(total: int, parts: int) -> None:
     found = shares(total, parts)
     assert sum(found) == total
     assert not found or max(found) - min(found) <= 1
+
+
+def test_zones_are_called_by_letters() -> None:
+    assert [label(zone) for zone in ("us-east-2a", "1", "3", "rack-0", "rack-9")] == ["a", "a", "c", "j", "i"]
+
+
+@pytest.mark.parametrize("zone", ["1", "2026-11-22", "no"])
+def test_zones_stay_names_in_manifests(zone: str) -> None:
+    files = generate(intent.filled("selfmanaged", {"nodes": 4, "zones": [zone]})).files
+    for document in yaml.safe_load_all(files["kubernetes/kueue.yaml"]):
+        if document["kind"] == "ResourceFlavor":
+            assert document["spec"]["nodeLabels"]["topology.kubernetes.io/zone"] == zone
+    assert yaml.safe_load(files["intent.yaml"])["zones"] == [zone]
 
 
 # --- ranges

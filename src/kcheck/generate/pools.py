@@ -67,6 +67,6 @@ def shares(total: int, parts: int) -> list[int]:
 
 
 def label(zone: str) -> str:
-    """What people call a zone: the letter at its end; those that have numbers get letters too."""
+    """What people call a zone: the letter at its end; those that have numbers get letters too, 1 being a."""
     last = zone[-1]
-    return chr(ord("a") + int(last) - 1) if last.isdigit() else last
+    return "jabcdefghi"[int(last)] if last.isdigit() else last

@@ -21,15 +21,15 @@ _SUFFIX = ".j2"
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    from kcheck.syntax import yaml
+
     environment = Environment(
         loader=FileSystemLoader(PROFILES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True, autoescape=False,  # noqa: S701 - what is written is no HTML
     )  # fmt: skip
     environment.filters["commas"] = "{:,}".format
     environment.filters["product"] = prod
-    environment.filters["yaml"] = lambda values: ", ".join(
-        f'"{value}"' if value.isdigit() else value for value in values
-    )
+    environment.filters["yaml"] = lambda values: ", ".join(map(yaml.literal, values))
     environment.filters["sentence"] = lambda words: f"{words[:1].upper()}{words[1:]}."
     environment.filters["quoted"] = lambda values: ", ".join(f'"{value}"' for value in values)
     return environment
