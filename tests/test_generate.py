@@ -314,6 +314,46 @@ def test_what_somebody_wrote_stays_unless_it_may_go(here: Path) -> None:
     assert "module" in Path("train/cluster.tf").read_text()
 
 
+def test_files_of_an_earlier_intent_are_named(here: Path) -> None:
+    run("eks", "--nodes", "20")
+    Path("intent.yaml").write_text("nodes: 20\nscheduler: volcano\n")
+    code, _, err = run("eks", "--intent", "intent.yaml", "--output", "train", "--overwrite")
+    assert code == 0
+    assert "train/kubernetes/kueue.yaml: no part of this cluster" in err
+    assert "train/kubernetes/job.yaml" not in err
+    for path in Path("train").rglob("kueue.yaml"):
+        path.unlink()
+    assert "no part" not in run("eks", "--intent", "intent.yaml", "--output", "train")[2]
+
+
+def test_what_is_there_is_no_part_of_what_is_read(here: Path) -> None:
+    expected = generate(intent.filled("gke", {"nodes": 20})).files
+    Path("kcheck-generated").mkdir()
+    Path("kcheck-generated/main.tf").write_text('resource "google_container_cluster" "a" {\n  name = "a"\n}\n')
+    assert generate(intent.filled("gke", {"nodes": 20})).files == expected
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [("file", "file/README.md: File exists"), ("file/below", "File exists"), ("taken", "README.md: Is a directory")],
+)
+def test_where_nothing_can_be_written(output: str, told: str, here: Path) -> None:
+    Path("file").write_text("mine\n")
+    Path("taken/README.md").mkdir(parents=True)
+    code, _, err = run("eks", "--nodes", "5", "--output", output, "--overwrite")
+    assert code == 2
+    assert told in err
+    assert Path("file").read_text() == "mine\n"
+    assert os.listdir("taken") == ["README.md"]
+
+
+def test_links_are_followed(here: Path) -> None:
+    Path("link").symlink_to("real")
+    assert run("eks", "--nodes", "5", "--output", "link")[0] == 0
+    assert Path("link").is_symlink()
+    assert Path("real/cluster.tf").is_file()
+
+
 def test_diff_is_what_git_takes(here: Path) -> None:
     code, out, _ = run("eks", "--nodes", "20", "--diff", "--output", "infra/gpu")
     assert code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import count
 from math import ceil
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -46,10 +47,11 @@ class ImpossibleError(Exception):
 
 @dataclass
 class Output:
-    """The files of a cluster by path, and what `kcheck check` says of them."""
+    """The files of a cluster by path, and what `kcheck check` says of them in the folder `top`, which is not there."""
 
     files: dict[str, bytes]
     result: Result
+    top: str
 
 
 @dataclass
@@ -81,13 +83,15 @@ def generate(intent: Intent) -> Output:
     files = render.files(intent.cloud, context, without=_README)
     tree, config = _tree(files)
     result = engine.run(tree, config)
-    context |= telling.context(result.world, intent, folder())
-    return Output(render.files(intent.cloud, context), result)
+    top = os.path.relpath(folder())
+    context |= telling.context(result.world, intent, top)
+    return Output(render.files(intent.cloud, context), result, top)
 
 
 def folder() -> str:
-    """Where the files are while nothing is written: beside everything that is there."""
-    return os.path.join(os.path.realpath("."), "kcheck-generated")
+    """Where the files are while nothing is written: beside everything that is there, by a name that nothing has."""
+    name = os.path.join(os.path.realpath("."), "kcheck-generated")
+    return next(path for i in count() if not os.path.lexists(path := f"{name}{i or ''}"))
 
 
 def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
