@@ -261,7 +261,6 @@ def test_node_pools_of_aks_are_of_one_machine_type(name: str, wanted: list[str])
 
 
 def test_numbers_of_aks() -> None:
-    assert aks.address("10.1.0.0/16", 10) == "10.1.0.10"
     assert [aks.prefix(ports) for ports in (1, 2 * 64_512, 2 * 64_512 + 1, 10**9)] == [31, 31, 30, 28]
     assert [aks.drain(hours) for hours in (0, 2, 24, 500)] == [60, 120, 1440, 1440]
     assert [aks.batch(nodes) for nodes in (10, 1013, 4900)] == [10, 200, 50]
@@ -415,6 +414,19 @@ def test_what_was_generated_is_read_as_what_was_wanted(cloud: str, here: Path) -
                  "scheduler", "autoscaler"):  # fmt: skip
         assert getattr(again, name) == getattr(wanted, name), name
     assert {team.name for team in again.teams} == {"vision", "speech"}
+
+
+def test_what_no_intent_can_say_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text(
+        'provider "aws" {\n  region = "us-west-2"\n}\n'
+        'resource "aws_eks_cluster" "a" {\n  name = "gpu"\n}\n'
+        'resource "aws_eks_node_group" "a" {\n  cluster_name = aws_eks_cluster.a.name\n  node_group_name = "gpu"\n'
+        '  instance_types = ["p5 48xlarge"]\n  scaling_config {\n    max_size = 5\n  }\n}\n'
+    )
+    (tmp_path / "tiers.yaml").write_text(
+        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n  name: of.the.group\nvalue: 5\n"
+    )
+    assert reading.read(str(tmp_path))[1] == {"name": "gpu", "region": "us-west-2", "nodes": 5}
 
 
 def test_several_clusters_are_named(tmp_path: Path) -> None:
