@@ -21,7 +21,7 @@ from kcheck.cli import cli
 from kcheck.config import ConfigError
 from kcheck.generate import aks, intent, ranges, reading, recommended, shown
 from kcheck.generate.assembly import ImpossibleError, generate
-from kcheck.generate.pools import Pool, label, shares, split
+from kcheck.generate.pools import Pool, evenly, label, split
 from kcheck.generate.ranges import NoRoomError, Slot
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -144,8 +144,8 @@ def test_pools_are_all_nodes_and_under_the_limit(nodes: int, spot: int, zones: i
 
 
 @given(total=st.integers(0, 10**6), parts=st.integers(1, 100))
-def test_shares_add_up(total: int, parts: int) -> None:
-    found = shares(total, parts)
+def test_even_parts_add_up(total: int, parts: int) -> None:
+    found = evenly(total, parts)
     assert sum(found) == total
     assert not found or max(found) - min(found) <= 1
 

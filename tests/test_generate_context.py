@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from kcheck import profiles
+from kcheck.commands import generate
 from kcheck.generate import intent, manifests, ranges
 from kcheck.generate.pools import split, system_nodes
 
 ROOT = Path(__file__).resolve().parent.parent
-CLOUDS = ("eks", "gke", "aks", "ack", "selfmanaged")
+CLOUDS = tuple(profiles.CLOUDS)
 READ_BY_ASSEMBLY = {"refused"}
 CHOSEN = r"intent\.(scheduler|autoscaler|kubernetes|image|name)|release\.minor\d+|(plane|scaler)\.\w+"
 """Settings whose name is put together: what an intent chooses, and what goes by the version or the size."""
@@ -31,6 +32,11 @@ def contexts(cloud: str) -> tuple[dict[str, object], dict[str, object]]:
 def templates(*owners: str) -> str:
     files = [path for owner in owners for path in (ROOT / "profiles" / owner / "templates").rglob("*.j2")]
     return "\n".join(path.read_text() for path in files)
+
+
+def test_every_cloud_that_is_read_is_generated() -> None:
+    (choice,) = [one.type for one in generate.command.params if one.name == "cloud"]
+    assert set(getattr(choice, "choices", ())) == set(CLOUDS)
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)

@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import count
-from math import ceil
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kcheck import demands, inventory, settings, walls
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from kcheck.walls.model import Wall
 
 _SETTINGS, _README = "kcheck.yaml", "README.md"
+_ABOUT = "any/templates/_README.md.j2"
+"""The template of the README, which is written last: it tells what the other files come to."""
 
 
 class Cloud(Protocol):
@@ -80,12 +81,12 @@ def generate(intent: Intent) -> Output:
     if isinstance(made, str):
         raise ImpossibleError(_refusal(intent, made))
     context = made.context | {"requests": telling.requests(made.world, made.cluster)}
-    files = render.files(intent.cloud, context, without=_README)
+    files = render.files(intent.cloud, context)
     tree, config = _tree(files)
     result = engine.run(tree, config)
     top = os.path.relpath(folder())
     context |= telling.context(result.world, intent, top)
-    return Output(render.files(intent.cloud, context), result, top)
+    return Output(files | {_README: render.text(_ABOUT, context).encode()}, result, top)
 
 
 def folder() -> str:
@@ -132,7 +133,7 @@ def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _
     context |= {"about": shown.context(intent)["about"]}
     context |= manifests.context(intent, pools, layout, target)
     context |= cloud.context(intent, pools, layout)
-    files = render.files(intent.cloud, context, without=_README)
+    files = render.files(intent.cloud, context)
     tree, config = _tree(files)
     return _Made(files, context, config, World(inventory.read(tree, config).inventory, config))
 
@@ -152,7 +153,6 @@ def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
     Raises:
         AssertionError: it is not known, or a slot is not in the draft: kcheck's fault.
     """
-    growth = int(recommended.values("any")["network.growth"])
     every: list[Subnet | PodRange] = [*world.inventory.subnets, *world.inventory.ranges]
     places = {known(place.cidr): place for place in every}
     drafted = ranges.draft(slots).ranges
@@ -163,7 +163,7 @@ def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
             high = None if isinstance(found, Unknown) else demands.needed(found).high
             if high is None:
                 raise AssertionError(f"what {slot.name} needs is not known: {found}")
-            result[slot.name] = ceil(high * (100 + growth) / 100)
+            result[slot.name] = recommended.grown("any", high)
     return result
 
 

@@ -33,10 +33,10 @@ def split(intent: Intent) -> list[Pool]:
     used = max(1, min(len(intent.zones), rest // intent.job_nodes)) if rest else 0
     largest = _largest(intent)
     result = []
-    for zone, nodes in zip(intent.zones, shares(rest, used), strict=False):
-        for number, size in enumerate(shares(nodes, _count(nodes, largest, intent)), 1):
+    for zone, nodes in zip(intent.zones, evenly(rest, used), strict=False):
+        for number, size in enumerate(evenly(nodes, _count(nodes, largest, intent)), 1):
             result.append(Pool(f"gpu-{label(zone)}{number}", (zone,), size, spot=False, machines=(intent.machine,)))
-    for number, size in enumerate(shares(spot, _count(spot, largest, intent)), 1):
+    for number, size in enumerate(evenly(spot, _count(spot, largest, intent)), 1):
         result.append(Pool(f"gpu-spot{number}", intent.zones, size, spot=True, machines=intent.machines))
     if intent.gpus:
         return result
@@ -61,7 +61,7 @@ def _count(nodes: int, largest: int, intent: Intent) -> int:
     return max(ceil(nodes / most), min(ceil(nodes / largest), max(1, nodes // intent.job_nodes)))
 
 
-def shares(total: int, parts: int) -> list[int]:
+def evenly(total: int, parts: int) -> list[int]:
     """A number in parts that differ by at most one, the larger ones first; no parts of nothing."""
     return [] if not total else [total // parts + (i < total % parts) for i in range(parts)]
 

@@ -51,14 +51,12 @@ def text(template: str, context: dict[str, Any]) -> str:
     return _environment().get_template(template).render(context)
 
 
-def files(cloud: str, context: dict[str, Any], without: str = "") -> dict[str, bytes]:
-    """The files of a cloud by path, `without` one of them and those that come out empty."""
+def files(cloud: str, context: dict[str, Any]) -> dict[str, bytes]:
+    """The files of a cloud by path, but for those that come out empty."""
     from kcheck.syntax.hcl import align
 
     result = {}
     for path, template in names(cloud):
-        if path == without:
-            continue
         made = text(template, context)
         if made.strip():
             data = made.encode()
