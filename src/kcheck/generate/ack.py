@@ -61,8 +61,6 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "namespace_labels": {"node-local-dns-injection": "enabled"},
         "device_plugin": False,
         "node_local_dns": False,
-        "provisioning_class": "",
-        "efa_interfaces": 0,
     }  # fmt: skip
 
 

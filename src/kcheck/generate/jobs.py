@@ -75,9 +75,9 @@ def cpus(intent: Intent) -> int:
 
 
 def efa(intent: Intent) -> int:
-    """EFA interfaces of an on-demand node, for NCCL; spot nodes have none."""
+    """EFA interfaces of an on-demand node, for NCCL; none where there is no such node, as spot nodes have none."""
     machine = machines.machine(intent.cloud, intent.machine)
-    return machine.efa if machine is not None and intent.gpus else 0
+    return machine.efa if machine is not None and intent.gpus and intent.spot_nodes < intent.nodes else 0
 
 
 def _grace(intent: Intent, *, on_spot: bool) -> int:
