@@ -89,6 +89,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "nat_addresses": 1 << (32 - prefix(ports)),
         "fabric": fabric,
         "whole": whole,
+        "setup_source": recommended.entries("aks")["pools.setup"].sources[0],
         "markets": markets(intent),
         "kinds": len({group.machine for group in found}) > 1,
         "disks": sorted({group.ephemeral for group in found}),
@@ -108,6 +109,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "device_plugin": intent.gpus > 0,
         "node_local_dns": False,
         "dns_autoscaler": False,
+        "charts": True,
         "provisioning_class": _PROVISIONING if intent.autoscaler == "managed" and (whole or not fabric) else "",
         "efa_interfaces": 0,
     }  # fmt: skip
