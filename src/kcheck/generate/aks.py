@@ -81,6 +81,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "nat_addresses": 1 << (32 - prefix(ports)),
         "fabric": fabric,
         "whole": whole,
+        "setup_source": recommended.entries("aks")["pools.setup"].sources[0],
         "markets": markets(intent),
         "kinds": len({group.machine for group in found}) > 1,
         "disks": sorted({group.ephemeral for group in found}),
@@ -100,6 +101,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "node_local_dns": False,
         "dns_autoscaler": False,
         "provisioning_class": PROVISIONING if intent.autoscaler == "managed" and (whole or not fabric) else "",
+        "charts": True,
     }  # fmt: skip
 
 

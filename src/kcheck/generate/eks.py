@@ -59,11 +59,26 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "dns_autoscaler": False,
         "vpc_cni": True,
         "charts": True,
-        "docker_hub": f"{intent.registry}/docker-hub",
+        "docker_hub": f"{_registry(intent)}/docker-hub",
+        "repository": _repository(intent),
         "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
         "plane_tier": _tier(intent),
     }  # fmt: skip
+
+
+def _registry(intent: Intent) -> str:
+    """The registry of the account in the region, which the cache of Docker Hub is in whatever images come from.
+
+    https://docs.aws.amazon.com/AmazonECR/latest/userguide/Registries.html
+    """
+    return f"{intent.account}.dkr.ecr.{intent.region}.amazonaws.com"
+
+
+def _repository(intent: Intent) -> str:
+    """The repository of the training image, where it is in that registry; else empty."""
+    host, _, path = f"{intent.registry}/{intent.image}".partition("/")
+    return path.rpartition(":")[0] if host == _registry(intent) else ""
 
 
 def interfaces(efa: int) -> list[Interface]:
