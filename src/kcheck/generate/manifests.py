@@ -42,12 +42,11 @@ class Tier(NamedTuple):
 
 
 class Flavor(NamedTuple):
-    """Nodes that Kueue tells from others: of a market and, on demand, of a zone, by its name and its nodes' label."""
+    """Nodes that Kueue tells from others: of a market and, on demand, those that talk fast to each other."""
 
     name: str
     market: str
-    zone: str
-    label: str
+    near: jobs.Near | None
     nodes: int
     efa: int
 
@@ -87,6 +86,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "vcpus": jobs.vcpus(intent) or 0,
         "job": jobs.job(intent, pools),
         "flavors": flavors,
+        "by_pool": jobs.by_pool(intent),
         "queues": _queues(intent, flavors, covered),
         "covered": covered,
         "deserved": [_deserved(intent, share.nodes) for share in shares(intent)],
@@ -170,17 +170,15 @@ def _deletion(target: int, burst: int) -> dict[str, int]:
 
 
 def _flavors(intent: Intent, pools: list[Pool], efa: int) -> list[Flavor]:
-    """On-demand nodes by zone, so that Kueue puts a job into one of them, and then spot nodes."""
-    zones: dict[str, int] = {}
+    """On-demand nodes by zone, or by pool, so that Kueue puts a job into one of them, and then spot nodes."""
+    found: dict[jobs.Near, int] = {}
     for pool in pools:
         if not pool.spot:
-            zones[pool.zones[0]] = zones.get(pool.zones[0], 0) + pool.nodes
-    found = [
-        Flavor(f"on-demand-{label(name)}", "on-demand", name, jobs.zone(intent, name), nodes, efa)
-        for name, nodes in zones.items()
-    ]
+            near = jobs.near(intent, pool)
+            found[near] = found.get(near, 0) + pool.nodes
+    own = [Flavor(f"on-demand-{near.name}", "on-demand", near, nodes, efa) for near, nodes in found.items()]
     spot = sum(pool.nodes for pool in pools if pool.spot)
-    return [*found, Flavor("spot", "spot", "", "", spot, 0)] if spot else found
+    return [*own, Flavor("spot", "spot", None, spot, 0)] if spot else own
 
 
 def _covered(intent: Intent, efa: int) -> list[str]:
