@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = Path(__file__).resolve().parent / "golden"
-EXAMPLES = sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir())
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name != "generated")
 
 
 @pytest.fixture(autouse=True)

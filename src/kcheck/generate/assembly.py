@@ -75,18 +75,21 @@ def generate(intent: Intent) -> Output:
     Raises:
         ImpossibleError: a wall that cannot be moved, or too little room in the network.
     """
-    from kcheck import engine
-
     made = _made(intent)
     if isinstance(made, str):
         raise ImpossibleError(_refusal(intent, made))
     context = made.context | {"requests": telling.requests(made.world, made.cluster)}
     files = render.files(intent.cloud, context)
-    tree, config = _tree(files)
-    result = engine.run(tree, config)
-    top = os.path.relpath(folder())
+    result, top = checked(files), os.path.relpath(folder())
     context |= telling.context(result.world, intent, top)
     return Output(files | {_README: render.text(_ABOUT, context).encode()}, result, top)
+
+
+def checked(files: dict[str, bytes]) -> Result:
+    """What `kcheck check` says of files that are not written yet."""
+    from kcheck import engine
+
+    return engine.run(*_tree(files))
 
 
 def folder() -> str:
@@ -172,7 +175,7 @@ def _refused(made: _Made) -> str:
     wall = _forbidding(made)
     if wall is None:
         return str(made.context.get("refused", ""))
-    return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); {wall.move}"
+    return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); to move it: {wall.move}"
 
 
 def _forbidding(made: _Made) -> Wall | None:

@@ -82,7 +82,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",
         "docker_hub": f"{host}docker-hub",
         "quota_of": quota, "direct_source": recommended.entries(intent.cloud)["pools.direct"].sources[0],
-        "device_plugin": False, "node_local_dns": False,
+        "device_plugin": False, "node_local_dns": False, "dns_autoscaler": False,
     }  # fmt: skip
 
 
