@@ -334,7 +334,7 @@ def test_what_is_there_is_no_part_of_what_is_read(here: Path) -> None:
 
 @pytest.mark.parametrize(
     ("output", "told"),
-    [("file", "file/README.md: File exists"), ("file/below", "File exists"), ("taken", "README.md: Is a directory")],
+    [("file", "File exists"), ("file/below", "File exists"), ("taken", "README.md: Is a directory")],
 )
 def test_where_nothing_can_be_written(output: str, told: str, here: Path) -> None:
     Path("file").write_text("mine\n")
