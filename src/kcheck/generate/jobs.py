@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import machines
 from kcheck.generate import recommended
+from kcheck.generate.pools import label
 from kcheck.profiles import limits
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kcheck import units
 from kcheck.capacity.deletion import batch_for
 from kcheck.generate import jobs, recommended
-from kcheck.generate.pools import label
 from kcheck.profiles import flag_default, limits
 
 if TYPE_CHECKING:

@@ -57,7 +57,8 @@ def system_nodes(intent: Intent) -> int:
 
 def _count(nodes: int, largest: int, intent: Intent) -> int:
     """Pools for so many nodes: so few that the usual job fits into one, as long as none gets too large."""
-    most = max(largest, limits("any")["large_pool.nodes"].number)
+    rated = recommended.values(intent.cloud).get("pools.rated")
+    most = int(rated or max(largest, limits("any")["large_pool.nodes"].number))
     return max(ceil(nodes / most), min(ceil(nodes / largest), max(1, nodes // intent.job_nodes)))
 
 
