@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from jinja2 import Environment, nodes
 
 from kcheck import profiles
 from kcheck.commands import generate
@@ -14,6 +15,7 @@ from kcheck.generate import intent, manifests, ranges
 from kcheck.generate.pools import split, system_nodes
 
 ROOT = Path(__file__).resolve().parent.parent
+PROFILES = ROOT / "profiles"
 CLOUDS = tuple(profiles.CLOUDS)
 READ_BY_ASSEMBLY = {"refused"}
 CHOSEN = r"intent\.(scheduler|autoscaler|kubernetes|image|name)|release\.minor\d+|(plane|scaler)\.\w+"
@@ -75,3 +77,27 @@ def test_every_recommended_value_is_used(owner: str) -> None:
         and not re.fullmatch(CHOSEN, key)
     }
     assert unused == set()
+
+
+ARITHMETIC = (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(PROFILES.glob("*/templates/**/*.j2")), ids=lambda path: str(path.relative_to(PROFILES))
+)
+def test_templates_reckon_nothing(path: Path) -> None:
+    """Numbers come from the context, where their arithmetic and their reasons are; 0 and 1 are no numbers."""
+    tree = Environment(trim_blocks=True, lstrip_blocks=True).parse(path.read_text())  # noqa: S701 - nothing is rendered
+    assert [node.lineno for kind in ARITHMETIC for node in tree.find_all(kind)] == []
+    widths = {
+        id(const)
+        for call in tree.find_all(nodes.Filter)
+        if call.name == "indent"
+        for const in call.find_all(nodes.Const)
+    }
+    numbers = [
+        const.value
+        for const in tree.find_all(nodes.Const)
+        if id(const) not in widths and type(const.value) in (int, float)
+    ]
+    assert set(numbers) <= {0, 1}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
+from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +33,15 @@ def _environment() -> Environment:
     environment.filters["product"] = prod
     environment.filters["yaml"] = lambda values: ", ".join(map(yaml.literal, values))
     environment.filters["sentence"] = lambda words: f"{words[:1].upper()}{words[1:]}."
+    environment.filters["numbered"] = _numbered
     environment.filters["quoted"] = lambda values: ", ".join(f'"{value}"' for value in values)
     return environment
+
+
+def _numbered(text: str) -> str:
+    """Steps that all begin with `1.`, in their order."""
+    numbers = count(1)
+    return re.sub(r"(?m)^1\. ", lambda _: f"{next(numbers)}. ", text)
 
 
 def names(cloud: str) -> Iterator[tuple[str, str]]:

@@ -49,6 +49,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
     host, _, path = intent.registry.partition("/")
     return {
         "control": control(intent),
+        "own_nodes": system_nodes(intent) - control(intent).nodes,
         "beyond": beyond(target),
         "endpoint": f"api.{intent.name}.{intent.region}.internal",
         "node_mask": pod_block(int(usual["kubelet.max_pods"])),
