@@ -21,7 +21,9 @@ def test_usable_addresses(cidr: str, usable: int) -> None:
     assert ranges.usable_addresses(cidr, 5) == usable
 
 
-@pytest.mark.parametrize("text", ["10.0.0.0", "10.0.0.0/33", "10.0.0/24", "fd00::/64", "x", "", "10.0.0.256/24"])
+@pytest.mark.parametrize(
+    "text", ["10.0.0.0", "10.0.0.²/24", "10.0.0.0/²", "10.0.0.0/33", "10.0.0/24", "fd00::/64", "x", "", "10.0.0.256/24"]
+)
 def test_what_is_no_range(text: str) -> None:
     assert parse_cidr(text) is None
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from kcheck.cli import cli
 from kcheck.config import ConfigError
 from kcheck.generate import aks, intent, ranges, reading, recommended, shown
 from kcheck.generate.assembly import ImpossibleError, generate
-from kcheck.generate.pools import Pool, shares, split
+from kcheck.generate.pools import Pool, evenly, label, split
 from kcheck.generate.ranges import NoRoomError, Slot
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -63,6 +64,13 @@ def test_shown_intent_explains_every_field(cloud: str) -> None:
         ("network:\n  range: 10.0.0.0\n", ":2: network.range must look like 10.0.0.0/14, not 10.0.0.0"),
         ("nodes: [1\n", ":1:"),
         ("kubernetes: 1.34\n", ":1: kubernetes must be a text, not 1.34"),
+        ('kubernetes: "1.٣٤"\n', ":1: kubernetes must look like"),
+        ('region: "eu\\n}"\n', ":1: region must look like us-east-2"),
+        ('account: "1\\"\\nx: y"\n', ":1: account must look like 111122223333"),
+        ('image: "train:1.0\\n"\n', ":1: image must look like train:2.1.0"),
+        ("registry: registry.example.com/\n", ":1: registry must look like registry.example.com"),
+        ("machines: ['${x}']\n", ":1: machines[0] must look like p5.48xlarge"),
+        ("zones: [-a]\n", ":1: zones[0] must look like us-east-2a"),
     ],
 )
 def test_wrong_intent_names_the_line(text: str, told: str, tmp_path: Path) -> None:
@@ -85,6 +93,18 @@ def test_wrong_intent_names_the_line(text: str, told: str, tmp_path: Path) -> No
         ({"kubernetes": "1.99"}, "no chart of the cluster autoscaler is known for 1.99"),
         ({"machines": ["trn1.32xlarge"]}, "the accelerators of trn1.32xlarge are not NVIDIA's"),
         ({"machines": ["x99.huge"]}, "kcheck does not know x99.huge; say with gpus:"),
+        ({"gpus": 0}, "machines: p5.48xlarge has 8 GPUs, not 0"),
+        ({"machines": ["p5.48xlarge", "g6.xlarge"]}, "machines: g6.xlarge has 1 GPU, not 8"),
+        ({"teams": [{"name": "shared", "share": 5}]}, "teams: shared is the name of something else"),
+        ({"teams": [{"name": "kube-system", "share": 5}]}, "teams: kube-system is the name of something else"),
+        ({"teams": [{"name": "null", "share": 5}]}, "teams: YAML reads null as something else"),
+        ({"tiers": ["low", "on"]}, "tiers: YAML reads on as something else"),
+        ({"name": "true"}, "name: YAML reads true as something else"),
+        (
+            {"tiers": ["low", "system-critical"]},
+            "tiers: system-critical: names that begin with system- are Kubernetes'",
+        ),
+        ({"zones": ["rack-1", "rack-a", "rack-b"]}, "zones: rack-1 and rack-a end alike"),
         ({"network": {"range": "10.0.0.0/14", "in_use": ["300.0.0.0/8"]}}, "network.in_use: 300.0.0.0/8 is no range"),
     ],
 )
@@ -124,10 +144,23 @@ def test_pools_are_all_nodes_and_under_the_limit(nodes: int, spot: int, zones: i
 
 
 @given(total=st.integers(0, 10**6), parts=st.integers(1, 100))
-def test_shares_add_up(total: int, parts: int) -> None:
-    found = shares(total, parts)
+def test_even_parts_add_up(total: int, parts: int) -> None:
+    found = evenly(total, parts)
     assert sum(found) == total
     assert not found or max(found) - min(found) <= 1
+
+
+def test_zones_are_called_by_letters() -> None:
+    assert [label(zone) for zone in ("us-east-2a", "1", "3", "rack-0", "rack-9")] == ["a", "a", "c", "j", "i"]
+
+
+@pytest.mark.parametrize("zone", ["1", "2026-11-22", "no"])
+def test_zones_stay_names_in_manifests(zone: str) -> None:
+    files = generate(intent.filled("selfmanaged", {"nodes": 4, "zones": [zone]})).files
+    for document in yaml.safe_load_all(files["kubernetes/kueue.yaml"]):
+        if document["kind"] == "ResourceFlavor":
+            assert document["spec"]["nodeLabels"]["topology.kubernetes.io/zone"] == zone
+    assert yaml.safe_load(files["intent.yaml"])["zones"] == [zone]
 
 
 # --- ranges
@@ -228,7 +261,6 @@ def test_node_pools_of_aks_are_of_one_machine_type(name: str, wanted: list[str])
 
 
 def test_numbers_of_aks() -> None:
-    assert aks.address("10.1.0.0/16", 10) == "10.1.0.10"
     assert [aks.prefix(ports) for ports in (1, 2 * 64_512, 2 * 64_512 + 1, 10**9)] == [31, 31, 30, 28]
     assert [aks.drain(hours) for hours in (0, 2, 24, 500)] == [60, 120, 1440, 1440]
     assert [aks.batch(nodes) for nodes in (10, 1013, 4900)] == [10, 200, 50]
@@ -279,6 +311,46 @@ def test_what_somebody_wrote_stays_unless_it_may_go(here: Path) -> None:
     assert "-# mine" in out
     assert run("eks", "--nodes", "20", "--overwrite")[0] == 0
     assert "module" in Path("train/cluster.tf").read_text()
+
+
+def test_files_of_an_earlier_intent_are_named(here: Path) -> None:
+    run("eks", "--nodes", "20")
+    Path("intent.yaml").write_text("nodes: 20\nscheduler: volcano\n")
+    code, _, err = run("eks", "--intent", "intent.yaml", "--output", "train", "--overwrite")
+    assert code == 0
+    assert "train/kubernetes/kueue.yaml: no part of this cluster" in err
+    assert "train/kubernetes/job.yaml" not in err
+    for path in Path("train").rglob("kueue.yaml"):
+        path.unlink()
+    assert "no part" not in run("eks", "--intent", "intent.yaml", "--output", "train")[2]
+
+
+def test_what_is_there_is_no_part_of_what_is_read(here: Path) -> None:
+    expected = generate(intent.filled("gke", {"nodes": 20})).files
+    Path("kcheck-generated").mkdir()
+    Path("kcheck-generated/main.tf").write_text('resource "google_container_cluster" "a" {\n  name = "a"\n}\n')
+    assert generate(intent.filled("gke", {"nodes": 20})).files == expected
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [("file", "File exists"), ("file/below", "File exists"), ("taken", "README.md: Is a directory")],
+)
+def test_where_nothing_can_be_written(output: str, told: str, here: Path) -> None:
+    Path("file").write_text("mine\n")
+    Path("taken/README.md").mkdir(parents=True)
+    code, _, err = run("eks", "--nodes", "5", "--output", output, "--overwrite")
+    assert code == 2
+    assert told in err
+    assert Path("file").read_text() == "mine\n"
+    assert os.listdir("taken") == ["README.md"]
+
+
+def test_links_are_followed(here: Path) -> None:
+    Path("link").symlink_to("real")
+    assert run("eks", "--nodes", "5", "--output", "link")[0] == 0
+    assert Path("link").is_symlink()
+    assert Path("real/cluster.tf").is_file()
 
 
 def test_diff_is_what_git_takes(here: Path) -> None:
@@ -342,6 +414,19 @@ def test_what_was_generated_is_read_as_what_was_wanted(cloud: str, here: Path) -
                  "scheduler", "autoscaler"):  # fmt: skip
         assert getattr(again, name) == getattr(wanted, name), name
     assert {team.name for team in again.teams} == {"vision", "speech"}
+
+
+def test_what_no_intent_can_say_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text(
+        'provider "aws" {\n  region = "us-west-2"\n}\n'
+        'resource "aws_eks_cluster" "a" {\n  name = "gpu"\n}\n'
+        'resource "aws_eks_node_group" "a" {\n  cluster_name = aws_eks_cluster.a.name\n  node_group_name = "gpu"\n'
+        '  instance_types = ["p5 48xlarge"]\n  scaling_config {\n    max_size = 5\n  }\n}\n'
+    )
+    (tmp_path / "tiers.yaml").write_text(
+        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n  name: of.the.group\nvalue: 5\n"
+    )
+    assert reading.read(str(tmp_path))[1] == {"name": "gpu", "region": "us-west-2", "nodes": 5}
 
 
 def test_several_clusters_are_named(tmp_path: Path) -> None:

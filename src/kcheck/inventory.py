@@ -35,9 +35,9 @@ class Reading:
 
     `problems` could not be read; `templates` maps a folder to the manifests in it that are templates; `sources`
     are all files that were looked into; `variables` knows the tfvars files; `gaps` is what kustomizations do that is
-    not rendered. Of the manifests, Terraform has `asked` for some, and `filled` some as templates. `charts` are those
-    of the tree; of the `unrendered` ones, with the number of their templates, only the values were read. `roots`
-    are the root modules of Terraform.
+    not rendered. Terraform has `asked` for some files, such as values of charts, and `filled` some manifests as
+    templates. `charts` are those of the tree; of the `unrendered` ones, with the number of their templates, only the
+    values were read. `roots` are the root modules of Terraform.
     """
 
     inventory: Inventory
@@ -70,6 +70,7 @@ def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B
     if any(addon.tree is not None for addon in reading.inventory.addons):
         import_module("kcheck.clouds.karpenter").read(reading.inventory)
     reading.problems = list(dict.fromkeys(reading.problems))
+    reading.sources += sorted(reading.asked, key=lambda source: source.path)
     reading.sources = list(dict.fromkeys(reading.sources))
     return reading
 
@@ -219,6 +220,8 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     clusters = {
         "ClusterConfig": "eksctl",
         "ClusterConfiguration": "selfmanaged",
+        "InitConfiguration": "selfmanaged",
+        "JoinConfiguration": "selfmanaged",
         "KubeletConfiguration": "selfmanaged",
         "Pod": "selfmanaged",
     }

@@ -96,6 +96,11 @@ def _keyed(entry: Any) -> Known[Any]:
 Difference = tuple["Span | None", str]
 
 
+def _fits(pattern: str, value: str) -> bool:
+    """Whether a pattern is in a text, as JSON Schema means it: `$` is the very end, digits are those of ASCII."""
+    return re.search(re.sub(r"\$$", r"\\Z", pattern), value, re.ASCII) is not None
+
+
 def differences(data: Datum, wanted: dict[str, Any], noun: str, whole: str, path: str = "") -> Iterator[Difference]:
     """Where data differs from the part of JSON Schema that kcheck uses, and what would be right.
 
@@ -121,7 +126,7 @@ def differences(data: Datum, wanted: dict[str, Any], noun: str, whole: str, path
         yield place, f"{name} must be more than {wanted['exclusiveMinimum']}"
     if wanted.get("minLength") and not value.strip():
         yield place, f"{name} must not be empty"
-    if "pattern" in wanted and not re.search(wanted["pattern"], value):
+    if "pattern" in wanted and not _fits(wanted["pattern"], value):
         yield place, f"{name} must look like {wanted['examples'][0]}, not {value}"
     if isinstance(data, Known) and isinstance(data.value, dict):
         yield from _members(data, wanted, noun, path, whole)

@@ -34,8 +34,8 @@ resource "azurerm_container_registry_credential_set" "docker_hub" {
   }
 
   authentication_credentials {
-    username_secret_id = azurerm_key_vault_secret.docker_hub["user"].versionless_id
-    password_secret_id = azurerm_key_vault_secret.docker_hub["token"].versionless_id
+    username_secret_id = azurerm_key_vault_secret.docker_hub_user.versionless_id
+    password_secret_id = azurerm_key_vault_secret.docker_hub_token.versionless_id
   }
 }
 
@@ -65,15 +65,19 @@ resource "azurerm_key_vault_access_policy" "registry" {
   secret_permissions = ["Get"]
 }
 
-resource "azurerm_key_vault_secret" "docker_hub" {
-  for_each = {
-    user  = var.docker_hub_user
-    token = var.docker_hub_token
-  }
-
-  name         = "docker-hub-${each.key}"
-  value        = each.value
+resource "azurerm_key_vault_secret" "docker_hub_user" {
+  name         = "docker-hub-user"
+  value        = var.docker_hub_user
   key_vault_id = azurerm_key_vault.main.id
+
+  depends_on = [azurerm_key_vault_access_policy.terraform]
+}
+
+resource "azurerm_key_vault_secret" "docker_hub_token" {
+  name             = "docker-hub-token"
+  value_wo         = var.docker_hub_token
+  value_wo_version = 1 # one more for each new token: what is written only is in no state to compare with
+  key_vault_id     = azurerm_key_vault.main.id
 
   depends_on = [azurerm_key_vault_access_policy.terraform]
 }

@@ -79,12 +79,11 @@ variable "vault_name" {
 variable "docker_hub_user" {
   description = "The user of Docker Hub that the cache pulls as."
   type        = string
-  default     = "change-me"
 }
 
 variable "docker_hub_token" {
-  description = "An access token of that user; give it as TF_VAR_docker_hub_token, not in a file."
+  description = "An access token of that user; give it as TF_VAR_docker_hub_token, not in a file. It is in no state."
   type        = string
   sensitive   = true
-  default     = "change-me"
+  ephemeral   = true
 }

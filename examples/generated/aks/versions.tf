@@ -1,5 +1,5 @@
 terraform {
-  required_version = ">= 1.9"
+  required_version = ">= 1.11" # from then on secrets need not be in the state
 
   required_providers {
     azurerm = {

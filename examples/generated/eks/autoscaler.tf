@@ -9,7 +9,8 @@ resource "helm_release" "cluster_autoscaler" {
     file("${path.module}/values/cluster-autoscaler.yaml"),
   ]
 
-  depends_on = [aws_eks_pod_identity_association.cluster_autoscaler]
+  # Nodes to run on, and the right to install it, are of the module.
+  depends_on = [module.eks, aws_eks_pod_identity_association.cluster_autoscaler]
 }
 
 resource "aws_eks_pod_identity_association" "cluster_autoscaler" {

@@ -9,8 +9,11 @@ module "eks" {
   subnet_ids        = module.vpc.private_subnets
   service_ipv4_cidr = var.service_cidr
 
-  endpoint_public_access                   = true # for kubectl and Helm from outside; nodes use the private one
+  # For kubectl and Helm from outside; nodes use the private one.
+  endpoint_public_access                   = true
+  endpoint_public_access_cidrs             = var.api_cidrs
   enable_cluster_creator_admin_permissions = true
+  deletion_protection                      = true # terraform destroy ends here until this is false
 
   # A control plane that is large before the burst: others grow with the cluster, but minutes too late.
   control_plane_scaling_config = {
@@ -53,6 +56,27 @@ module "eks" {
           WARM_IP_TARGET    = "2"
         }
       })
+    }
+  }
+
+  # EFA talks only between members of a group that lets everything in and out among them: all nodes, whatever their pool.
+  node_security_group_additional_rules = {
+    efa_in = {
+      description = "EFA"
+      type        = "ingress"
+      protocol    = "-1"
+      from_port   = 0
+      to_port     = 0
+      self        = true
+    }
+
+    efa_out = {
+      description = "EFA"
+      type        = "egress"
+      protocol    = "-1"
+      from_port   = 0
+      to_port     = 0
+      self        = true
     }
   }
 

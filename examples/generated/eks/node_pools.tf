@@ -7,6 +7,10 @@ locals {
       min_size       = 3
       max_size       = var.system_nodes
       desired_size   = 3
+
+      iam_role_additional_policies = {
+        docker_hub = aws_iam_policy.docker_hub.arn
+      }
     }
   }
 
@@ -43,6 +47,10 @@ locals {
                 strategy: RAID0
         EOT
       }]
+
+      iam_role_additional_policies = {
+        docker_hub = aws_iam_policy.docker_hub.arn
+      }
 
       labels = {
         "training/pool"   = "training"

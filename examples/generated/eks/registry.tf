@@ -4,6 +4,21 @@ resource "aws_ecr_pull_through_cache_rule" "docker_hub" {
   ecr_repository_prefix = "docker-hub"
   upstream_registry_url = "registry-1.docker.io"
   credential_arn        = aws_secretsmanager_secret.docker_hub.arn
+
+  depends_on = [aws_secretsmanager_secret_version.docker_hub] # ECR looks into the secret
+}
+
+# The first pull of an image makes its repository, which the nodes' own policies do not allow.
+resource "aws_iam_policy" "docker_hub" {
+  name   = "${var.name}-docker-hub"
+  policy = data.aws_iam_policy_document.docker_hub.json
+}
+
+data "aws_iam_policy_document" "docker_hub" {
+  statement {
+    actions   = ["ecr:BatchImportUpstreamImage", "ecr:CreateRepository"]
+    resources = ["arn:aws:ecr:${var.region}:${var.account}:repository/docker-hub/*"]
+  }
 }
 
 resource "aws_secretsmanager_secret" "docker_hub" {
@@ -11,9 +26,10 @@ resource "aws_secretsmanager_secret" "docker_hub" {
 }
 
 resource "aws_secretsmanager_secret_version" "docker_hub" {
-  secret_id = aws_secretsmanager_secret.docker_hub.id
+  secret_id                = aws_secretsmanager_secret.docker_hub.id
+  secret_string_wo_version = 1 # one more for each new token: what is written only is in no state to compare with
 
-  secret_string = jsonencode({
+  secret_string_wo = jsonencode({
     username    = var.docker_hub_user
     accessToken = var.docker_hub_token
   })

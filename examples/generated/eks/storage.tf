@@ -54,6 +54,8 @@ resource "kubernetes_storage_class_v1" "checkpoints" {
     fileSystemId     = aws_efs_file_system.checkpoints.id
     directoryPerms   = "700"
   }
+
+  depends_on = [module.eks] # the right to make it
 }
 
 data "aws_iam_policy_document" "pods" {

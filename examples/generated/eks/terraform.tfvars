@@ -1,7 +1,8 @@
 name               = "train"
 account            = "111122223333"
 region             = "us-east-2"
-kubernetes_version = "1.35" # the newest that every part of this is known to run with
+kubernetes_version = "1.35"        # the newest that every part of this is known to run with
+api_cidrs          = ["0.0.0.0/0"] # from anywhere, and IAM decides; better the addresses that you come from
 
 vpc_cidrs = ["10.0.0.0/17"]
 

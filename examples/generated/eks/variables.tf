@@ -51,6 +51,11 @@ variable "training_machines" {
   type        = list(string)
 }
 
+variable "api_cidrs" {
+  description = "Where kubectl and Helm may come from."
+  type        = list(string)
+}
+
 variable "system_nodes" {
   description = "The most nodes for the cluster's own pods."
   type        = number
@@ -59,12 +64,11 @@ variable "system_nodes" {
 variable "docker_hub_user" {
   description = "The user of Docker Hub that the cache pulls as."
   type        = string
-  default     = "change-me"
 }
 
 variable "docker_hub_token" {
-  description = "An access token of that user; give it as TF_VAR_docker_hub_token, not in a file."
+  description = "An access token of that user; give it as TF_VAR_docker_hub_token, not in a file. It is in no state."
   type        = string
   sensitive   = true
-  default     = "change-me"
+  ephemeral   = true
 }

@@ -93,7 +93,12 @@ resource "google_service_account" "nodes" {
 }
 
 resource "google_project_iam_member" "nodes" {
+  for_each = toset([
+    "roles/container.defaultNodeServiceAccount",
+    "roles/serviceusage.serviceUsageConsumer", # image streaming
+  ])
+
   project = var.project
-  role    = "roles/container.defaultNodeServiceAccount"
+  role    = each.key
   member  = google_service_account.nodes.member
 }

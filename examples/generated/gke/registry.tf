@@ -68,8 +68,9 @@ resource "google_secret_manager_secret" "docker_hub" {
 resource "google_secret_manager_secret_version" "docker_hub" {
   count = var.docker_hub_user == "" ? 0 : 1
 
-  secret      = google_secret_manager_secret.docker_hub[0].id
-  secret_data = var.docker_hub_token
+  secret                 = google_secret_manager_secret.docker_hub[0].id
+  secret_data_wo         = var.docker_hub_token
+  secret_data_wo_version = 1 # one more for each new token: what is written only is in no state to compare with
 }
 
 data "google_project" "main" {

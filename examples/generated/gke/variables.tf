@@ -82,8 +82,9 @@ variable "docker_hub_user" {
 }
 
 variable "docker_hub_token" {
-  description = "An access token of that user; give it as TF_VAR_docker_hub_token, not in a file."
+  description = "An access token of that user; give it as TF_VAR_docker_hub_token, not in a file. It is in no state."
   type        = string
   sensitive   = true
+  ephemeral   = true
   default     = ""
 }

@@ -1,5 +1,5 @@
 terraform {
-  required_version = ">= 1.9"
+  required_version = ">= 1.11" # from then on secrets need not be in the state
 
   required_providers {
     google = {
@@ -25,6 +25,7 @@ resource "google_project_service" "needed" {
     "cloudresourcemanager.googleapis.com",
     "compute.googleapis.com",
     "container.googleapis.com",
+    "containerfilesystem.googleapis.com", # image streaming
     "file.googleapis.com",
     "iam.googleapis.com",
     "secretmanager.googleapis.com",

@@ -37,7 +37,7 @@ def parse_cidr(text: str) -> Network | None:
     """An IPv4 range such as 10.0.0.0/16, its host bits cleared; None if the text is not one."""
     address, _, prefix = text.partition("/")
     parts = address.split(".")
-    if len(parts) != 4 or not all(part.isdigit() and int(part) < 256 for part in parts):
+    if not text.isascii() or len(parts) != 4 or not all(part.isdigit() and int(part) < 256 for part in parts):
         return None
     if not prefix.isdigit() or int(prefix) > 32:
         return None

@@ -267,7 +267,7 @@ class _Aks(Reader):
             labels=fields["labels"],
             taints=self._taints(fields),
             taint_form="text",
-            rolling=self._surge(fields, cluster),
+            rolling=self._rolling(fields, cluster),
             drain_timeout=mapped(fields["drain_timeout"], lambda minutes: minutes * 60),
             neighbours=fields["neighbours"],
             disk_type=fields["disk_type"],
@@ -340,6 +340,13 @@ class _Aks(Reader):
         old = minor is not None and minor < 32
         return _surge(self.default("surge.before_1_32" if old else "surge.from_1_32", written.origin))
 
+    def _rolling(self, fields: Fields, cluster: Cluster | None) -> Value[Surge]:
+        """How many nodes an upgrade replaces at a time: those that it adds, or those that it does without."""
+        missing: Value[str] = fields["max_unavailable"]
+        if isinstance(fields["max_surge"], Unset) and isinstance(missing, Known):
+            return _surge(missing)
+        return self._surge(fields, cluster)
+
     def _subnet_of(self, fields: Fields, name: str) -> Value[Subnet]:
         found = linked(fields.raw(name), self.subnets_by_address)
         if found is not None:
@@ -365,7 +372,7 @@ def _surge(written: Known[str]) -> Value[Surge]:
     """A number of nodes or a percentage, as text."""
     number = written.value.removesuffix("%")
     if not number.isdigit():
-        return Unknown(f"max_surge `{written.value}` is neither a number nor a percentage", written.origin)
+        return Unknown(f"`{written.value}` is neither a number nor a percentage", written.origin)
     return Known(Surge(percent=int(number)) if written.value.endswith("%") else Surge(int(number)), written.origin)
 
 

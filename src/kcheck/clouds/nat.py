@@ -6,8 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from kcheck import profiles
 from kcheck.model import NOTHING
-from kcheck.values import Known, Missing, Origin, Unset, Value, equals, known, unknown_of
+from kcheck.values import Known, Missing, Origin, Unset, Value, equals, known, mapped, unknown_of
 
 if TYPE_CHECKING:
     from kcheck.fields import Fields
@@ -34,10 +35,14 @@ def addresses(gateways: list[Fields]) -> Value[int]:
 
 
 def ports(gateways: list[Fields]) -> Value[int]:
-    """Ports of a node on that gateway; unset where it shares them out as needed."""
-    if len(gateways) != 1 or known(gateways[0]["dynamic"]):
+    """Ports that each node has on that gateway from the start, also where it gets more as needed."""
+    if len(gateways) != 1:
         return NOTHING
-    written: Value[int] = gateways[0]["ports"]
+    own = gateways[0]
+    written: Value[int] = own["ports"]
+    if own.raw("ports") is None and known(own["dynamic"]):
+        least = profiles.settings("gke")["nat.least_ports"].number
+        return mapped(written, lambda _: least)
     return written
 
 

@@ -150,13 +150,22 @@ def _replicas(fields: Fields) -> Value[int]:
 
 
 def _budgets(tree: yaml.Mapping, place: Origin) -> Value[tuple[str, ...]]:
-    """How many nodes may be disrupted at a time, by each budget."""
+    """How many nodes may be disrupted at a time for being under-used, by each budget that says so."""
     found = yaml.get(tree, "spec", "disruption", "budgets")
     if found is None:
         return Known((str(profiles.settings("any")["karpenter.budget"].value),), place)
     if not isinstance(found, yaml.Sequence):
         return Unknown("the budgets are not a list", Origin((found.span,)))
-    return Known(tuple(text(item, "nodes") for item in found.items), Origin((found.span,)))
+    own = (item for item in found.items if _is_of_use(yaml.get(item, "reasons")))
+    return Known(tuple(text(item, "nodes") for item in own), Origin((found.span,)))
+
+
+def _is_of_use(reasons: yaml.Target | None) -> bool:
+    """Whether a budget holds for nodes that are in use: all reasons, where none is named."""
+    if not isinstance(reasons, yaml.Sequence):
+        return True
+    named = [item.text for item in reasons.items if isinstance(item, yaml.Scalar)]
+    return not named or "Underutilized" in named
 
 
 def _gpu(tree: yaml.Mapping, kind: str, needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin) -> Value[bool]:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 CLOUD = "selfmanaged"
 KIND = "ClusterConfiguration"
 KUBELET = "KubeletConfiguration"
+_PLACES = "topology.kubernetes.io/"
+_JOINING = ("InitConfiguration", "JoinConfiguration")
 _PARTS = ("kube-controller-manager", "kube-apiserver", "etcd")
-
 
 _MAPPED = re.compile(r"/v1(alpha\d|beta[1-3])$")
 """Versions of kubeadm's API in which `extraArgs` are a map."""
@@ -36,15 +37,19 @@ _MAPPED = re.compile(r"/v1(alpha\d|beta[1-3])$")
 def read(objects: Iterable[Object], inventory: Inventory) -> None:
     """Add the clusters that kubeadm, or static pods in one folder, describe."""
     written: dict[str, dict[str, Fields]] = {}
+    labels: dict[str, dict[str, str]] = {}
     for item in objects:
         folder = os.path.dirname(item.span.source.path) or "."
+        if item.kind in _JOINING and item.api_version.startswith("kubeadm.k8s.io/"):
+            labels.setdefault(folder, {}).update(_labels(item))
         for name, record in _records(item):
             key = f"{item.span.source.path}:{item.span.start}" if name == KIND else folder
             written.setdefault(key, {}).setdefault(name, Fields(CLOUD, name, record))
     configured = {os.path.dirname(key.partition(":")[0]) or "." for key, own in written.items() if KIND in own}
     for key, own in written.items():
         if KIND in own or ("kube-apiserver" in own and key not in configured):
-            _Cluster({**written.get(_folder(key), {}), **own} if KIND in own else own, inventory).add()
+            parts = {**written.get(_folder(key), {}), **own} if KIND in own else own
+            _Cluster(parts, inventory, labels.get(_folder(key) if KIND in own else key, {})).add()
 
 
 _NEIGHBOURS = re.compile(rb"^[ \t]*-?net[./]ipv4[./]neigh[./]default[./]gc_thresh3[ \t]*=[ \t]*(\d+)\b", re.MULTILINE)
@@ -80,11 +85,23 @@ def _records(item: Object) -> Iterable[tuple[str, Any]]:
             yield name.text, FlagsRecord(container, item.span)
 
 
+def _labels(item: Object) -> dict[str, str]:
+    """The labels that a node is given when it joins; without those that differ from node to node."""
+    given = yaml.get(item.root, "nodeRegistration", "kubeletExtraArgs")
+    found = [yaml.get(given, "node-labels")]
+    if isinstance(given, yaml.Sequence):
+        named = ((yaml.get(one, "name"), yaml.get(one, "value")) for one in given.items)
+        found = [value for name, value in named if isinstance(name, yaml.Scalar) and name.text == "node-labels"]
+    pairs = [part.partition("=") for node in found if isinstance(node, yaml.Scalar) for part in node.text.split(",")]
+    return {key.strip(): value.strip() for key, _, value in pairs if not key.startswith(_PLACES) and "$" not in value}
+
+
 class _Cluster:
     """One cluster: what kubeadm's configuration says, else what the flags of its static pods do."""
 
-    def __init__(self, parts: dict[str, Fields], inventory: Inventory) -> None:
+    def __init__(self, parts: dict[str, Fields], inventory: Inventory, labels: dict[str, str]) -> None:
         self.parts = parts
+        self.labels = labels
         self.inventory = inventory
         api = parts[KIND].record.entry("apiVersion") if KIND in parts else None
         self.listed = isinstance(api, Known) and not _MAPPED.search(str(api.value))
@@ -181,6 +198,7 @@ class _Cluster:
                 root=self.folder,
                 managed=False,
                 pod_range=Known(pod_range, self.origin) if pod_range else Unset(self.origin),
+                labels=Known(self.labels, self.origin) if self.labels else Unset(self.origin),
             )
         )
 

@@ -12,7 +12,7 @@ from kcheck.commands import options
 from kcheck.config import ConfigError
 
 if TYPE_CHECKING:
-    from kcheck.engine import Result
+    from kcheck.generate.assembly import Output
     from kcheck.generate.intent import Intent
     from kcheck.save import File
 
@@ -55,7 +55,8 @@ def command(
     except ImpossibleError as error:
         click.echo(f"kcheck: {error}", err=True)
         sys.exit(2)
-    files = _files(made.files, output or intent.name)
+    folder = output or intent.name
+    files, left = _files(made.files, folder), _left(made.files, folder)
     changed = [one for one in files if one.old != one.new or one.fresh]
     try:
         if diff:
@@ -67,7 +68,7 @@ def command(
     except save.SaveError as error:
         click.echo(f"kcheck: {error}", err=True)
         sys.exit(2)
-    _tell(intent, made.result, changed, output or intent.name, diff=diff)
+    _tell(intent, made, changed, folder, left, diff=diff)
 
 
 def _intent(cloud: str | None, nodes: int | None, file: str | None, source: str | None) -> Intent:
@@ -126,19 +127,31 @@ def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
         )
 
 
-def _tell(intent: Intent, result: Result, changed: list[File], folder: str, *, diff: bool) -> None:
+def _left(made: dict[str, bytes], folder: str) -> list[str]:
+    """Files that are there as another cluster would have them, and this one has not."""
+    from kcheck.generate import render
+
+    every = {path for cloud in _CLOUDS for path, _ in render.names(cloud)}
+    targets = (os.path.join(folder, *path.split("/")) for path in sorted(every - made.keys()))
+    return [target for target in targets if os.path.lexists(target)]
+
+
+def _tell(intent: Intent, made: Output, changed: list[File], folder: str, left: list[str], *, diff: bool) -> None:
     """What was made, and what a check says of it."""
+    from kcheck.generate.telling import place
     from kcheck.report import text
 
+    result = made.result
     verb = "would be written" if diff else "written"
     files = text.count(len(changed), "file")
     where = f"{folder}: {files} {verb}, for {intent.nodes:,} nodes" if changed else f"{folder}: nothing to change"
     click.echo(f"kcheck: {where}; README.md says what to do first.", err=True)
+    for path in left:
+        click.echo(f"kcheck: {path}: no part of this cluster; remove it if an earlier one left it", err=True)
     options.tell_bugs(result)
     for finding in result.findings:
-        path = os.path.relpath(finding.span.source.path, "kcheck-generated")
-        told = f"{path}:{finding.span.begin.line}: {finding.severity.word} {finding.rule}: {finding.message}"
-        click.echo(told, err=True)
+        where = f"{place(finding.span, made.top)}: {finding.severity.word} {finding.rule}"
+        click.echo(f"{where}: {finding.message}", err=True)
     if result.bugs:
         sys.exit(3)
     if result.findings:

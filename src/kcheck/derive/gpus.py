@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _MIG = "nvidia.com/mig-"
 _WHOLE = frozenset({"nvidia.com/gpu", "nvidia.com/gpu.shared"})
+_CHOSEN = "nvidia.com/device-plugin.config"
+"""The label of nodes that names the configuration of the device plugin which they take."""
 
 
 def both(one: Sharing, _world: World) -> Value[bool]:
@@ -45,11 +47,22 @@ def copies(one: Sharing, _world: World) -> Value[int]:
     return unknown or computed(one, None)
 
 
+def _chosen(template: PodTemplate, near: list[Sharing], world: World) -> list[Sharing]:
+    """The configurations that the nodes of all pools take on which pods land, by a label of theirs; else none."""
+    pools = world.fits(template)
+    names = [(known(pool.labels) or {}).get(_CHOSEN) for pool, _ in (() if isinstance(pools, Unknown) else pools)]
+    found = [one for one in near if one.id.rpartition("/")[2] in names]
+    return found if None not in names and len(found) == len(set(names)) else []
+
+
 def of_pods(template: PodTemplate, world: World) -> Value[int]:
     """Copies that are made of each card that pods can get; null where they get whole ones, or may."""
     if not any(known(one.gpu) in _WHOLE for one in template.containers):
         return computed(template, None)
     near: list[Sharing] = world.neighbours("sharings", template)
+    chosen = _chosen(template, near, world)
+    if chosen:
+        near = chosen
     of_pool = {one.pool: one for one in near if one.pool is not None}
     found = [one for one in near if one.pool is None and not one.strategy_only]
     if of_pool:

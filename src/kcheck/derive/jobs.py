@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck import placement
 from kcheck.derive import money
 from kcheck.derive.basics import computed
+from kcheck.derive.queues import PRIORITY, stopped_by_queue
 from kcheck.model import CARDS, PodTemplate, Workload
 from kcheck.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of, total
 
@@ -146,7 +147,9 @@ def priority_class(workload: Workload, world: World) -> PriorityClass | None:
 
 
 def preemptible(workload: Workload, world: World) -> Value[bool]:
-    """Whether a class that is applied with it has a higher number than its own, and pre-empts."""
+    """Whether a class that is applied with it has a higher number than its own, and pre-empts, as its queue may."""
+    if stopped_by_queue(workload, world):
+        return computed(workload, value=True)
     own = priority_class(workload, world)
     numbers = [
         number(one.number, 0)
@@ -179,7 +182,7 @@ def queue_priority(workload: Workload, _world: World) -> Value[str]:
     """The priority class that a job has in a queue of Kueue; null if none."""
     if isinstance(workload.labels, Unknown):
         return workload.labels
-    return computed(workload, (known(workload.labels) or {}).get("kueue.x-k8s.io/priority-class"))
+    return computed(workload, (known(workload.labels) or {}).get(PRIORITY))
 
 
 def class_defined(workload: Workload, world: World) -> Value[bool]:
@@ -225,32 +228,42 @@ def kept_out(template: PodTemplate, world: World) -> Value[str]:
     return computed(template, placement.tainted_only(template, found) or None)
 
 
-def only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
-    """The pool that pods certainly land on; None if there are several, or the code has no cluster."""
+def alike(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
+    """The pools that pods certainly land on, where a node of each has as many GPUs and vCPUs; else none."""
     if not world.inventory.clusters:
-        return None
+        return []
     found = world.fits(template)
     if isinstance(found, Unknown):
         return found
-    return found[0][0] if len(found) == 1 and found[0][1] else None
+    sizes = {(known(pool.gpus), placement.smallest(pool)) for pool, _ in found}
+    same = len(found) == 1 or (len(sizes) == 1 and None not in sizes.pop())
+    return [pool for pool, _ in found] if same and all(certain for _, certain in found) else []
+
+
+def only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
+    """The pool that pods certainly land on, or the first where all are alike and cost the same; else None."""
+    found = alike(template, world)
+    if isinstance(found, Unknown):
+        return found
+    return found[0] if len({world.price(pool) for pool in found}) == 1 else None
 
 
 def per_node(template: PodTemplate, world: World) -> Value[int]:
-    """Pods that a node of its only pool takes by GPUs and vCPUs; null where it is not known."""
-    pool = only(template, world)
-    if isinstance(pool, Unknown):
-        return pool
-    return computed(template, placement.per_node(template, pool) if pool is not None else None)
+    """Pods that a node of its pools takes by GPUs and vCPUs; null where it is not known."""
+    found = alike(template, world)
+    if isinstance(found, Unknown):
+        return found
+    return computed(template, placement.per_node(template, found[0]) if found else None)
 
 
 def idle_gpus(template: PodTemplate, world: World) -> Value[int]:
-    """GPUs of a node of its only pool that no further pod of its kind can use; null where it is not known."""
+    """GPUs of a node of its pools that no further pod of its kind can use; null where it is not known."""
     cards = known(template.gpus)
-    pool = None if cards == 0 else only(template, world)
-    if isinstance(pool, Unknown):
-        return pool
-    fits = placement.per_node(template, pool) if pool is not None else None
-    of_node = known(pool.gpus) if pool is not None else None
+    found = [] if cards == 0 else alike(template, world)
+    if isinstance(found, Unknown):
+        return found
+    fits = placement.per_node(template, found[0]) if found else None
+    of_node = known(found[0].gpus) if found else None
     if not cards or not fits or of_node is None:
         return computed(template, None)
     return computed(template, of_node - fits * cards)
@@ -284,8 +297,8 @@ def crowd(template: PodTemplate, world: World) -> Value[str]:
         return computed(template, None)
     if isinstance(room, int) and count.value > room:
         return computed(template, f"{count.value:,} pods need as many nodes, and its pools have {room:,}")
-    pool = only(template, world)
-    fits = placement.per_node(template, pool, ports=False) if pool is not None and not isinstance(pool, Unknown) else 1
+    same = alike(template, world)
+    fits = placement.per_node(template, same[0], ports=False) if same and not isinstance(same, Unknown) else 1
     if fits is not None and fits > 1 and count.value >= fits:
         return computed(template, f"a node would take {fits} of its {count.value:,} pods, and takes one")
     return computed(template, None)
@@ -297,13 +310,14 @@ def rdma(template: PodTemplate, _world: World) -> Value[bool]:
 
 
 def node(template: PodTemplate, world: World) -> Value[str]:
-    """Machine type, GPUs and vCPUs of a node of its only pool, in words; null where it is not known."""
-    pool = only(template, world)
-    types = known(pool.instance_types) if pool is not None and not isinstance(pool, Unknown) else None
-    if pool is None or isinstance(pool, Unknown) or not types:
+    """Machine types, GPUs and vCPUs of a node of its pools, in words; null where it is not known."""
+    found = alike(template, world)
+    types = [] if isinstance(found, Unknown) else [name for pool in found for name in known(pool.instance_types) or ()]
+    if isinstance(found, Unknown) or not types:
         return computed(template, None)
-    vcpus = placement.smallest(pool)
-    text = f"{'/'.join(types)} with {known(pool.gpus) or 0} GPUs" + (f" and {vcpus} vCPUs" if vcpus else "")
+    vcpus = placement.smallest(found[0])
+    text = f"{'/'.join(dict.fromkeys(types))} with {known(found[0].gpus) or 0} GPUs"
+    text += f" and {vcpus} vCPUs" if vcpus else ""
     return computed(template, text)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kcheck.world import World
 
 GPU = "nvidia.com/gpu"
+PRIORITY = "kueue.x-k8s.io/priority-class"
 _COUNTED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "requests.nvidia.com/gpu"})
 _GPUS = re.compile(r"^requests\.[^/]*(nvidia|amd|google|intel|habana|amazon|huawei|aliyun|volcano)|deviceclass")
 _WHOLE = re.compile(r"-?\d+")
@@ -170,6 +171,17 @@ def _queued(queue: Queue, world: World) -> list[Workload]:
     if queue.kind != "ClusterQueue":
         return _waiting(queue, world)
     return [workload for one in _leading(queue, world) for workload in _waiting(one, world)]
+
+
+def stopped_by_queue(workload: Workload, world: World) -> bool:
+    """Whether the ClusterQueue that a job waits in stops it for jobs whose class of Kueue has a higher number."""
+    name = (known(workload.labels) or {}).get(PRIORITY)
+    classes = [one for one in world.neighbours("classes", workload) if one.kueue]
+    own = next((number(one.number, 0) for one in classes if known(one.name) == name), None)
+    if own is None or all(number(one.number, 0) <= own for one in classes):
+        return False
+    found = (one for one in world.neighbours("queues", workload) if one.kind == "ClusterQueue")
+    return any(known(one.preemption) not in (None, "Never") and workload in _queued(one, world) for one in found)
 
 
 def gpu_job(queue: Queue, world: World) -> Value[str]:

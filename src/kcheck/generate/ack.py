@@ -57,12 +57,11 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "disk": str(numbers["disk.fast"].value),
         "price_cap": "" if intent.price_cap is None else _money(intent.price_cap),
         "registry": _registry(intent),
+        "docker_hub": intent.registry.partition("/")[0] if _registry(intent) else "",
         "hub_images": _hub_images(intent),
         "namespace_labels": {"node-local-dns-injection": "enabled"},
         "device_plugin": False,
         "node_local_dns": False,
-        "provisioning_class": "",
-        "efa_interfaces": 0,
     }  # fmt: skip
 
 

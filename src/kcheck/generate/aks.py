@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import machines, units
 from kcheck.capacity.deletion import batch_for
-from kcheck.capacity.ranges import Network, parse_cidr
 from kcheck.config import ConfigError
 from kcheck.generate import jobs, recommended
 from kcheck.generate.intent import letters_of
+from kcheck.generate.manifests import PROVISIONING
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.profiles import limits
@@ -24,13 +24,6 @@ _SPOT_KEY, _SPOT = "kubernetes.azure.com/scalesetpriority", "spot"
 _REGISTRY = ".azurecr.io"
 _VAULT = 24
 """Letters of the name of a Key Vault: https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules"""
-
-
-_PROVISIONING = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
-"""How the Cluster Autoscaler is asked for all nodes of a job at once; they come from one pool, or from similar ones.
-
-https://learn.microsoft.com/azure/aks/configure-kueue-with-cluster-autoscaler
-"""
 
 
 class Group(NamedTuple):
@@ -74,8 +67,8 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
     return [Slot("nodes", "the network", least=24), services, *([] if intent.mode == "node-subnet" else [pods])]
 
 
-def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:
-    """The node pools, the addresses of the NAT gateway and of DNS, and what the autoscaler is told."""
+def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:  # noqa: ARG001 - as of every cloud
+    """The node pools, the addresses of the NAT gateway, and what the autoscaler is told."""
     usual = recommended.values("aks")
     found = groups(pools)
     fabric = any(machines.fabric(machine) for machine in intent.machines)
@@ -84,11 +77,11 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
     short, unique = letters_of(intent.name), letters_of(intent.account)[:8]
     return {
         "groups": found,
-        "dns_address": address(layout.ranges["services"], int(usual["network.dns"])),
         "nat_prefix": prefix(ports),
         "nat_addresses": 1 << (32 - prefix(ports)),
         "fabric": fabric,
         "whole": whole,
+        "setup_source": recommended.entries("aks")["pools.setup"].sources[0],
         "markets": markets(intent),
         "kinds": len({group.machine for group in found}) > 1,
         "disks": sorted({group.ephemeral for group in found}),
@@ -105,11 +98,10 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "nap_zones": [jobs.zone(intent, zone) for zone in intent.zones],
         "refused": _retired() if intent.mode == "kubenet" else "",
         "accelerated": intent.gpus > 0,
-        "device_plugin": intent.gpus > 0,
         "node_local_dns": False,
         "dns_autoscaler": False,
-        "provisioning_class": _PROVISIONING if intent.autoscaler == "managed" and (whole or not fabric) else "",
-        "efa_interfaces": 0,
+        "provisioning_class": PROVISIONING if intent.autoscaler == "managed" and (whole or not fabric) else "",
+        "charts": True,
     }  # fmt: skip
 
 
@@ -137,14 +129,6 @@ def markets(intent: Intent) -> list[Market]:
         if nodes:
             result.append(Market(name, types, nodes, nodes * intent.gpus, nodes * vcpus))
     return result
-
-
-def address(cidr: str, place: int) -> str:
-    """The address at a place of a range, its first being 0."""
-    network = parse_cidr(cidr)
-    if network is None:
-        raise AssertionError(f"{cidr} is no range")
-    return str(Network(network.first + place, 32)).partition("/")[0]
 
 
 def prefix(ports: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from importlib import import_module
-from math import ceil
+from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kcheck import demands, inventory, settings, walls
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from kcheck.walls.model import Wall
 
 _SETTINGS, _README = "kcheck.yaml", "README.md"
+_ABOUT = "any/templates/_README.md.j2"
+"""The template of the README, which is written last: it tells what the other files come to."""
 
 
 class Cloud(Protocol):
@@ -46,10 +48,11 @@ class ImpossibleError(Exception):
 
 @dataclass
 class Output:
-    """The files of a cluster by path, and what `kcheck check` says of them."""
+    """The files of a cluster by path, and what `kcheck check` says of them in the folder `top`, which is not there."""
 
     files: dict[str, bytes]
     result: Result
+    top: str
 
 
 @dataclass
@@ -72,22 +75,27 @@ def generate(intent: Intent) -> Output:
     Raises:
         ImpossibleError: a wall that cannot be moved, or too little room in the network.
     """
-    from kcheck import engine
-
     made = _made(intent)
     if isinstance(made, str):
         raise ImpossibleError(_refusal(intent, made))
     context = made.context | {"requests": telling.requests(made.world, made.cluster)}
-    files = render.files(intent.cloud, context, without=_README)
-    tree, config = _tree(files)
-    result = engine.run(tree, config)
-    context |= telling.context(result.world, intent, folder())
-    return Output(render.files(intent.cloud, context), result)
+    files = render.files(intent.cloud, context)
+    result, top = checked(files), os.path.relpath(folder())
+    context |= telling.context(result.world, intent, top)
+    return Output(files | {_README: render.text(_ABOUT, context).encode()}, result, top)
+
+
+def checked(files: dict[str, bytes]) -> Result:
+    """What `kcheck check` says of files that are not written yet."""
+    from kcheck import engine
+
+    return engine.run(*_tree(files))
 
 
 def folder() -> str:
-    """Where the files are while nothing is written: beside everything that is there."""
-    return os.path.join(os.path.realpath("."), "kcheck-generated")
+    """Where the files are while nothing is written: beside everything that is there, by a name that nothing has."""
+    name = os.path.join(os.path.realpath("."), "kcheck-generated")
+    return next(path for i in count() if not os.path.lexists(path := f"{name}{i or ''}"))
 
 
 def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
@@ -128,7 +136,7 @@ def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _
     context |= {"about": shown.context(intent)["about"]}
     context |= manifests.context(intent, pools, layout, target)
     context |= cloud.context(intent, pools, layout)
-    files = render.files(intent.cloud, context, without=_README)
+    files = render.files(intent.cloud, context)
     tree, config = _tree(files)
     return _Made(files, context, config, World(inventory.read(tree, config).inventory, config))
 
@@ -148,7 +156,6 @@ def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
     Raises:
         AssertionError: it is not known, or a slot is not in the draft: kcheck's fault.
     """
-    growth = int(recommended.values("any")["network.growth"])
     every: list[Subnet | PodRange] = [*world.inventory.subnets, *world.inventory.ranges]
     places = {known(place.cidr): place for place in every}
     drafted = ranges.draft(slots).ranges
@@ -159,7 +166,7 @@ def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
             high = None if isinstance(found, Unknown) else demands.needed(found).high
             if high is None:
                 raise AssertionError(f"what {slot.name} needs is not known: {found}")
-            result[slot.name] = ceil(high * (100 + growth) / 100)
+            result[slot.name] = recommended.grown("any", high)
     return result
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck import machines, profiles
 from kcheck.config import ConfigError
-from kcheck.generate import ranges, recommended
+from kcheck.generate import jobs, ranges, recommended
+from kcheck.generate.manifests import PROVISIONING
 from kcheck.generate.pools import label, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.profiles import limits
@@ -32,10 +33,6 @@ class Interface(NamedTuple):
     kind: str
 
 
-_PROVISIONING = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
-"""How the cluster autoscaler is asked for all nodes of a job at once."""
-
-
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
     """A private and a public subnet in each zone, and the range of Services."""
     private = [Slot(f"private {zone}", "the VPC", least=24, most=_BLOCK) for zone in intent.zones]
@@ -47,7 +44,6 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
     """The blocks of the VPC, and which zone of its list each pool is in."""
     inner = [layout.ranges[slot.name] for slot in slots(intent, pools) if slot.network]
     machine = machines.machine(intent.cloud, intent.machine)
-    efa = machine.efa if machine and intent.gpus else 0
     return {
         "blocks": ranges.parts(layout.networks["the VPC"], _BLOCK, inner),
         "zones": [
@@ -56,22 +52,33 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
             for zone in intent.zones
         ],
         "ami": _ami(intent),
-        "efa": bool(efa),
-        "efa_interfaces": efa,
-        "interfaces": interfaces(efa),
+        "interfaces": interfaces(jobs.efa(intent)),
         "node_pools": node_pools(pools),
         "autoscaler_chart": _chart(intent),
         **_most(intent),
-        "device_plugin": True,
-        "node_local_dns": True,
         "dns_autoscaler": False,
         "vpc_cni": True,
         "charts": True,
-        "docker_hub": f"{intent.registry}/docker-hub",
-        "provisioning_class": _PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
+        "docker_hub": f"{_registry(intent)}/docker-hub",
+        "repository": _repository(intent),
+        "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
         "nvme": bool(machine and machine.nvme),
         "plane_tier": _tier(intent),
     }  # fmt: skip
+
+
+def _registry(intent: Intent) -> str:
+    """The registry of the account in the region, which the cache of Docker Hub is in whatever images come from.
+
+    https://docs.aws.amazon.com/AmazonECR/latest/userguide/Registries.html
+    """
+    return f"{intent.account}.dkr.ecr.{intent.region}.amazonaws.com"
+
+
+def _repository(intent: Intent) -> str:
+    """The repository of the training image, where it is in that registry; else empty."""
+    host, _, path = f"{intent.registry}/{intent.image}".partition("/")
+    return path.rpartition(":")[0] if host == _registry(intent) else ""
 
 
 def interfaces(efa: int) -> list[Interface]:

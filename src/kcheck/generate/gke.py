@@ -82,14 +82,14 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",
         "docker_hub": f"{host}docker-hub",
         "quota_of": quota, "direct_source": recommended.entries(intent.cloud)["pools.direct"].sources[0],
-        "device_plugin": False, "node_local_dns": False, "provisioning_class": "", "efa_interfaces": 0,
+        "device_plugin": False, "node_local_dns": False, "dns_autoscaler": False,
     }  # fmt: skip
 
 
 def gateway(nodes: int, cloud: str) -> Gateway:
     """The public addresses that nodes need, with room to grow, if each may have its ports at the same time."""
     usual, room = recommended.values(cloud), limits(cloud)["snat.ports_per_address"].number
-    grown = -(-nodes * (100 + int(usual["network.growth"])) // 100)
+    grown = recommended.grown(cloud, nodes)
     return Gateway(grown, egress.nat_addresses(int(usual["nat.ports"]), grown, room) or 0, room)
 
 

@@ -12,14 +12,23 @@ from kcheck.capacity.ranges import parse_cidr
 from kcheck.config import ConfigError, nearest
 from kcheck.disk import Disk, TooLargeError
 from kcheck.generate import recommended
+from kcheck.generate.pools import label
 from kcheck.generate.system import within
+from kcheck.report.text import count
+from kcheck.syntax import yaml
 from kcheck.text import Source
 from kcheck.values import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEDULERS = ("kueue", "volcano", "none")
+_RESERVED = re.compile(r"(kube-.*|.*-system|default|root|shared)")
+"""What no team can be called: namespaces that are there, queues of Volcano, and the queue of what no team has.
+
+https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
+"""
+_OF_KUBERNETES = "system-"
+"""Priority classes of Kubernetes begin so: https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/"""
 
 
 @dataclass(frozen=True)
@@ -184,6 +193,12 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
     other = next((name for name in intent.machines if re.search(str(usual["intent.other_accelerators"]), name)), None)
     if other is not None:
         raise ConfigError(f"machines: the accelerators of {other} are not NVIDIA's; kcheck generates for those only")
+    for name in intent.machines:
+        own = machines.gpus(intent.cloud, name)
+        if own and own != intent.gpus:
+            raise ConfigError(
+                f"machines: {name} has {count(own, 'GPU')}, not {intent.gpus}; a job runs on machines that are alike"
+            )
     for field, cidrs in (("range", [intent.range] if intent.range else []), ("in_use", intent.in_use)):
         wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)
         if wrong is not None:
@@ -192,19 +207,7 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
         raise ConfigError(f"spot.share: {recommended.reasons(intent.cloud)['intent.spot']}")
     if intent.nodes > int(usual.get("intent.most", intent.nodes)):
         raise ConfigError(f"nodes: {intent.nodes:,} are too many: {recommended.reasons(intent.cloud)['intent.most']}")
-    ends = {zone[-1]: zone for zone in intent.zones}
-    if len(ends) < len(intent.zones):
-        alike = " and ".join(zone for zone in intent.zones if sum(one[-1] == zone[-1] for one in intent.zones) > 1)
-        raise ConfigError(f"zones: {alike} end alike, and pools are called by that; give them other names")
-    names = [team.name for team in intent.teams]
-    for what, values in (
-        ("teams", names),
-        ("tiers", intent.tiers),
-        ("zones", intent.zones),
-        ("machines", intent.machines),
-    ):
-        if len(set(values)) < len(values):
-            raise ConfigError(f"{what}: {next(v for v in values if list(values).count(v) > 1)} is there twice")
+    _check_names(intent)
     total = sum(team.share for team in intent.teams)
     if total > 100:
         raise ConfigError(f"teams: the shares add up to {total} percent; 100 is all there is")
@@ -214,6 +217,40 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
         raise ConfigError(
             f"job.nodes: {intent.job_nodes:,} at once, but at most {most:,} are bought {market}; a job runs on one kind"
         )
+
+
+def _check_names(intent: Intent) -> None:
+    """Refuse names that are taken, that are there twice, or that a YAML file cannot have without quotes.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    teams = tuple(team.name for team in intent.teams)
+    for what, values in (
+        ("name", (intent.name,)),
+        ("region", (intent.region,)),
+        ("teams", teams),
+        ("tiers", intent.tiers),
+        ("zones", intent.zones),
+        ("machines", intent.machines),
+    ):
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice is not None:
+            raise ConfigError(f"{what}: {twice} is there twice")
+        word = next((value for value in values if yaml.literal(value) != value), None)
+        if word is not None and what != "zones":  # which stand in quotes where they need them
+            raise ConfigError(f"{what}: YAML reads {word} as something else than a name; take another one")
+    taken = next(filter(_RESERVED.fullmatch, teams), None)
+    if taken is not None:
+        raise ConfigError(f"teams: {taken} is the name of something else in the cluster; take another one")
+    taken = next((tier for tier in intent.tiers if tier.startswith(_OF_KUBERNETES)), None)
+    if taken is not None:
+        raise ConfigError(f"tiers: {taken}: names that begin with {_OF_KUBERNETES} are Kubernetes' own")
+    labels = [label(zone) for zone in intent.zones]
+    alike = [zone for zone, own in zip(intent.zones, labels, strict=True) if labels.count(own) > 1]
+    if alike:
+        told = "end alike, and pools are called by that; give them other names"
+        raise ConfigError(f"zones: {' and '.join(alike)} {told}")
 
 
 def resized(intent: Intent, nodes: int) -> Intent:

@@ -6,19 +6,29 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import machines
 from kcheck.generate import recommended
+from kcheck.generate.pools import label
 from kcheck.profiles import limits
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
     from kcheck.generate.pools import Pool
 
+_ZONE = "topology.kubernetes.io/zone"
 _HOUR = 3600
+
+
+class Near(NamedTuple):
+    """A label that nodes have which talk to each other as fast as they can, and what people call these nodes."""
+
+    key: str
+    value: str
+    name: str
 
 
 class Job(NamedTuple):
     """Numbers of the sample job: `cpu` in whole vCPUs, `memory` and `shm` in GiB, `deadline` and `grace` in seconds.
 
-    `least` are the nodes with which an elastic one starts, `zone` is the value of the nodes' label, or empty.
+    `least` are the nodes with which an elastic one starts, `near` is the label of nodes that talk fast; None on spot.
     """
 
     team: str
@@ -33,7 +43,7 @@ class Job(NamedTuple):
     grace: int
     kept: int
     on_spot: bool
-    zone: str
+    near: Near | None
 
 
 def job(intent: Intent, pools: list[Pool]) -> Job:
@@ -56,7 +66,7 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
         _grace(intent, on_spot=on_spot),
         limits("any")["job.kept"].number,
         on_spot,
-        "" if on_spot else zone(intent, on_demand[0].zones[0]),
+        None if on_spot else near(intent, next((p for p in on_demand if p.nodes >= intent.job_nodes), on_demand[0])),
     )
 
 
@@ -75,9 +85,9 @@ def cpus(intent: Intent) -> int:
 
 
 def efa(intent: Intent) -> int:
-    """EFA interfaces of an on-demand node, for NCCL; spot nodes have none."""
+    """EFA interfaces of an on-demand node, for NCCL; none where there is no such node, as spot nodes have none."""
     machine = machines.machine(intent.cloud, intent.machine)
-    return machine.efa if machine is not None and intent.gpus else 0
+    return machine.efa if machine is not None and intent.gpus and intent.spot_nodes < intent.nodes else 0
 
 
 def _grace(intent: Intent, *, on_spot: bool) -> int:
@@ -86,6 +96,20 @@ def _grace(intent: Intent, *, on_spot: bool) -> int:
     notice = limits(intent.cloud).get("spot.notice")
     may = on_spot or (intent.scheduler == "kueue" and intent.spot_nodes > 0 and not efa(intent))
     return min(wanted, notice.number) if may and notice is not None else wanted
+
+
+def by_pool(intent: Intent) -> bool:
+    """Whether the nodes of a job talk fast within a pool only: those of a scale set of Azure with InfiniBand."""
+    known = "label.pool_name" in recommended.values(intent.cloud)
+    return known and intent.job_nodes > 1 and intent.autoscaler == "managed" and machines.fabric(intent.machine)
+
+
+def near(intent: Intent, pool: Pool) -> Near:
+    """The nodes that those of a pool talk to as fast as they can: of their zone, or of their pool with InfiniBand."""
+    if by_pool(intent):
+        name = pool.name.replace("-", "")
+        return Near(str(recommended.values(intent.cloud)["label.pool_name"]), name, name)
+    return Near(_ZONE, zone(intent, pool.zones[0]), label(pool.zones[0]))
 
 
 def zone(intent: Intent, name: str) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kcheck import units
 from kcheck.capacity.deletion import batch_for
 from kcheck.generate import jobs, recommended
-from kcheck.generate.pools import label
 from kcheck.profiles import flag_default, limits
 
 if TYPE_CHECKING:
@@ -19,6 +18,11 @@ if TYPE_CHECKING:
 
 CARD = "nvidia.com/gpu"
 _EFA = "vpc.amazonaws.com/efa"
+PROVISIONING = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
+"""How the Cluster Autoscaler is asked for all nodes of a job at once; they come from one pool, or from similar ones.
+
+https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
+"""
 
 
 class Share(NamedTuple):
@@ -37,12 +41,11 @@ class Tier(NamedTuple):
 
 
 class Flavor(NamedTuple):
-    """Nodes that Kueue tells from others: of a market and, on demand, of a zone, by its name and its nodes' label."""
+    """Nodes that Kueue tells from others: of a market and, on demand, those that talk fast to each other."""
 
     name: str
     market: str
-    zone: str
-    label: str
+    near: jobs.Near | None
     nodes: int
     efa: int
 
@@ -65,10 +68,10 @@ class Queue(NamedTuple):
 def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> dict[str, Any]:
     """What all manifests are filled with, for so many nodes in all.
 
-    A cloud may say otherwise of what is in _FLAGS.
+    A cloud may say otherwise of what is in FLAGS, and of nothing else.
     """
     usual = recommended.values(intent.cloud)
-    efa = jobs.efa(intent) if intent.spot_nodes < intent.nodes else 0
+    efa = jobs.efa(intent)
     flavors, covered = _flavors(intent, pools, efa), _covered(intent, efa)
     return {
         "shares": shares(intent),
@@ -82,31 +85,30 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "vcpus": jobs.vcpus(intent) or 0,
         "job": jobs.job(intent, pools),
         "flavors": flavors,
+        "by_pool": jobs.by_pool(intent),
         "queues": _queues(intent, flavors, covered),
         "covered": covered,
         "deserved": [_deserved(intent, share.nodes) for share in shares(intent)],
         "binpack": limits("any")["volcano.gpu_weight"].number,
         "ready_minutes": _ready(intent, target),
         "dns_replicas": int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"])),
-        "dns_address": _dns_address(layout),
+        "dns_address": str(ip_network(layout.ranges["services"])[int(usual["network.dns"])]),
         **_deletion(intent.nodes, int(usual["autoscaler.burst"])),
         "spot_pools": [pool for pool in pools if pool.spot],
         "on_demand_pools": [pool for pool in pools if not pool.spot],
         "efa_interfaces": efa,
-        **_FLAGS,
-        "device_plugin": intent.gpus > 0,
         "karpenter": intent.autoscaler == "karpenter",
         "own_autoscaler": intent.autoscaler == "cluster-autoscaler",
+        **FLAGS,
+        "device_plugin": intent.gpus > 0,
     }
 
 
-_FLAGS: dict[str, Any] = {
+FLAGS: dict[str, Any] = {
     "provisioning_class": "",  # of ProvisioningRequests, where the autoscaler knows any
     "node_local_dns": True,  # false where the cloud has a switch for it
     "dns_autoscaler": True,  # false where CoreDNS scales without us
     "device_plugin": True,  # false where the cloud brings NVIDIA's
-    "karpenter": False,  # in whatever guise
-    "own_autoscaler": False,  # whether metrics of the cluster autoscaler are there
     "spot_taint": None,  # key, value and effect of the taint that the cloud puts on spot nodes
     "namespace_labels": {},  # that namespaces of teams have for the cloud
     "charts": False,  # whether Terraform installs Kueue or Volcano by their charts, with the values of values/
@@ -167,17 +169,15 @@ def _deletion(target: int, burst: int) -> dict[str, int]:
 
 
 def _flavors(intent: Intent, pools: list[Pool], efa: int) -> list[Flavor]:
-    """On-demand nodes by zone, so that Kueue puts a job into one of them, and then spot nodes."""
-    zones: dict[str, int] = {}
+    """On-demand nodes by zone, or by pool, so that Kueue puts a job into one of them, and then spot nodes."""
+    found: dict[jobs.Near, int] = {}
     for pool in pools:
         if not pool.spot:
-            zones[pool.zones[0]] = zones.get(pool.zones[0], 0) + pool.nodes
-    found = [
-        Flavor(f"on-demand-{label(name)}", "on-demand", name, jobs.zone(intent, name), nodes, efa)
-        for name, nodes in zones.items()
-    ]
+            near = jobs.near(intent, pool)
+            found[near] = found.get(near, 0) + pool.nodes
+    own = [Flavor(f"on-demand-{near.name}", "on-demand", near, nodes, efa) for near, nodes in found.items()]
     spot = sum(pool.nodes for pool in pools if pool.spot)
-    return [*found, Flavor("spot", "spot", "", "", spot, 0)] if spot else found
+    return [*own, Flavor("spot", "spot", None, spot, 0)] if spot else own
 
 
 def _covered(intent: Intent, efa: int) -> list[str]:
@@ -223,9 +223,3 @@ def _ready(intent: Intent, target: int) -> int:
     usual = recommended.values(intent.cloud)
     seconds = target * limits("any")["scale_up.seconds"].number / 1000
     return max(int(usual["queue.ready"]), ceil(seconds / 60)) + int(usual["queue.images"])
-
-
-def _dns_address(layout: Layout) -> str:
-    """The tenth address of the range of Services, which DNS has by convention."""
-    block = layout.ranges.get("services")
-    return str(ip_network(block)[10]) if block else ""

@@ -33,10 +33,10 @@ def split(intent: Intent) -> list[Pool]:
     used = max(1, min(len(intent.zones), rest // intent.job_nodes)) if rest else 0
     largest = _largest(intent)
     result = []
-    for zone, nodes in zip(intent.zones, shares(rest, used), strict=False):
-        for number, size in enumerate(shares(nodes, _count(nodes, largest, intent)), 1):
+    for zone, nodes in zip(intent.zones, evenly(rest, used), strict=False):
+        for number, size in enumerate(evenly(nodes, _count(nodes, largest, intent)), 1):
             result.append(Pool(f"gpu-{label(zone)}{number}", (zone,), size, spot=False, machines=(intent.machine,)))
-    for number, size in enumerate(shares(spot, _count(spot, largest, intent)), 1):
+    for number, size in enumerate(evenly(spot, _count(spot, largest, intent)), 1):
         result.append(Pool(f"gpu-spot{number}", intent.zones, size, spot=True, machines=intent.machines))
     if intent.gpus:
         return result
@@ -57,16 +57,17 @@ def system_nodes(intent: Intent) -> int:
 
 def _count(nodes: int, largest: int, intent: Intent) -> int:
     """Pools for so many nodes: so few that the usual job fits into one, as long as none gets too large."""
-    most = max(largest, limits("any")["large_pool.nodes"].number)
+    rated = recommended.values(intent.cloud).get("pools.rated")
+    most = int(rated or max(largest, limits("any")["large_pool.nodes"].number))
     return max(ceil(nodes / most), min(ceil(nodes / largest), max(1, nodes // intent.job_nodes)))
 
 
-def shares(total: int, parts: int) -> list[int]:
+def evenly(total: int, parts: int) -> list[int]:
     """A number in parts that differ by at most one, the larger ones first; no parts of nothing."""
     return [] if not total else [total // parts + (i < total % parts) for i in range(parts)]
 
 
 def label(zone: str) -> str:
-    """What people call a zone: the letter at its end; those that have numbers get letters too."""
+    """What people call a zone: the letter at its end; those that have numbers get letters too, 1 being a."""
     last = zone[-1]
-    return chr(ord("a") + int(last) - 1) if last.isdigit() else last
+    return "jabcdefghi"[int(last)] if last.isdigit() else last

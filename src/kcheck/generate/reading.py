@@ -7,7 +7,7 @@ from collections import Counter
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from kcheck import inventory, settings
+from kcheck import inventory, schemas, settings
 from kcheck.config import ConfigError
 from kcheck.files import Tree
 from kcheck.generate import recommended
@@ -15,7 +15,7 @@ from kcheck.generate.system import others
 from kcheck.images import parse
 from kcheck.terraform.resource import BlockRecord
 from kcheck.units import minor_version
-from kcheck.values import Known, known
+from kcheck.values import Known, Origin, known, wrap
 from kcheck.world import World
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from kcheck.inventory import Reading
     from kcheck.model import Cluster, NodePool, PodTemplate, Workload
+    from kcheck.text import Span
 
 _PROVIDERS = {"eks": "aws", "gke": "google", "ack": "alicloud"}
 _PLACES = {"eks": ("aws_subnet", "availability_zone"), "ack": ("alicloud_vswitch", "zone_id")}
@@ -32,7 +33,7 @@ _OWN = ("kube-system", "default", "kube-public")
 
 
 def read(path: str) -> tuple[str, dict[str, Any]]:
-    """The cloud of the only cluster below a path, and what its code says of an intent; the rest is left out.
+    """The cloud of the only cluster below a path, and what its code says of an intent; what no intent has is left out.
 
     Raises:
         ConfigError: there is no cluster there, or more than one.
@@ -46,9 +47,15 @@ def read(path: str) -> tuple[str, dict[str, Any]]:
         more = f": {', '.join(roots[:6])}; name the folder of one" if len(roots) > 1 else ""
         raise ConfigError(f"--from {path}: {len(clusters) or 'no'} clusters there{more}")
     cluster = clusters[0]
-    return cluster.cloud, {
-        name: value for name, value in _fields(cluster, reading, world) if value not in (None, [], {})
-    }
+    found = {name: value for name, value in _fields(cluster, reading, world) if value not in (None, [], {})}
+    return cluster.cloud, {name: value for name, value in found.items() if _is_field(name, value, cluster.place)}
+
+
+def _is_field(name: str, value: object, place: Span) -> bool:
+    """Whether an intent file could say so: what code calls something may be longer, or of other letters."""
+    return not any(
+        schemas.differences(wrap({name: value}, Origin((place,))), schemas.load("intent"), "field", "the intent")
+    )
 
 
 def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[str, Any]]:

@@ -21,6 +21,11 @@ def values(cloud: str) -> Values:
     return {key: entry.value for key, entry in entries(cloud).items() if entry.value is not None}
 
 
+def grown(cloud: str, number: int) -> int:
+    """A number with room to grow."""
+    return -(-number * (100 + int(values(cloud)["network.growth"])) // 100)
+
+
 def reasons(cloud: str) -> dict[str, str]:
     """Why each is what it is."""
     return {key: entry.note for key, entry in entries(cloud).items()}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
+from itertools import count
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -21,18 +23,25 @@ _SUFFIX = ".j2"
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    from kcheck.syntax import yaml
+
     environment = Environment(
         loader=FileSystemLoader(PROFILES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True, autoescape=False,  # noqa: S701 - what is written is no HTML
     )  # fmt: skip
     environment.filters["commas"] = "{:,}".format
     environment.filters["product"] = prod
-    environment.filters["yaml"] = lambda values: ", ".join(
-        f'"{value}"' if value.isdigit() else value for value in values
-    )
+    environment.filters["yaml"] = lambda values: ", ".join(map(yaml.literal, values))
     environment.filters["sentence"] = lambda words: f"{words[:1].upper()}{words[1:]}."
+    environment.filters["numbered"] = _numbered
     environment.filters["quoted"] = lambda values: ", ".join(f'"{value}"' for value in values)
     return environment
+
+
+def _numbered(text: str) -> str:
+    """Steps that all begin with `1.`, in their order."""
+    numbers = count(1)
+    return re.sub(r"(?m)^1\. ", lambda _: f"{next(numbers)}. ", text)
 
 
 def names(cloud: str) -> Iterator[tuple[str, str]]:
@@ -51,14 +60,12 @@ def text(template: str, context: dict[str, Any]) -> str:
     return _environment().get_template(template).render(context)
 
 
-def files(cloud: str, context: dict[str, Any], without: str = "") -> dict[str, bytes]:
-    """The files of a cloud by path, `without` one of them and those that come out empty."""
+def files(cloud: str, context: dict[str, Any]) -> dict[str, bytes]:
+    """The files of a cloud by path, but for those that come out empty."""
     from kcheck.syntax.hcl import align
 
     result = {}
     for path, template in names(cloud):
-        if path == without:
-            continue
         made = text(template, context)
         if made.strip():
             data = made.encode()

@@ -49,6 +49,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
     host, _, path = intent.registry.partition("/")
     return {
         "control": control(intent),
+        "own_nodes": system_nodes(intent) - control(intent).nodes,
         "beyond": beyond(target),
         "endpoint": f"api.{intent.name}.{intent.region}.internal",
         "node_mask": pod_block(int(usual["kubelet.max_pods"])),
@@ -64,11 +65,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]
         "backlog": backlog(target),
         "coredns": int(usual["dns.least"]) + ceil(target / int(usual["dns.cached"])),
         "registry_host": host,
+        "own_etcd": True,
         "registry_path": "/".join(filter(None, ("v2", path, "docker-hub"))),
-        "device_plugin": intent.gpus > 0,
-        "node_local_dns": True,
-        "provisioning_class": "",
-        "efa_interfaces": 0,
     }
 
 

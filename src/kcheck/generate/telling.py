@@ -13,6 +13,7 @@ from kcheck.walls import quotas
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
     from kcheck.model import Cluster
+    from kcheck.text import Span
     from kcheck.walls.model import Wall
     from kcheck.world import World
 
@@ -79,9 +80,14 @@ def _lowest(world: World, cluster: Cluster, top: str) -> list[Far]:
 
 
 def _far(wall: Wall, top: str) -> Far:
-    path = os.path.relpath(wall.place.source.path, os.path.relpath(top)).replace(os.sep, "/")
-    where = f"{path}:{wall.place.begin.line}"
-    return Far(wall.number or 0, wall.what, wall.kind, wall.arithmetic.replace("|", "\\|"), where, wall.source)
+    arithmetic = wall.arithmetic.replace("|", "\\|")
+    return Far(wall.number or 0, wall.what, wall.kind, arithmetic, place(wall.place, top), wall.source)
+
+
+def place(span: Span, top: str) -> str:
+    """A file below a folder, and a line of it."""
+    path = os.path.relpath(span.source.path, top).replace(os.sep, "/")
+    return f"{path}:{span.begin.line}"
 
 
 class Run(NamedTuple):

@@ -87,7 +87,7 @@ KARPENTER_POOL = (
     made("limited", "bool", "whether it has any, or a fixed size", karpenter.limited),
     simple("policy", "string", "which nodes are taken away: WhenEmpty, WhenEmptyOrUnderutilized, WhenUnderutilized", nullable=False),
     simple("consolidate_after", "int", "how long a node is idle before that; null is never, as in a pool of fixed size", "seconds"),
-    simple("budgets", "string", "nodes that may be disrupted at a time, by each budget", kind="list"),
+    simple("budgets", "string", "nodes that may be disrupted at a time while they are in use, by each budget", kind="list"),
     made("protected", "bool", "whether a budget forbids it, at least at some times", karpenter.protected),
     simple("expire_after", "int", "age at which nodes are replaced; null is never", "seconds"),
     simple("gpu", "bool", "whether its nodes have GPUs or other accelerators", nullable=False),

@@ -1,0 +1,130 @@
+"""What people add to a cluster that was generated: services, jobs, agents; right as they are, but for what is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+Dict = dict[str, Any]
+IMAGE = "registry.example.com/team/program:1.2.0"
+GPU = "nvidia.com/gpu"
+
+
+def text(*objects: Dict) -> str:
+    """Manifests as a file has them."""
+    return yaml.safe_dump_all(objects, sort_keys=False)
+
+
+def thing(api: str, kind: str, name: str, spec: Dict | None = None, **more: Any) -> Dict:
+    """An object of the team research, or where `namespace` says."""
+    metadata: Dict = {"name": name, "namespace": more.pop("namespace", "research")}
+    metadata |= {"labels": more.pop("labels")} if "labels" in more else {}
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, **({} if spec is None else {"spec": spec}), **more}
+
+
+def container(gpus: int = 0, **more: Any) -> Dict:
+    """A container that asks for some GPUs."""
+    wants: Dict = {"requests": {"cpu": 2, "memory": "8Gi"}, **({"limits": {GPU: gpus}} if gpus else {})}
+    return {"name": "main", "image": IMAGE, "resources": wants, **more}
+
+
+def pod(gpus: int = 0, *, own: Dict | None = None, **more: Any) -> Dict:
+    """A pod on training nodes; `own` is what its container has, too."""
+    return {
+        "nodeSelector": {"training/pool": "training"},
+        "tolerations": [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}],
+        "containers": [container(gpus, **(own or {}))],
+        **more,
+    }
+
+
+def template(found: Dict, **annotations: str) -> Dict:
+    """What workloads make pods of."""
+    return {"metadata": {"labels": {"app": "added"}, "annotations": annotations}, "spec": found}
+
+
+def deployment(found: Dict, replicas: int = 2) -> str:
+    """A service."""
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "added"}}, "template": template(found)}
+    return text(thing("apps/v1", "Deployment", "service", spec))
+
+
+def agent(found: Dict, *others: Dict) -> str:
+    """A DaemonSet on all nodes, with its rights."""
+    found = {k: v for k, v in found.items() if k != "nodeSelector"} | {"tolerations": [{"operator": "Exists"}]}
+    spec = {"selector": {"matchLabels": {"app": "added"}}, "template": template(found)}
+    return text(thing("apps/v1", "DaemonSet", "agent", spec, namespace="monitoring"), *others)
+
+
+def services(count: int) -> str:
+    """Services with addresses of their own."""
+    return text(
+        *(
+            thing("v1", "Service", f"service-{i}", {"selector": {"app": "added"}, "ports": [{"port": 80}]})
+            for i in range(count)
+        )
+    )
+
+
+STAY = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+PRIORITY = "kueue.x-k8s.io/priority-class"
+QUEUED = {"kueue.x-k8s.io/queue-name": "default", PRIORITY: "normal"}
+SHM: Dict = {"volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}]}  # noqa: S108 - of a container
+CHECKPOINTS: Dict = {"name": "checkpoints", "mountPath": "/checkpoints"}
+VOLUMES: list[Dict] = [
+    {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "32Gi"}},
+    {"name": "checkpoints", "persistentVolumeClaim": {"claimName": "checkpoints"}},
+]
+
+
+def worker(gpus: int = 8, **more: Any) -> Dict:
+    """The pod of a job, with shared memory and checkpoints."""
+    own = {"volumeMounts": [*SHM["volumeMounts"], CHECKPOINTS], **more.pop("own", {})}
+    return pod(gpus, own=own, **{"volumes": VOLUMES, "restartPolicy": "Never", **more})
+
+
+def mpi_job(policy: Dict | None = None, **more: Any) -> str:
+    """An MPIJob of 4 nodes whose launcher waits for them, and whose workers go when it is done."""
+    launcher = {
+        "containers": [container(command=["mpirun", "-np", "32", "python", "train.py"])],
+        "restartPolicy": "Never",
+    }
+    spec = {
+        "slotsPerWorker": 8,
+        "launcherCreationPolicy": "WaitForWorkersReady",
+        "runPolicy": {
+            "cleanPodPolicy": "Running", "ttlSecondsAfterFinished": 3600, "activeDeadlineSeconds": 86400, "backoffLimit": 10,
+            **(policy or {}),
+        },
+        "mpiReplicaSpecs": {
+            "Launcher": {"replicas": 1, "template": template(launcher)},
+            "Worker": {"replicas": 4, "template": template(worker(), **{STAY: "false"})},
+        },
+        **more,
+    }  # fmt: skip
+    return text(thing("kubeflow.org/v2beta1", "MPIJob", "added", spec, labels=QUEUED))
+
+
+def job(pods: int = 4, found: Dict | None = None, labels: Dict | None = None, **more: Any) -> str:
+    """A Job of some nodes in the queue of its team."""
+    spec = {
+        "completionMode": "Indexed", "parallelism": pods, "completions": pods, "backoffLimit": 20, "ttlSecondsAfterFinished": 3600,
+        "activeDeadlineSeconds": 86400, "template": template(found or worker(), **{STAY: "false"}), **more,
+    }  # fmt: skip
+    return text(thing("batch/v1", "Job", "added", spec, labels=QUEUED if labels is None else labels))
+
+
+def ray_job(**more: Any) -> str:
+    """A RayJob of 4 nodes whose cluster goes with it."""
+    head: Dict = {"containers": [container()]}
+    spec = {
+        "entrypoint": "python train.py", "shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": 3600,
+        "activeDeadlineSeconds": 86400,
+        "rayClusterSpec": {
+            "headGroupSpec": {"template": template(head)},
+            "workerGroupSpecs": [{"groupName": "gpu", "replicas": 4, "template": template(worker(restartPolicy="Always"), **{STAY: "false"})}],
+        },
+        **more,
+    }  # fmt: skip
+    return text(thing("ray.io/v1", "RayJob", "added", spec, labels=QUEUED))

@@ -1,0 +1,95 @@
+"""Changes to generated files, as somebody would make them; one that changes nothing is an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from textwrap import dedent
+
+Files = dict[str, str]
+Change = Callable[[Files], None]
+
+
+def swap(path: str, pattern: str, new: str, *, times: int = 1) -> Change:
+    """What matches becomes something else; `^` and `$` are the ends of lines."""
+
+    def change(files: Files) -> None:
+        files[path], found = re.subn(pattern, new, files[path], flags=re.MULTILINE)
+        assert found == times, f"{path}: {pattern} is there {found} times, not {times}"
+
+    return change
+
+
+def every(path: str, pattern: str, new: str) -> Change:
+    """As `swap`, wherever it is."""
+
+    def change(files: Files) -> None:
+        files[path], found = re.subn(pattern, new, files[path], flags=re.MULTILINE)
+        assert found, f"{path}: {pattern} is not there"
+
+    return change
+
+
+def drop(path: str, pattern: str, *, times: int = 1) -> Change:
+    """The lines in which the pattern is go, each with the block that it begins."""
+
+    def change(files: Files) -> None:
+        kept: list[str] = []
+        found = 0
+        inside: int | None = None
+        for line in files[path].splitlines(keepends=True):
+            depth = len(line) - len(line.lstrip(" "))
+            if inside is not None and (depth > inside or not line.strip()):
+                continue
+            closing = inside == depth and re.match(r"[}\])]", line.lstrip())
+            inside = None
+            if closing:
+                continue
+            if re.search(pattern, line):
+                found += 1
+                inside = depth
+                continue
+            kept.append(line)
+        assert found == times, f"{path}: {pattern} is in {found} lines, not {times}"
+        files[path] = "".join(kept)
+
+    return change
+
+
+def documents(path: str, pattern: str, *, times: int = 1) -> Change:
+    """The YAML documents in which the pattern is go."""
+
+    def change(files: Files) -> None:
+        every = re.split(r"^---\n", files[path], flags=re.MULTILINE)
+        kept = [text for text in every if not re.search(pattern, text, re.MULTILINE)]
+        assert len(every) - len(kept) == times, (
+            f"{path}: {pattern} is in {len(every) - len(kept)} documents, not {times}"
+        )
+        files[path] = "---\n".join(kept)
+
+    return change
+
+
+def after(path: str, pattern: str, text: str, *, times: int = 1) -> Change:
+    """A line behind each in which the pattern is, as far to the right as that one begins."""
+    return swap(path, rf"^([ -]*)(.*(?:{pattern}).*)$", rf"\1\2\n\g<1>{text}", times=times)
+
+
+def add(path: str, text: str) -> Change:
+    """A file, or more at the end of one; manifests are separated."""
+
+    def change(files: Files) -> None:
+        between = "---\n" if path.startswith("kubernetes/") and path in files else ""
+        files[path] = files.get(path, "") + between + dedent(text).lstrip("\n")
+
+    return change
+
+
+def without(*paths: str) -> Change:
+    """Files go."""
+
+    def change(files: Files) -> None:
+        for path in paths:
+            del files[path]
+
+    return change
