@@ -105,13 +105,18 @@ def of(
         tuple(_pool(pool, size) for pool, size in zip(chosen, sizes, strict=True)),
         Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)), gpu=any(known(pool.gpu) for pool in chosen),
             anti_affinity=bool(template and known(template.spread))),
-        settings, cloud, system_nodes=sum(number(p.min_nodes, 0) for p in world.pools(cluster) if p not in chosen),
+        settings, cloud, system_nodes=sum(_standing(pool) for pool in world.pools(cluster) if pool not in chosen),
     )  # fmt: skip
     wall = _wall(world, cluster, count + case.system_nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.number)
     price = world.price(chosen[0])
     return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), chosen[0], wall)
+
+
+def _standing(pool: NodePool) -> int:
+    """The nodes that a pool has whatever the job does."""
+    return number(pool.min_nodes if known(pool.autoscaled) else pool.max_nodes, 0)
 
 
 def _pool(pool: NodePool, most: int) -> Pool:
