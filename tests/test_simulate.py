@@ -332,3 +332,16 @@ def test_registry_that_has_enough_stops_the_pods() -> None:
     assert run.summary.held["the registry's limit of pulls"] > 0
     assert run.summary.last_start > 21600
     assert simulate(case(150)).summary.last_start < 3600
+
+
+# --- Karpenter
+
+
+def test_karpenter_brings_all_nodes_at_once_and_keeps_to_its_budget() -> None:
+    one = case(100, pools=2, karpenter=True, unneeded_time=60, batch=10, taint_delay=0)
+    run = simulate(replace(one, pools=tuple(replace(pool, most=60) for pool in one.pools)))
+    assert run.summary.finished
+    assert all(event.nodes <= 10 for event in run.events if event.what == "scale-down")
+    assert max(point.deleting for point in run.timeline) >= 10
+    wide = simulate(case(100, karpenter=True, unneeded_time=60, batch=100, taint_delay=0))
+    assert wide.summary.phases["queue"] < run.summary.phases["queue"]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 SEEDS = range(5)
 """As many draws as are made: their spread is small beside what the model does not know."""
 
+_IDLE = {False: "scale-down-unneeded-time", True: "consolidateAfter"}
 _PULLS = "the registry's limit of pulls"
 
 
@@ -58,7 +59,7 @@ def binding(outcome: Outcome) -> dict[str, str]:
         "boot": _boot(case, held),
         "wait": _wait(case, held),
         "work": f"{case.job.duration / 60:g} min each{' once all run' if case.job.gang else ''}",
-        "idle": f"scale-down-unneeded-time {minutes(case.settings.unneeded_time)}",
+        "idle": f"{_IDLE[case.settings.karpenter]} {minutes(case.settings.unneeded_time)}",
         "queue": _queue(case, held),
         "delete": _delete(case),
     }
@@ -81,6 +82,8 @@ def _wait(case: Case, held: dict[str, float]) -> str:
 def _queue(case: Case, held: dict[str, float]) -> str:
     """The slowest of what a deletion takes: the batch of a loop, the requests that mark nodes, the cloud's calls."""
     settings, cloud = case.settings, case.cloud
+    if settings.karpenter:
+        return f"budgets that let {settings.batch:,} nodes go at a time"
     after = held.get("scale-down-delay-after-add", 0)
     if after > held.get("max-scale-down-parallelism", 0):
         return f"scale-down-delay-after-add {minutes(settings.delay_after_add)}"

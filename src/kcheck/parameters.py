@@ -11,6 +11,7 @@ from kcheck.bundled import PROFILES
 from kcheck.simulate.model import Cloud
 
 _BUNDLES = "bundles"
+_BESIDE = ("bandwidth", "karpenter_call")
 
 
 class Parameter(NamedTuple):
@@ -50,6 +51,6 @@ def bundle(cloud: str, name: str) -> dict[str, float]:
 
 
 def of(cloud: str, **changed: float) -> Cloud:
-    """The parameters of a cloud for a run, with some `changed`; the bandwidth of pulls is no part of it."""
-    found = {name: one.value for name, one in parameters(cloud).items() if name != "bandwidth"}
+    """The parameters of a cloud for a run, with some `changed`; what is no part of it, such as bandwidth, aside."""
+    found = {name: one.value for name, one in parameters(cloud).items() if name not in _BESIDE}
     return Cloud(name=cloud, **(found | changed))  # type: ignore[arg-type] # flags are among them

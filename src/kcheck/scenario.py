@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 DURATION = 600
 """Seconds of work where nobody says how long: the job of the published runs."""
 
+_UNCALIBRATED = "Karpenter by a small model that nobody has calibrated"
+
 _FIELDS = {
     "max_unready_percentage": "unready_percentage", "max_unready_nodes": "unready_count", "bulk_delete": "batch",
     "unneeded_time": "unneeded_time", "unready_time": "unready_time", "delay_after_add": "delay_after_add",
@@ -95,9 +97,13 @@ def of(
     seconds = duration or DURATION
     if duration is None:
         assumed.append(f"each pod works for {seconds / 60:g} minutes")
-    settings, notes = _settings(world, cluster)
-    assumed += notes
     cloud = parameters.of(cluster.cloud)
+    if all(known(pool.mode) == "Karpenter" for pool in chosen):
+        settings, notes = _karpenter(world, chosen, count), [_UNCALIBRATED]
+        cloud = replace(cloud, serial=False, delete_call=parameters.parameters(cluster.cloud)["karpenter_call"].value)
+    else:
+        settings, notes = _settings(world, cluster)
+    assumed += notes
     if image:
         bandwidth = parameters.parameters(cluster.cloud)["bandwidth"].value
         cloud = replace(cloud, pull=image / bandwidth)
@@ -146,6 +152,21 @@ def _nodes(template: PodTemplate, pool: NodePool) -> int:
     """Nodes that the pods of a job fill, by their GPUs."""
     pods, each, own = number(template.count, 0), number(template.gpus, 0), number(pool.gpus, 0)
     return ceil(pods * each / own) if each and own else pods
+
+
+def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:
+    """How long Karpenter keeps empty nodes, and how many it takes away at once."""
+    names = {known(pool.name) for pool in pools}
+    own = [one for one in world.inventory.karpenter if known(one.name) in names]
+    after = max((number(one.consolidate_after, 0) for one in own), default=0)
+    budgets = [_nodes_of(text, nodes) for one in own for text in known(one.budgets) or ()]
+    return Settings(karpenter=True, unneeded_time=after, batch=max(1, min(budgets, default=nodes)), taint_delay=0)
+
+
+def _nodes_of(budget: str, nodes: int) -> int:
+    """A budget as a number of nodes: some, or a percentage of all."""
+    text = budget.partition(" ")[0]
+    return ceil(nodes * int(text[:-1]) / 100) if text.endswith("%") else int(text) if text.isdigit() else nodes
 
 
 def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:

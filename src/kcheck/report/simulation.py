@@ -43,7 +43,8 @@ def as_text(outcome: Outcome) -> str:
         lines.append(f"  {_each(outcome, phase):6.1f} min  {bar:{_BAR}}  {NAMES[phase]}: {causes[phase]}")
     lines += ["", *chart(outcome.middle.timeline, summary.total), ""]
     lines += [f"  assumed: {text}" for text in outcome.scenario.assumed]
-    return "\n".join([*lines, f"  {_MODEL}"]) + "\n"
+    lines += [] if outcome.scenario.case.settings.karpenter else [f"  {_MODEL}"]
+    return "\n".join(lines) + "\n"
 
 
 def told(outcome: Outcome) -> Iterator[str]:

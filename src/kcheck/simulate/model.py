@@ -31,10 +31,13 @@ class Job:
 class Settings:
     """The cluster autoscaler's flags, in their own order of sections; `minor` is its version, and decides the rules.
 
+    Of `karpenter` only what it has, too, counts: the interval, `unneeded_time` (consolidateAfter) and `batch` (budgets).
+
     https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-are-the-parameters-to-ca
     """
 
     minor: int = 37
+    karpenter: bool = False
     scan_interval: float = 10
     frequent_loops: bool | None = None
     unready_percentage: float = 45

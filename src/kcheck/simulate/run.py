@@ -7,6 +7,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from kcheck.simulate.cloud import REGISTERED_AT, Provider, draws
+from kcheck.simulate.karpenter import Karpenter
 from kcheck.simulate.model import PHASES, Case, Event, Point, Run, Summary
 from kcheck.simulate.nodes import NEVER, Fleet, Group, Node
 from kcheck.simulate.scaler import Scaler
@@ -25,7 +26,7 @@ class _Simulation:
         self.case, self.job, self.cloud = case, case.job, case.cloud
         self.fleet = Fleet([Group(pool) for pool in case.pools])
         self.held: dict[str, float] = {}
-        self.scaler = Scaler(case, self.fleet, self._hold)
+        self.scaler = (Karpenter if case.settings.karpenter else Scaler)(case, self.fleet, self._hold)
         self.provider = Provider(case.cloud, case.seed)
         self.queue: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
         self.number = 0

@@ -120,7 +120,7 @@ class Scaler:
         if packed < want and packed == settings.nodes_per_scale_up:
             self.hold("max-nodes-per-scaleup", period)
         chosen = able if settings.balance or settings.salvo else able[:1]
-        return self._levelled(chosen, min(packed, sum(group.room for group in chosen)), now), simulated
+        return self.levelled(chosen, min(packed, sum(group.room for group in chosen)), now), simulated
 
     def _packed(self, limit: int, pods: int) -> tuple[int, float]:
         """How many new nodes the estimate gets to within its time, and the seconds that it takes."""
@@ -135,7 +135,7 @@ class Scaler:
             seconds = most
         return limit, seconds
 
-    def _levelled(self, groups: list[Group], count: int, now: float) -> list[tuple[Group, int]]:
+    def levelled(self, groups: list[Group], count: int, now: float) -> list[tuple[Group, int]]:
         """An increase over equal pools, the smallest first; of one pool all of it."""
         added = dict.fromkeys(range(len(groups)), 0)
         left = count
@@ -184,18 +184,23 @@ class Scaler:
             if since + length > now:
                 self.hold(name, period)
                 return []
-        most = max(0, settings.batch - self.in_progress) if settings.modern else settings.batch
+        return self.removed(now, max(0, settings.batch - self.in_progress) if settings.modern else settings.batch)
+
+    def removed(self, now: float, most: int) -> list[Node]:
+        """Nodes that have been unneeded for long enough, at most so many, and none below the minimum of a pool."""
+        settings, fleet = self.settings, self.fleet
         result: list[Node] = []
+        leaving: dict[int, int] = {}
         while fleet.unneeded and len(result) < most and now - fleet.unneeded[0].since > settings.unneeded_time:
             node = fleet.unneeded.popleft()
             group = node.pool
-            leaving = sum(1 for other in result if other.pool is group)
-            if group.target - leaving <= group.pool.least:
+            if group.target - leaving.get(id(group), 0) <= group.pool.least:
                 group.kept.append(node)
             else:
+                leaving[id(group)] = leaving.get(id(group), 0) + 1
                 result.append(node)
         if len(result) == most and fleet.unneeded and now - fleet.unneeded[0].since > settings.unneeded_time:
-            self.hold("max-scale-down-parallelism", period)
+            self.hold("max-scale-down-parallelism", settings.scan_interval)
         return result
 
     def _clocks(self, now: float) -> None:

@@ -1,0 +1,34 @@
+"""Karpenter as a small model of its own, which nobody has calibrated: a node for every pod, empty ones by budget.
+
+https://karpenter.sh/docs/concepts/disruption/ and /scheduling/: pods are batched for at most ten seconds, every node is
+launched by itself, nodes that do not register are replaced, empty ones go after `consolidateAfter` as budgets allow.
+"""
+
+from __future__ import annotations
+
+from kcheck.simulate.scaler import Scaler, Step
+
+
+class Karpenter(Scaler):
+    """Its `scan_interval` is that of batches and of the disruption loop, `batch` the nodes that budgets let go."""
+
+    def run(self, now: float, pending: int, old: int, oldest: float) -> Step:  # noqa: ARG002 - as of every autoscaler
+        """One round: nodes for all pods that have none, then the empty nodes that may go."""
+        fleet, settings = self.fleet, self.settings
+        asked = []
+        want = pending - fleet.coming
+        if self.case.ceiling is not None and want > 0:
+            room = self.case.ceiling - fleet.target - self.case.system_nodes
+            if room < want:
+                self.hold("walls", settings.scan_interval)
+            want = min(want, max(0, room))
+        if want > 0:
+            able = [group for group in fleet.groups if group.room > 0]
+            if not able:
+                self.hold("maxima of the pools", settings.scan_interval)
+            asked = self.levelled(able, min(want, sum(group.room for group in able)), now)
+        while fleet.idle:
+            node = fleet.idle.popleft()
+            node.since = now
+            fleet.unneeded.append(node)
+        return Step(self.cloud.loop, asked, self.removed(now, max(0, settings.batch - self.in_progress)))
