@@ -29,7 +29,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Settings:
-    """The cluster autoscaler's flags, in their own order of sections; `minor` is its version, and decides the rules.
+    """The cluster autoscaler's flags, with their defaults; `minor` is its version, which decides the rules.
 
     Of `karpenter` only what it has, too, counts: the interval, `unneeded_time` (consolidateAfter) and `batch` (budgets).
 
