@@ -31,7 +31,7 @@ class Job:
 class Settings:
     """The cluster autoscaler's flags, with their defaults; `minor` is its version, which decides the rules.
 
-    Of `karpenter` only what it has, too, counts: the interval, `unneeded_time` (consolidateAfter) and `batch` (budgets).
+    Of `karpenter` only what it has, too, counts: the interval, `unneeded_time` (consolidateAfter), `batch` (budgets).
 
     https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-are-the-parameters-to-ca
     """
