@@ -53,14 +53,14 @@ BASES: dict[str, dict[str, Any]] = {
     "eks karpenter": {"nodes": 450, "autoscaler": "karpenter", "scheduler": "volcano"},
     "eks spot": {"nodes": 100, "spot": {"share": 100}, "scheduler": "none"},
     "gke": {"nodes": 1000, "spot": {"share": 30}},
-    "ack": {"nodes": 1000, "spot": {"share": 30}, "machines": ["ecs.gn8v-8x.48xlarge", "ecs.ebmgn8v.48xlarge"]},
+    "ack": {"nodes": 1950, "spot": {"share": 30}, "machines": ["ecs.gn8v-8x.48xlarge", "ecs.ebmgn8v.48xlarge"]},
     "ack flannel": {"nodes": 450, "network": {"mode": "flannel"}, "scheduler": "none"},
     "aks": {"nodes": 1000, "spot": {"share": 30}},
     "aks small": {"nodes": 100, "scheduler": "none"},
     "selfmanaged": {"nodes": 1000},
 }
 
-JOB, TFVARS, POOLS = "kubernetes/job.yaml", "terraform.tfvars", "node_pools.tf"
+JOB, TFVARS, POOLS = "jobs/sample.yaml", "terraform.tfvars", "node_pools.tf"
 SCALER, KUEUE_VALUES = "values/cluster-autoscaler.yaml", "values/kueue.yaml"
 GPU_PLUGIN, KUEUE, TEAMS, PRIORITIES = (f"kubernetes/{name}.yaml" for name in ("gpu", "kueue", "teams", "priorities"))
 ADDED = "kubernetes/added.yaml"
@@ -541,8 +541,7 @@ ACK = [
         "ack",
         swap(CLUSTER, "is_enterprise_security_group = true", "is_enterprise_security_group = false"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3100"),
-        also=("subnet-too-small", "single-large-pool"),
-        opens=True,
+        also=("subnet-too-small",),
     ),
     mistake("pod-subnet-too-small", "ack", every(TFVARS, r'(pods = "[\d.]+)/\d+', r"\1/25")),
     mistake("subnet-too-small", "ack", every(TFVARS, r'(nodes = "[\d.]+)/\d+', r"\1/26")),
@@ -553,8 +552,17 @@ ACK = [
     mistake("gpu-pool-never-empty", "ack", swap(POOLS, "min_size = 0", "min_size = 4")),
     mistake("deployment-set-limit", "ack", after(POOLS, "node_pool_name = each.key", 'deployment_set_id = "ds-1"')),
     mistake("unreachable-release", "ack", every(POOLS, '"PostPaid"', '"PrePaid"')),
-    mistake("slow-boot-disk", "ack", every(POOLS, '"cloud_essd"', '"cloud_efficiency"')),
-    mistake("single-large-pool", "ack", every(TFVARS, r"nodes = 2\d\d", "nodes = 400")),
+    mistake(
+        "slow-boot-disk",
+        "ack",
+        every(POOLS, '"cloud_essd"', '"cloud_efficiency"'),
+        swap(TFVARS, r'gpu-a1 += \{ zones = \["a"\], nodes = \d+', 'gpu-a1 = { zones = ["a"], nodes = 240'),
+    ),
+    mistake(
+        "single-large-pool",
+        "ack",
+        swap(TFVARS, r'gpu-a1 += \{ zones = \["a"\], nodes = \d+', 'gpu-a1 = { zones = ["a"], nodes = 400'),
+    ),
     mistake("spot-price-cap-missing", "ack", swap(POOLS, '"SpotAsPriceGo"', '"SpotWithPriceLimit"')),
     mistake(
         "spot-price-cap-per-type",

@@ -112,10 +112,17 @@ def _of_kind(kind: str, world: World) -> list[Queue]:
 
 
 def _defined(thing: Thing, kind: str, name: Value[str], world: World) -> Value[bool]:
-    """Whether a queue of a kind is in the code, or none of them is in the folder of a thing or above it."""
+    """Whether a queue of a kind is in the code, or none of them is in the folder of a thing or above it.
+
+    Where the settings say which manifests a cluster has, all of its queues count.
+    """
     folders = world.remember("folders of queues", kind, lambda: grouped(_of_kind(kind, world), _folder))
     above = [f"{_folder(thing)}/"[:end] for end, char in enumerate(f"{_folder(thing)}/") if char == "/"]
-    found = (other for folder in ("", *above) for other in folders.get(folder, []))
+    found = [other for folder in ("", *above) for other in folders.get(folder, [])]
+    cluster = world.inventory.cluster_of.get(thing)
+    environment = world.config.environment(cluster.root, cluster.environment) if cluster else None
+    if environment is not None and environment.manifests:
+        found = [other for other in _of_kind(kind, world) if world.inventory.cluster_of.get(other) is cluster]
     near = [other.name for other in found if not _is_example(other, thing, world)]
     if not near or any(isinstance(other, Unknown) for other in near) or not isinstance(name, Known):
         return computed(thing, value=True)
