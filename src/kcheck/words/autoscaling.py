@@ -51,6 +51,8 @@ AUTOSCALER = (
           scaling.sufficient_batch, "nodes", nullable=True),
     made("idle_waste", "string", "what a run of these nodes costs more than with the recommended unneeded_time", savings.idle),
     made("deletion_waste", "string", "what it costs more than with sufficient_bulk_delete", savings.deletion),
+    made("tolerance_waste", "string", "what it costs more than without stops for nodes that are not ready; null if nothing",
+         savings.tolerance, nullable=True),
     made("profile_waste", "string", "what it costs more than with GKE's faster profile", savings.profile),
     made("capped_at", "int", "nodes of the cluster at which a cap of its own ends growth before the target; null if none does",
          growth.capped_at, "nodes", nullable=True),

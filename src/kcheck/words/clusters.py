@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck import demands
-from kcheck.derive import basics, dns, gpus, growth, needs, plane, pools, spot, taints
+from kcheck.derive import basics, dns, gpus, growth, needs, plane, pools, savings, spot, taints
 from kcheck.model import NOTHING
 from kcheck.words.field import Field, made, simple
 
@@ -97,7 +97,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("size_is_default", "bool", "whether its maximum is a module's default", lambda p, _w: basics.is_default(p, p.max_nodes)),
         made("counted_nodes", "int", "nodes that the cloud's limit of a pool counts: those of the fullest zone (GKE), with surge (AKS), all (EKS)",
               pools.counted, "nodes"),
-        made("jobs_need", "int", "nodes that the biggest GPU workload of its cluster fills; null if there is none",
+        made("split_saving", "string", "what several pools instead of a large one save of a run; null if nothing", savings.split, nullable=True),
+    made("jobs_need", "int", "nodes that the biggest GPU workload of its cluster fills; null if there is none",
               pools.jobs_need, "nodes", nullable=True),
         made("managed", "bool", "whether the cloud runs the group, not the user", lambda p, _w: basics.computed(p, p.managed)),
         simple("instance_types", "string", "machine types", kind="list"),
