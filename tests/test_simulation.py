@@ -127,7 +127,24 @@ def test_wall_stops_the_run_and_is_told_with_what_is_beyond(write: Callable[[Map
     code, out, _ = run(".")
     assert code == 0
     assert "pod range" in out
-    assert "without that wall" in out
+    assert "without that:" in out
+
+
+def test_docker_hub_lets_so_many_nodes_pull(write: Callable[[Mapping[str, str]], Path]) -> None:
+    one = found(
+        write,
+        {
+            "main.tf": CLUSTER,
+            "job.yaml": JOB.replace("registry.example.com/train", "pytorch/pytorch").replace("128", "400"),
+        },
+    )
+    assert one.case.pulls == 100
+    outcome = outcomes.of(one)
+    assert outcome.middle.summary.last_start > 6 * 3600
+    assert outcomes.binding(outcome)["wait"] == "the registry's limit of pulls"
+    assert outcome.beyond is not None
+    assert outcome.beyond.middle.summary.last_start < 3600
+    assert "Docker Hub has pulls for 100 fresh nodes in 6 hours" in run(".")[1]
 
 
 def test_flags_of_the_autoscaler_are_those_of_its_manifest(write: Callable[[Mapping[str, str]], Path]) -> None:

@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
 def of(scenario: Scenario) -> Outcome:
     """The runs of a scenario, and those without the wall that stops it."""
     found = Outcome(scenario, [simulate(replace(scenario.case, seed=seed)) for seed in SEEDS])
-    return found if scenario.wall is None else found._replace(beyond=of(scenario.beyond))
+    return found._replace(beyond=of(scenario.beyond)) if scenario.walled else found
 
 
 def binding(outcome: Outcome) -> dict[str, str]:

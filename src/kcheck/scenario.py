@@ -56,8 +56,13 @@ class Scenario:
 
     @property
     def beyond(self) -> Scenario:
-        """The same without its wall."""
-        return replace(self, case=replace(self.case, ceiling=None), wall=None)
+        """The same without what stops it."""
+        return replace(self, case=replace(self.case, ceiling=None, pulls=0), wall=None)
+
+    @property
+    def walled(self) -> bool:
+        """Whether a wall stops it, or the limit of a registry."""
+        return self.wall is not None or self.case.pulls > 0
 
     @property
     def title(self) -> str:
@@ -113,6 +118,10 @@ def of(
             anti_affinity=bool(template and known(template.spread))),
         settings, cloud, system_nodes=sum(_standing(pool) for pool in world.pools(cluster) if pool not in chosen),
     )  # fmt: skip
+    hub = _budget(world, cluster, count)
+    if hub is not None and not everything:
+        window = world.limits("any")["docker_hub.window"].number * 3600
+        case = replace(case, pulls=hub, window=window)
     wall = _wall(world, cluster, count + case.system_nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.number)
@@ -213,3 +222,9 @@ def _wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
         if stops and wall.nodes is not None and wall.nodes.high is not None and wall.nodes.high < nodes:
             return wall
     return None
+
+
+def _budget(world: World, cluster: Cluster, nodes: int) -> int | None:
+    """Fresh nodes for which Docker Hub has pulls in its window, where these are fewer than the run has."""
+    found = (wall.number for wall in walls.of(cluster, world) if wall.mechanism == "docker-hub")
+    return next((number for number in found if number is not None and number < nodes), None)

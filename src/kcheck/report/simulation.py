@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.outcomes import Outcome
+    from kcheck.scenario import Scenario
     from kcheck.simulate.model import Point
     from kcheck.whatif import Saving
 
@@ -33,9 +34,7 @@ _MODEL = "A model of the cluster autoscaler, fitted to runs of 2021: docs/simula
 def as_text(outcome: Outcome) -> str:
     """The run in words and numbers, and the nodes over time at 80 columns."""
     if outcome.beyond is not None:
-        wall = outcome.scenario.wall
-        moved = "" if wall is None else f" (to move it: {wall.move})"
-        return "\n".join([*told(outcome), f"  without that wall{moved}:", "", as_text(outcome.beyond)])
+        return "\n".join([*told(outcome), *_stopped(outcome.scenario), "  without that:", "", as_text(outcome.beyond)])
     lines = [*told(outcome), "", "  where the paid time of a node goes, on average:"]
     summary, causes = outcome.middle.summary, binding(outcome)
     for phase in PHASES:
@@ -57,7 +56,7 @@ def told(outcome: Outcome) -> Iterator[str]:
         yield f"{size}: never done"
         held = summary.held
         cause = max(held, key=lambda name: held[name], default="nodes that do not come")
-        cause = f"more nodes than the wall lets be{scenario.told_wall}" if scenario.wall else cause
+        cause = "what stops it" if scenario.walled else cause
         yield f"  {summary.pods_done:,} of {job.pods:,} pods end; the rest waits for {cause}"
         return
     yield f"{size}: about {summary.total / 60:.0f} min until the last node is gone ({low:.0f} to {high:.0f})"
@@ -69,8 +68,15 @@ def told(outcome: Outcome) -> Iterator[str]:
     each = (scenario.price or 0) / 1000
     money = "" if cost is None else f", ${dollars(round(cost * 1000))} at ${each:g} a node and hour"
     yield f"  {summary.paid / 3600:,.0f} node-hours paid{money}: {summary.overspend(job):.1f} times the work itself"
-    if summary.held.get("walls"):
-        yield f"  nodes come in turns: no more at once than the wall lets be{scenario.told_wall}"
+
+
+def _stopped(scenario: Scenario) -> Iterator[str]:
+    """What keeps the nodes of a run from coming, and their pods from starting."""
+    if scenario.wall is not None:
+        yield f"  no more nodes at once than the wall lets be{scenario.told_wall} (to move it: {scenario.wall.move})"
+    if scenario.case.pulls:
+        hours = scenario.case.window / 3600
+        yield f"  Docker Hub has pulls for {scenario.case.pulls:,} fresh nodes in {hours:g} hours; a mirror has them for all"
 
 
 def _each(outcome: Outcome, phase: str) -> float:
@@ -171,7 +177,7 @@ def _data(outcome: Outcome, savings: list[Saving] | None) -> dict[str, Any]:
         "timeline": [dict(zip(p._fields, (round(p.time), *p[1:]), strict=True)) for p in run.timeline],
     }
     if outcome.beyond is not None:
-        data["wall"] = scenario.told_wall.removeprefix(": ")
+        data["stopped_by"] = [line.strip() for line in _stopped(scenario)]
         data["beyond"] = _data(outcome.beyond, None)
     return data if savings is None else {**data, "what_if": [_saving(one) for one in savings]}
 
