@@ -56,8 +56,8 @@ def told(outcome: Outcome) -> Iterator[str]:
         yield f"{size}: never done"
         held = summary.held
         cause = max(held, key=lambda name: held[name], default="nodes that do not come")
-        cause = "what stops it" if scenario.walled else cause
-        yield f"  {summary.pods_done:,} of {job.pods:,} pods end; the rest waits for {cause}"
+        rest = "" if scenario.walled else f"; the rest waits for {cause}"
+        yield f"  {summary.pods_done:,} of {job.pods:,} pods end{rest}"
         return
     yield f"{size}: about {summary.total / 60:.0f} min until the last node is gone ({low:.0f} to {high:.0f})"
     yield (
@@ -75,8 +75,8 @@ def _stopped(scenario: Scenario) -> Iterator[str]:
     if scenario.wall is not None:
         yield f"  no more nodes at once than the wall lets be{scenario.told_wall} (to move it: {scenario.wall.move})"
     if scenario.case.pulls:
-        hours = scenario.case.window / 3600
-        yield f"  Docker Hub has pulls for {scenario.case.pulls:,} fresh nodes in {hours:g} hours; a mirror has them for all"
+        pulls, hours = scenario.case.pulls, scenario.case.window / 3600
+        yield f"  Docker Hub has pulls for {pulls:,} fresh nodes in {hours:g} hours; a mirror has them for all"
 
 
 def _each(outcome: Outcome, phase: str) -> float:
