@@ -345,3 +345,50 @@ def test_karpenter_brings_all_nodes_at_once_and_keeps_to_its_budget() -> None:
     assert max(point.deleting for point in run.timeline) >= 10
     wide = simulate(case(100, karpenter=True, unneeded_time=60, batch=100, taint_delay=0))
     assert wide.summary.phases["queue"] < run.summary.phases["queue"]
+
+
+# --- one rule of the source each
+
+
+def first(run: Run) -> list[tuple[str, int]]:
+    """The pools of the first scale-up, with how many nodes each got."""
+    asked = [event for event in run.events if event.what == "scale-up"]
+    return [(event.pool, event.nodes) for event in asked if event.time == asked[0].time]
+
+
+def test_one_pool_a_loop_unless_they_are_balanced_or_salvoed() -> None:
+    pools = (Pool("a", 60), Pool("b", 60))
+    one = replace(case(100, minor=36, new_pod_delay=30), pools=pools)
+    assert first(simulate(one)) == [("a", 60)]
+    assert first(simulate(replace(one, settings=replace(one.settings, balance=True)))) == [("a", 50), ("b", 50)]
+    assert first(simulate(replace(one, settings=replace(one.settings, salvo=True)))) == [("a", 60), ("b", 40)]
+
+
+@pytest.mark.parametrize(("minor", "nodes"), [(23, 60), (24, 20)])
+def test_scale_ups_have_a_limit_since_1_24(minor: int, nodes: int) -> None:
+    assert first(simulate(case(60, minor=minor, nodes_per_scale_up=20, new_pod_delay=30)))[0][1] == nodes
+
+
+def test_pauses_may_be_of_a_pool() -> None:
+    """A pool that grows late holds up no other one: from 1.29 on, if told so."""
+    flags: dict[str, Any] = {"minor": 30, "delay_after_add": 1800, "unneeded_time": 60, "batch": 200}
+    short = replace(case(100, 60, **flags), pools=(Pool("a", 50), Pool("b", 50)), cloud=replace(CLOUD, pod_rate=0))
+    local = simulate(replace(short, settings=replace(short.settings, local_delays=True)))
+    assert local.summary.paid < simulate(short).summary.paid * 1.001
+    downs = [event.time for event in local.events if event.what == "scale-down"]
+    ups = {event.pool: event.time for event in local.events if event.what == "scale-up"}
+    assert downs[0] >= min(ups.values()) + 1800
+
+
+@pytest.mark.parametrize(("minor", "eager"), [(29, False), (34, False), (35, True)])
+def test_loops_follow_at_once_since_1_35(minor: int, eager: bool) -> None:
+    assert Settings(minor=minor).eager is eager
+    assert Settings(minor=34, frequent_loops=True).eager
+    assert not Settings(minor=29, frequent_loops=True).eager
+
+
+@pytest.mark.parametrize(("minor", "modern"), [(24, False), (27, False), (28, True), (32, True)])
+def test_generations(minor: int, modern: bool) -> None:
+    assert Settings(minor=minor).modern is modern
+    assert Settings(minor=26, parallel_drain=True).modern
+    assert Settings(minor=32, parallel_drain=False).modern

@@ -23,7 +23,7 @@ _UNCALIBRATED = "Karpenter by a small model that nobody has calibrated"
 
 _FIELDS = {
     "max_unready_percentage": "unready_percentage", "max_unready_nodes": "unready_count", "bulk_delete": "batch",
-    "unneeded_time": "unneeded_time", "unready_time": "unready_time", "delay_after_add": "delay_after_add",
+    "unneeded_time": "unneeded_time", "delay_after_add": "delay_after_add",
     "delay_after_failure": "delay_after_failure", "delay_after_delete": "delay_after_delete",
     "scan_interval": "scan_interval", "new_pod_delay": "new_pod_delay", "provision_time": "provision_time",
     "client_qps": "client_qps", "max_nodes": "nodes_total", "scale_up_nodes": "nodes_per_scale_up",
@@ -34,7 +34,12 @@ _FIELDS = {
 _SECONDS = {"backoff": "initial-node-group-backoff-duration", "backoff_most": "max-node-group-backoff-duration",
             "backoff_reset": "node-group-backoff-reset-timeout", "taint_delay": "node-delete-delay-after-taint",
             "batcher_interval": "node-deletion-batcher-interval", "startup_time": "max-node-startup-time"}  # fmt: skip
-_SWITCHES = {"frequent_loops": "frequent-loops-enabled", "parallel_drain": "parallel-drain", "salvo": "salvo-scale-up"}
+_SWITCHES = {
+    "frequent_loops": "frequent-loops-enabled",
+    "parallel_drain": "parallel-drain",
+    "salvo": "salvo-scale-up",
+    "local_delays": "scale-down-delay-type-local",
+}
 """Setting of a run -> the flag that is read as it is written."""
 
 

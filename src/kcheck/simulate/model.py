@@ -51,10 +51,10 @@ class Settings:
     balance: bool = False
     scale_down: bool = True
     unneeded_time: float = 600
-    unready_time: float = 1200
     delay_after_add: float = 600
     delay_after_delete: float = 0
     delay_after_failure: float = 180
+    local_delays: bool = False
     batch: int = 10
     client_qps: float = 5
     client_burst: float = 10

@@ -64,6 +64,8 @@ class Group:
     failed_at: float = -NEVER
     next_launch: float = 0
     next_call: float = 0
+    last_increase: float = -NEVER
+    last_deletion: float = -NEVER
     kept: list[Node] = field(default_factory=list)
 
     @property

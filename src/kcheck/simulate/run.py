@@ -230,7 +230,7 @@ class _Simulation:
     def _accept(self, now: float, node: Node) -> None:
         """The cloud has taken the call."""
         self.scaler.in_progress -= 1
-        self.scaler.last_delete = now
+        self.scaler.last_delete = node.pool.last_deletion = now
         node.pool.target -= 1
         node.pool.ready -= 1
         latency = self.provider.latency()

@@ -97,10 +97,11 @@ class Scaler:
         if oldest < (_FRESH_GPU if self.case.job.gpu else _FRESH):
             return [], 0
         want = old - coming
-        limit = min(want, settings.nodes_per_scale_up or want)
-        for name, most in (("max-nodes-total", settings.nodes_total), ("walls", self.case.ceiling)):
-            if most is not None and (most or name == "walls"):
-                room = most - fleet.target - self.case.system_nodes
+        most = settings.nodes_per_scale_up if settings.minor >= 24 else 0  # before, an estimate ran to its end
+        limit = min(want, most or want)
+        for name, total in (("max-nodes-total", settings.nodes_total), ("walls", self.case.ceiling)):
+            if total is not None and (total or name == "walls"):
+                room = total - fleet.target - self.case.system_nodes
                 if room <= 0:
                     self.hold(name, period)
                     return [], 0
@@ -117,10 +118,14 @@ class Scaler:
             self.hold(reason, period)
             return [], 0
         packed, simulated = self._packed(min(limit, sum(group.room for group in able)), want)
-        if packed < want and packed == settings.nodes_per_scale_up:
+        if packed < want and packed == most:
             self.hold("max-nodes-per-scaleup", period)
-        chosen = able if settings.balance or settings.salvo else able[:1]
-        return self.levelled(chosen, min(packed, sum(group.room for group in chosen)), now), simulated
+        if settings.balance:
+            return self.levelled(able, min(packed, sum(group.room for group in able)), now), simulated
+        asked: list[tuple[Group, int]] = []
+        for group in able if settings.salvo else able[:1]:  # one pool a loop, or one after the other in the same
+            asked += self.levelled([group], min(packed - sum(number for _, number in asked), group.room), now)
+        return asked, simulated
 
     def _packed(self, limit: int, pods: int) -> tuple[int, float]:
         """How many new nodes the estimate gets to within its time, and the seconds that it takes."""
@@ -163,6 +168,7 @@ class Scaler:
                 group.waiting += number
                 group.increase += number
                 group.deadline = now + self.settings.provision_time
+                group.last_increase = now
                 result.append((group, number))
         return result
 
@@ -176,29 +182,39 @@ class Scaler:
         removable = bool(fleet.unneeded) and now - fleet.unneeded[0].since > settings.unneeded_time
         if not removable or blocked:
             return []
-        for name, since, length in (
-            ("scale-down-delay-after-add", self.last_scale_up, settings.delay_after_add),
-            ("scale-down-delay-after-failure", self.last_failure, settings.delay_after_failure),
-            ("scale-down-delay-after-delete", self.last_delete, settings.delay_after_delete),
-        ):
-            if since + length > now:
-                self.hold(name, period)
-                return []
+        held = "" if settings.local_delays else self._cooling(now, self.last_scale_up, self.last_delete)
+        if held:
+            self.hold(held, period)
+            return []
         return self.removed(now, max(0, settings.batch - self.in_progress) if settings.modern else settings.batch)
+
+    def _cooling(self, now: float, increase: float, deletion: float) -> str:
+        """The flag for which nothing is deleted yet; empty if there is none."""
+        settings = self.settings
+        pauses = {
+            "scale-down-delay-after-add": increase + settings.delay_after_add,
+            "scale-down-delay-after-failure": self.last_failure + settings.delay_after_failure,
+            "scale-down-delay-after-delete": deletion + settings.delay_after_delete,
+        }
+        return next((name for name, until in pauses.items() if until > now), "")
 
     def removed(self, now: float, most: int) -> list[Node]:
         """Nodes that have been unneeded for long enough, at most so many, and none below the minimum of a pool."""
         settings, fleet = self.settings, self.fleet
         result: list[Node] = []
+        cooling: list[Node] = []
         leaving: dict[int, int] = {}
         while fleet.unneeded and len(result) < most and now - fleet.unneeded[0].since > settings.unneeded_time:
             node = fleet.unneeded.popleft()
             group = node.pool
-            if group.target - leaving.get(id(group), 0) <= group.pool.least:
+            if settings.local_delays and self._cooling(now, group.last_increase, group.last_deletion):
+                cooling.append(node)
+            elif group.target - leaving.get(id(group), 0) <= group.pool.least:
                 group.kept.append(node)
             else:
                 leaving[id(group)] = leaving.get(id(group), 0) + 1
                 result.append(node)
+        fleet.unneeded.extendleft(reversed(cooling))
         if len(result) == most and fleet.unneeded and now - fleet.unneeded[0].since > settings.unneeded_time:
             self.hold("max-scale-down-parallelism", settings.scan_interval)
         return result
