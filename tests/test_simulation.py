@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
@@ -171,7 +172,9 @@ def test_text_fits_a_terminal(write: Callable[[Mapping[str, str]], Path]) -> Non
 
 def test_json_has_everything(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": CLUSTER.replace('"5m"', '"30m"'), "job.yaml": JOB})
-    (one,) = json.loads(run(".", "--format", "json", "--what-if")[1])["runs"]
+    told = json.loads(run(".", "--format", "json", "--what-if")[1])
+    jsonschema.validate(told, json.loads((ROOT / "docs" / "simulation.schema.json").read_text()))
+    (one,) = told["runs"]
     assert one["nodes"] == 64
     assert one["finished"]
     assert sum(one["phases"].values()) == pytest.approx(one["node_hours"] * 3600, rel=0.01)
