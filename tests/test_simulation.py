@@ -220,6 +220,18 @@ def test_wrong_use_is_told(arguments: tuple[str, ...], told: str, write: Callabl
     assert told in err
 
 
+def test_nodes_of_no_known_pool_are_one_pool(write: Callable[[Mapping[str, str]], Path]) -> None:
+    bare = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
+    write({"main.tf": bare})
+    code, out, err = run(".")
+    assert (code, out) == (0, "")
+    assert "--nodes N runs a job on N nodes" in err
+    code, out, _ = run(".", "--nodes", "300", "--price", "30")
+    assert code == 0
+    assert "one pool of 300 nodes" in out
+    assert "at $30 a node and hour" in out
+
+
 def test_nothing_to_simulate_is_said(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"job.yaml": JOB})
     code, out, err = run(".")

@@ -47,8 +47,7 @@ _SWITCHES = {
 class Scenario:
     """A run that is asked for, and what was assumed of it in words. `price` is thousandths of a US dollar an hour.
 
-    `pool` is one of those it lands on, whose price counts; `wall` is the first one that stops the cluster, where it is
-    below what the job wants.
+    `wall` is the first one that stops the cluster, where it is below what the job wants.
     """
 
     case: Case
@@ -56,7 +55,6 @@ class Scenario:
     job: Workload | None
     price: int | None
     assumed: tuple[str, ...]
-    pool: NodePool
     wall: Wall | None = None
 
     @property
@@ -96,19 +94,23 @@ def of(
         chosen = [pool for pool in pools if placement.fit(template, pool).fits is not False] or pools
     else:
         chosen = ([] if everything else [pool for pool in pools if known(pool.gpu)]) or pools
-    if not chosen:
-        return f"{cluster.address} has no pool that is scaled and of known size"
+    if not chosen and not nodes:
+        return f"{cluster.address} has no pool that is scaled and of known size; --nodes N runs a job on N nodes"
     sizes = [number(pool.max_nodes, 0) for pool in chosen]
     count = nodes or (_nodes(template, chosen[0]) if template else sum(sizes))
     if nodes:
         sizes = _grown(sizes, nodes)
+    own = tuple(_pool(pool, size) for pool, size in zip(chosen, sizes, strict=True))
+    if not own:
+        own = (Pool("nodes", count),)
+        assumed.append(f"one pool of {count:,} nodes, as none of known size is in the code")
     if job is None:
         assumed.append(f"no job is in the code: {count:,} pods, one a node")
     seconds = duration or DURATION
     if duration is None:
         assumed.append(f"each pod works for {seconds / 60:g} minutes")
     cloud = parameters.of(cluster.cloud)
-    if all(known(pool.mode) == "Karpenter" for pool in chosen):
+    if chosen and all(known(pool.mode) == "Karpenter" for pool in chosen):
         settings, notes = _karpenter(world, chosen, count), [_UNCALIBRATED]
         cloud = replace(cloud, serial=False, delete_call=parameters.parameters(cluster.cloud)["karpenter_call"].value)
     else:
@@ -118,7 +120,7 @@ def of(
         bandwidth = parameters.parameters(cluster.cloud)["bandwidth"].value
         cloud = replace(cloud, pull=image / bandwidth)
     case = Case(
-        tuple(_pool(pool, size) for pool, size in zip(chosen, sizes, strict=True)),
+        own,
         Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)), gpu=any(known(pool.gpu) for pool in chosen),
             anti_affinity=bool(template and known(template.spread))),
         settings, cloud, system_nodes=sum(_standing(pool) for pool in world.pools(cluster) if pool not in chosen),
@@ -130,8 +132,8 @@ def of(
     wall = _wall(world, cluster, count + case.system_nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.number)
-    price = world.price(chosen[0])
-    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), chosen[0], wall)
+    price = world.price(chosen[0] if chosen else None)
+    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), wall)
 
 
 def _standing(pool: NodePool) -> int:
