@@ -187,6 +187,8 @@ def test_pictures_are_well_formed(write: Callable[[Mapping[str, str]], Path]) ->
     write({"main.tf": CLUSTER, "job.yaml": JOB})
     svg = ET.fromstring(run(".", "--format", "svg")[1])  # noqa: S314 - our own
     assert len(svg.findall("{http://www.w3.org/2000/svg}polygon")) == 3
+    labels = [text for text in svg.itertext() if text.endswith(" min")]
+    assert all(int(label.removesuffix(" min")) % 5 == 0 for label in labels), f"round times, not {labels}"
     page = run(".", "--format", "html")[1]
     assert page.startswith("<!doctype html>")
     assert "http" not in page.replace("http://www.w3.org/2000/svg", ""), "nothing is loaded from elsewhere"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.simulate.model import Point
 
 _COLORS = {"launched": "#d4d4d8", "ready": "#93c5fd", "busy": "#2563eb"}
-_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM, _RIGHT = 760, 320, 60, 28, 36, 16
+_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM, _RIGHT = 760, 320, 60, 28, 36, 24
 _STYLE = (
     "body{font:15px/1.5 sans-serif;max-width:820px;margin:2rem auto;padding:0 1rem}table{border-collapse:collapse}"
     "td,th{padding:.2rem .8rem;text-align:left;border-bottom:1px solid #e4e4e7}svg{width:100%}"
@@ -24,7 +24,7 @@ _STYLE = (
 
 
 def as_svg(outcome: Outcome) -> str:
-    """Nodes over time as areas: paid for, ready, at work."""
+    """Nodes over time as areas: paid for, ready, with their pod."""
     run = outcome.middle
     total, top = run.summary.total or 1, max((point.launched for point in run.timeline), default=0) or 1
     across, base = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _BOTTOM
@@ -46,10 +46,16 @@ def as_svg(outcome: Outcome) -> str:
         for y, label in ((_TOP + 8, f"{top:,}"), (base, "0"))
     ]
     parts += [
-        f'<text x="{_LEFT + across * i / 4:.0f}" y="{base + 16}" text-anchor="middle">{total * i / 240:.0f} min</text>'
-        for i in range(5)
+        f'<text x="{_LEFT + across * 60 * at / total:.0f}" y="{base + 16}" text-anchor="middle">{at} min</text>'
+        for at in _ticks(total / 60)
     ]
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _ticks(minutes: float) -> range:
+    """Round numbers of minutes to label a time axis with, eight at most."""
+    step = next((step for step in (1, 2, 5, 10, 20, 30, 60) if minutes < 8 * step), None)
+    return range(0, int(minutes) + 1, step or 60 * (1 + int(minutes) // 480))
 
 
 def _steps(timeline: list[Point], name: str, total: float) -> Iterator[tuple[float, int]]:

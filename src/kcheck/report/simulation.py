@@ -23,7 +23,7 @@ NAMES = {
 }  # fmt: skip
 """What the phases of the paid time are called."""
 
-CURVES = (("launched", "paid for", "."), ("ready", "ready", "o"), ("busy", "at work", "#"))
+CURVES = (("launched", "paid for", "."), ("ready", "ready", "o"), ("busy", "has its pod", "#"))
 """What is drawn, the widest first: name, words, and mark."""
 
 _WIDTH, _HEIGHT = 66, 12
@@ -86,7 +86,7 @@ def _each(outcome: Outcome, phase: str) -> float:
 
 
 def chart(timeline: list[Point], total: float) -> Iterator[str]:
-    """Nodes over time in characters: at work, ready, and paid for."""
+    """Nodes over time in characters: with their pod, ready, and paid for."""
     columns = list(_columns(timeline, total))
     top = max((point.launched for point in timeline), default=0) or 1
     for row in range(_HEIGHT, 0, -1):
