@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,6 +182,16 @@ def test_json_has_everything(write: Callable[[Mapping[str, str]], Path]) -> None
     assert one["timeline"][-1]["busy"] == 0
     assert set(one["binding"]) == set(one["phases"])
     assert [saving["rules"] for saving in one["what_if"]]
+
+
+def test_a_gang_waits_for_the_machine_that_never_joins(write: Callable[[Mapping[str, str]], Path]) -> None:
+    one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB})
+    job, cloud = replace(one.case.job, gang=True), replace(one.case.cloud, lost=0.05, stragglers=0)
+    outcome = outcomes.of(replace(one, case=replace(one.case, job=job, cloud=cloud)))
+    assert "never joins is given up after 15 min (max-node-provision-time)" in outcomes.binding(outcome)["wait"]
+    cloud = replace(cloud, lost=0, stragglers=0.05, straggler_mean=1_000, boot=60)
+    outcome = outcomes.of(replace(one, case=replace(one.case, job=job, cloud=cloud)))
+    assert "all wait for the last node" in outcomes.binding(outcome)["wait"]
 
 
 def test_pictures_are_well_formed(write: Callable[[Mapping[str, str]], Path]) -> None:

@@ -15,6 +15,7 @@ SEEDS = range(5)
 """As many draws as are made: their spread is small beside what the model does not know."""
 
 _IDLE = {False: "scale-down-unneeded-time", True: "consolidateAfter"}
+_GIVEN_UP = {False: "max-node-provision-time", True: "Karpenter's own limit"}
 _PULLS = "the registry's limit of pulls"
 
 
@@ -54,10 +55,11 @@ def of(scenario: Scenario) -> Outcome:
 
 def binding(outcome: Outcome) -> dict[str, str]:
     """What decides how long each phase of the paid time is, in words."""
-    case, held = outcome.scenario.case, outcome.middle.summary.held
+    case, run = outcome.scenario.case, outcome.middle
+    held = run.summary.held
     return {
         "boot": _boot(case, held),
-        "wait": _wait(case, held),
+        "wait": _wait(case, run),
         "work": f"{case.job.duration / 60:g} min each{' once all run' if case.job.gang else ''}",
         "idle": f"{_IDLE[case.settings.karpenter]} {minutes(case.settings.unneeded_time)}",
         "queue": _queue(case, held),
@@ -71,10 +73,18 @@ def _boot(case: Case, held: dict[str, float]) -> str:
     return f"{boots}; pools left alone for {minutes(failed)} after a failure" if failed >= 1 else boots
 
 
-def _wait(case: Case, held: dict[str, float]) -> str:
-    if held.get(_PULLS, 0) >= 1:
+def _wait(case: Case, run: Run) -> str:
+    if run.summary.held.get(_PULLS, 0) >= 1:
         return _PULLS
-    slow = case.cloud.pod_rate and case.job.pods / case.cloud.pod_rate > case.cloud.pull
+    readies = sorted(run.readies)
+    starting = case.job.pods / case.cloud.pod_rate if case.cloud.pod_rate else 0
+    half, last = (readies[len(readies) // 2], readies[-1]) if readies else (0, 0)
+    if case.job.gang and last - half > max(starting, case.cloud.pull):
+        if any(event.what == "never joined" for event in run.events):
+            limit = f"{minutes(case.settings.provision_time)} ({_GIVEN_UP[case.settings.karpenter]})"
+            return f"all wait for the last node; a machine that never joins is given up after {limit}"
+        return f"all wait for the last node, ready after {minutes(last)}; half of them are after {minutes(half)}"
+    slow = starting > case.cloud.pull
     starts = f"{case.cloud.pod_rate:g} pods start a second" if slow else f"{minutes(case.cloud.pull)} to pull the image"
     return f"{starts}, and all wait for the last one" if case.job.gang else starts
 
