@@ -123,15 +123,14 @@ def table(outcome: Outcome, savings: list[Saving]) -> str:
         return "\n".join(["", *done, "", f"  {_command(savings)}"]) + "\n"
     if not savings:
         return "\n  what if: none of kcheck's fixes changes this run\n"
-    priced = savings[0].dollars is not None
-    lines = ["", f"  {'what if':36} {'minutes':>8} {'node-hours':>11}{'$' if priced else '':>11}  saved"]
+    dollars = "" if savings[0].dollars is None else f"{'$':>11}"
+    lines = ["", f"  {'saved by':36} {'minutes':>8} {'node-hours':>11}{dollars}  {'over seeds':14} fix"]
     for one in savings:
         name = "all of these" if len(one.rules) > 1 else one.rules[0]
         money = f"{one.dollars:>11,.0f}" if one.dollars is not None else ""
         low, high = one.spread
-        lines.append(
-            f"  {name:36} {one.minutes:>8.1f} {one.hours:>11,.0f}{money}  {low:.0f} to {high:.0f} min, {one.safety}"
-        )
+        seeds = f"{low:.0f} to {high:.0f} min"
+        lines.append(f"  {name:36} {one.minutes:>8.1f} {one.hours:>11,.0f}{money}  {seeds:14} {one.safety}")
     return "\n".join([*lines, "", f"  {_command(savings)}"]) + "\n"
 
 
