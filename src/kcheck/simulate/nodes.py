@@ -47,7 +47,7 @@ class Group:
     """A pool as the autoscaler sees it: its target, and its nodes by state.
 
     `waiting` have no Node object yet, `long` of them for too long; `young` are registered and not ready, `unready`
-    for too long. `increase` was asked for until `deadline`.
+    for too long. `increase` was asked for until `deadline`; `leaving` are deleted by calls that have not returned.
     """
 
     pool: Pool
@@ -64,6 +64,7 @@ class Group:
     failed_at: float = -NEVER
     next_launch: float = 0
     next_call: float = 0
+    leaving: int = 0
     last_increase: float = -NEVER
     last_deletion: float = -NEVER
     kept: list[Node] = field(default_factory=list)
