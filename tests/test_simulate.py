@@ -257,12 +257,12 @@ def test_failures_while_it_backs_off_do_not_count() -> None:
 
 def test_node_that_never_joins_costs_the_time_out_and_the_back_off() -> None:
     lossy = replace(CLOUD, lost=0.1)
-    run = simulate(case(20, cloud=lossy, minor=34, seed=3))
+    run = simulate(case(20, 3600, cloud=lossy, minor=34, seed=3))
     lost = [event for event in run.events if event.what == "never joined"]
     assert lost
     again = next(event for event in run.events if event.what == "scale-up" and event.time > lost[0].time)
     assert again.time >= lost[0].time + 300
-    assert simulate(case(20, cloud=lossy, minor=34, seed=3, backoff=60)).summary.total < run.summary.total
+    assert simulate(case(20, 3600, cloud=lossy, minor=34, seed=3, backoff=60)).summary.total < run.summary.total
 
 
 # --- 9. the law of large numbers of nodes
@@ -486,3 +486,13 @@ def test_flags_do_nothing_before_their_version() -> None:
     assert total(case(50, minor=25, batcher_interval=500)) == total(case(50, minor=25))
     slow_ = {"minor": 28, "delay_after_delete": 300}
     assert total(case(50, pools=2, local_delays=True, **slow_)) == total(case(50, pools=2, **slow_))
+
+
+def test_nodes_take_the_next_pod_that_waits() -> None:
+    """A pool of 20 runs 60 pods in three waves; deleting nodes between them would be nonsense."""
+    run = simulate(replace(case(60), pools=(Pool("p", 20),)))
+    assert run.summary.finished
+    assert run.summary.launched == 20
+    assert run.summary.last_done <= run.summary.last_ready + 3 * 600 + 60
+    assert run.summary.phases["work"] == pytest.approx(60 * 600)
+    assert min(run.summary.phases.values()) >= 0

@@ -16,10 +16,14 @@ NEVER = float("inf")
 
 
 class Node:
-    """One machine, with the times of what happens to it; NEVER for what has not happened."""
+    """One machine, with the times of what happens to it; NEVER for what has not happened.
+
+    `start` and `done` are those of its last pod, `earlier` the work of those before.
+    """
 
     __slots__ = (
         "done",
+        "earlier",
         "gone",
         "index",
         "launched",
@@ -38,6 +42,7 @@ class Node:
         self.pool = pool
         self.launched = launched
         self.registered = self.ready = self.start = self.done = self.since = self.tainted = self.gone = NEVER
+        self.earlier = 0.0
         self.unready = False
         self.long = False
 

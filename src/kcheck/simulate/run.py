@@ -122,6 +122,13 @@ class _Simulation:
 
     def _finish(self, now: float, node: Node) -> None:
         self.finished += 1
+        if self.bound < self.job.pods:  # the next pod, which has its image there
+            pod = self.bound
+            self.bound += 1
+            node.earlier += self.job.duration
+            node.start = NEVER
+            self._at(max(now, self._visible(pod)), self._started, node)
+            return
         node.done = now
         self.fleet.busy -= 1
         self._empty(now, node)
@@ -332,6 +339,8 @@ class _Simulation:
                 upto = min(max(at, mark), last)
                 phases[name] += upto - at
                 at = upto
+            phases["wait"] -= node.earlier
+            phases["work"] += node.earlier
             paid += self.provider.paid(last - node.launched)
         readies = [node.ready for node in nodes if node.ready < NEVER]
         starts = [node.start for node in nodes if node.start < NEVER]
