@@ -11,8 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kcheck.simulate.model import PHASES, Case, Cloud, Job, Pool, Run, Settings
-from kcheck.simulate.nodes import Group
+from kcheck.simulate.nodes import Fleet, Group, Node
 from kcheck.simulate.run import simulate
+from kcheck.simulate.scaler import Scaler
 
 CLOUD = Cloud(
     "aws", launch_rate=4, boot=170, boot_sigma=0.15, stragglers=0.01, straggler_mean=120, lost=0, pod_rate=2, pull=10, serial=True,
@@ -256,12 +257,12 @@ def test_failures_while_it_backs_off_do_not_count() -> None:
 
 def test_node_that_never_joins_costs_the_time_out_and_the_back_off() -> None:
     lossy = replace(CLOUD, lost=0.1)
-    run = simulate(case(20, cloud=lossy, minor=34, seed=3))
+    run = simulate(case(20, 3600, cloud=lossy, minor=34, seed=3))
     lost = [event for event in run.events if event.what == "never joined"]
     assert lost
     again = next(event for event in run.events if event.what == "scale-up" and event.time > lost[0].time)
     assert again.time >= lost[0].time + 300
-    assert simulate(case(20, cloud=lossy, minor=34, seed=3, backoff=60)).summary.total < run.summary.total
+    assert simulate(case(20, 3600, cloud=lossy, minor=34, seed=3, backoff=60)).summary.total < run.summary.total
 
 
 # --- 9. the law of large numbers of nodes
@@ -392,3 +393,106 @@ def test_generations(minor: int, modern: bool) -> None:
     assert Settings(minor=minor).modern is modern
     assert Settings(minor=26, parallel_drain=True).modern
     assert Settings(minor=32, parallel_drain=False).modern
+
+
+def downs(run: Run) -> list[float]:
+    """When nodes were deleted."""
+    return [event.time for event in run.events if event.what == "scale-down"]
+
+
+@pytest.mark.parametrize("minor", [20, 34])
+def test_deletions_on_their_way_count_for_the_minimum_of_a_pool(minor: int) -> None:
+    slow_ = replace(CLOUD, delete_call=30)
+    one = replace(case(1, minor=minor, cloud=slow_, batch=15), pools=(Pool("p", 30, least=10, existing=30),))
+    run = simulate(one)
+    assert run.summary.finished
+    assert run.timeline[-1].launched == 10
+
+
+def test_run_whose_nodes_never_go_is_not_finished() -> None:
+    run = simulate(case(20, batch=0))
+    assert run.summary.pods_done == 20
+    assert not run.summary.finished
+
+
+def test_limit_of_nodes_ends_a_run_that_it_stops() -> None:
+    run = simulate(replace(case(60, nodes_total=5), job=Job(60, 600, gang=True)))
+    assert not run.summary.finished
+    assert run.summary.total < 3600
+
+
+@pytest.mark.parametrize("minor", [20, 34])
+def test_pause_after_a_deletion_begins_with_the_loop_that_decides_it(minor: int) -> None:
+    slow_ = replace(CLOUD, serial=False, delete_call=60)
+    flags = {"delay_after_delete": 600, "batch": 10, "unneeded_time": 60, "delay_after_add": 0}
+    times = downs(simulate(case(30, minor=minor, cloud=slow_, **flags)))
+    assert len(times) >= 3
+    assert all(later - earlier >= 600 for earlier, later in pairwise(times))
+
+
+def test_nodes_that_were_there_before_are_old_when_they_go() -> None:
+    asked = replace(CLOUD, lookup=True, serial=False, delete_latency=300)
+    flags: dict[str, Any] = {"unready_percentage": 45, "unready_count": 3, "batch": 500, "unneeded_time": 60}
+    run = simulate(replace(case(1, minor=30, cloud=asked, **flags), pools=(Pool("p", 300, existing=300),)))
+    assert [event for event in run.events if event.what == "unhealthy"]
+
+
+@pytest.mark.parametrize(("minor", "stops"), [(20, False), (21, True)])
+def test_nodes_that_boot_for_too_long_count_since_1_21(minor: int, stops: bool) -> None:
+    late = replace(CLOUD, boot=1500, boot_sigma=0.01, stragglers=0)
+    flags: dict[str, Any] = {"unready_percentage": 45, "unready_count": 3, "provision_time": 3600}
+    run = simulate(case(100, cloud=late, minor=minor, **flags))
+    assert run.summary.finished
+    assert bool([event for event in run.events if event.what == "unhealthy"]) is stops
+
+
+def test_requests_time_out_in_a_cluster_that_is_unhealthy() -> None:
+    late = replace(CLOUD, boot=1500, boot_sigma=0.01, stragglers=0, launch_rate=0.2)
+    flags: dict[str, Any] = {"unready_percentage": 45, "unready_count": 3, "startup_time": 900, "provision_time": 1000}
+    events = simulate(case(100, cloud=late, minor=30, **flags)).events
+    timed_out = [event.time for event in events if event.what == "scale-up timed out"]
+    unhealthy = [event.time for event in events if event.what == "unhealthy"]
+    assert timed_out
+    assert timed_out[0] <= 1100
+    assert unhealthy[0] < timed_out[0] < unhealthy[-1]
+
+
+def test_request_fails_once_however_late_its_instances_are_given_up() -> None:
+    """Those that start late are given up after the first back-off has ended: that is no second failure."""
+    lossy = replace(CLOUD, launch_rate=0.25, lost=0.05)
+    run = simulate(case(200, 6000, cloud=lossy, minor=34, provision_time=900))
+    lost = [event.time for event in run.events if event.what == "never joined"]
+    assert lost[-1] > 900 + 300
+    second = [event.time for event in run.events if event.what == "scale-up" and event.time > 900]
+    assert any(abs(again - gone) < 60 for again in second for gone in lost if gone > 1300)
+
+
+@pytest.mark.parametrize(("oldest", "gpu", "deleted"), [(1, False, 0), (3, False, 1), (3, True, 0), (31, True, 1)])
+def test_nothing_is_deleted_while_all_pods_are_fresh(oldest: float, gpu: bool, deleted: int) -> None:
+    group = Group(Pool("p", 1), target=1, ready=1)
+    node = Node(0, group, 0)
+    node.since = 0
+    fleet = Fleet([group])
+    fleet.unneeded.append(node)
+    one = replace(case(2, minor=37, delay_after_add=0), job=Job(2, 600, gpu=gpu))
+    step = Scaler(one, fleet, lambda _name, _seconds: None).run(1000, 1, 1, oldest)
+    assert len(step.deleted) == deleted
+
+
+def test_flags_do_nothing_before_their_version() -> None:
+    pools = (Pool("a", 60), Pool("b", 60))
+    one = replace(case(100, minor=35, new_pod_delay=30, salvo=True), pools=pools)
+    assert first(simulate(one)) == [("a", 60)]
+    assert total(case(50, minor=25, batcher_interval=500)) == total(case(50, minor=25))
+    slow_ = {"minor": 28, "delay_after_delete": 300}
+    assert total(case(50, pools=2, local_delays=True, **slow_)) == total(case(50, pools=2, **slow_))
+
+
+def test_nodes_take_the_next_pod_that_waits() -> None:
+    """A pool of 20 runs 60 pods in three waves; deleting nodes between them would be nonsense."""
+    run = simulate(replace(case(60), pools=(Pool("p", 20),)))
+    assert run.summary.finished
+    assert run.summary.launched == 20
+    assert run.summary.last_done <= run.summary.last_ready + 3 * 600 + 60
+    assert run.summary.phases["work"] == pytest.approx(60 * 600)
+    assert min(run.summary.phases.values()) >= 0

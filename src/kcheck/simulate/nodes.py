@@ -16,10 +16,14 @@ NEVER = float("inf")
 
 
 class Node:
-    """One machine, with the times of what happens to it; NEVER for what has not happened."""
+    """One machine, with the times of what happens to it; NEVER for what has not happened.
+
+    `start` and `done` are those of its last pod, `earlier` the work of those before.
+    """
 
     __slots__ = (
         "done",
+        "earlier",
         "gone",
         "index",
         "launched",
@@ -38,6 +42,7 @@ class Node:
         self.pool = pool
         self.launched = launched
         self.registered = self.ready = self.start = self.done = self.since = self.tainted = self.gone = NEVER
+        self.earlier = 0.0
         self.unready = False
         self.long = False
 
@@ -47,7 +52,7 @@ class Group:
     """A pool as the autoscaler sees it: its target, and its nodes by state.
 
     `waiting` have no Node object yet, `long` of them for too long; `young` are registered and not ready, `unready`
-    for too long. `increase` was asked for until `deadline`.
+    for too long. `increase` was asked for until `deadline`; `leaving` are deleted by calls that have not returned.
     """
 
     pool: Pool
@@ -64,6 +69,7 @@ class Group:
     failed_at: float = -NEVER
     next_launch: float = 0
     next_call: float = 0
+    leaving: int = 0
     last_increase: float = -NEVER
     last_deletion: float = -NEVER
     kept: list[Node] = field(default_factory=list)

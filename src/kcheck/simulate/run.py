@@ -36,7 +36,6 @@ class _Simulation:
         self.running: list[Node] = []
         self.timeline: list[Point] = []
         self.events: list[Event] = []
-        self.free: deque[Node] = deque()
 
     def run(self) -> Run:
         for group in self.fleet.groups:
@@ -122,8 +121,15 @@ class _Simulation:
                 self._at(now + self.job.duration, self._finish, one)
 
     def _finish(self, now: float, node: Node) -> None:
-        node.done = now
         self.finished += 1
+        if self.bound < self.job.pods:  # the next pod, which has its image there
+            pod = self.bound
+            self.bound += 1
+            node.earlier += self.job.duration
+            node.start = NEVER
+            self._at(max(now, self._visible(pod)), self._started, node)
+            return
+        node.done = now
         self.fleet.busy -= 1
         self._empty(now, node)
 
@@ -137,7 +143,7 @@ class _Simulation:
     def _exist(self, group: Group) -> None:
         """A node that is there from the beginning."""
         node = self._new(group, 0.0)
-        node.registered = node.ready = 0.0
+        node.registered, node.ready = -NEVER, 0.0
         group.target += 1
         group.ready += 1
         self.fleet.registered += 1
@@ -183,14 +189,16 @@ class _Simulation:
         node.unready = True
         node.pool.young -= 1
         node.pool.unready += 1
-        self.fleet.unready += 1
+        if self.case.settings.minor >= 21:  # before, one that had never been ready did not count
+            self.fleet.unready += 1
 
     def _ready(self, now: float, node: Node) -> None:
         node.ready = now
         if node.unready:
             node.unready = False
             node.pool.unready -= 1
-            self.fleet.unready -= 1
+            if self.case.settings.minor >= 21:
+                self.fleet.unready -= 1
         else:
             node.pool.young -= 1
         node.pool.ready += 1
@@ -209,7 +217,9 @@ class _Simulation:
         group.target -= 1
         node.done = node.since = node.tainted = now
         self.events.append(Event(now, "never joined", group.pool.name, 1))
-        group.fail(now, settings.backoff, settings.backoff_most, settings.backoff_reset)
+        if now >= group.deadline:  # before a loop saw it: of a request that was given up, nothing more comes
+            group.increase, group.deadline = 0, NEVER
+            group.fail(now, settings.backoff, settings.backoff_most, settings.backoff_reset)
         self._at(now + self.provider.latency(), self._go, node)
 
     # --- deletion
@@ -221,23 +231,21 @@ class _Simulation:
         self.scaler.in_progress += len(nodes)
         for node in nodes:
             node.tainted = now
-        wait = settings.batcher_interval
-        if settings.modern and settings.minor >= 26:
-            wait += settings.taint_delay
+        wait = settings.taint_delay + settings.batcher_interval if settings.modern and settings.minor >= 26 else 0
         for end, node in self.provider.calls(nodes, now + wait):
             self._at(end, self._accept, node)
 
     def _accept(self, now: float, node: Node) -> None:
         """The cloud has taken the call."""
         self.scaler.in_progress -= 1
-        self.scaler.last_delete = node.pool.last_deletion = now
+        node.pool.leaving -= 1
         node.pool.target -= 1
         node.pool.ready -= 1
         latency = self.provider.latency()
         if (
             self.cloud.lookup
             and self.case.settings.minor >= 26
-            and now - node.launched > self.case.settings.startup_time
+            and now + latency / 2 - node.registered > self.case.settings.startup_time
         ):
             stopped = now + latency / 2
             self._at(stopped, self._stop)
@@ -301,8 +309,10 @@ class _Simulation:
         if not self.case.settings.scale_down and self.finished == self.job.pods:
             return True
         alone = self.started == self.bound if self.job.gang else fleet.busy == 0
-        stuck = fleet.coming == 0 and alone and self.bound < self.job.pods and not fleet.deleting
-        full = self.case.ceiling is not None and fleet.target + self.case.system_nodes >= self.case.ceiling
+        awaited = any(group.waiting or group.young or group.unready for group in fleet.groups)
+        stuck = not awaited and alone and self.bound < self.job.pods and not fleet.deleting
+        limits = [self.case.ceiling, self.case.settings.nodes_total or None]
+        full = any(one is not None and fleet.target + self.case.system_nodes >= one for one in limits)
         return stuck and (full or all(group.room <= 0 for group in fleet.groups))
 
     # --- what came of it
@@ -311,7 +321,7 @@ class _Simulation:
         nodes = self.fleet.nodes
         end = max([0.0, *(node.gone for node in nodes if node.gone < NEVER)])
         done = max([0.0, *(node.done for node in nodes if node.start < NEVER and node.done < NEVER)])
-        finished = self.finished == self.job.pods
+        finished = self.finished == self.job.pods and self._over()
         phases = dict.fromkeys(PHASES, 0.0)
         paid = 0.0
         until = max(end, done, self.timeline[-1].time if self.timeline else 0)
@@ -329,6 +339,8 @@ class _Simulation:
                 upto = min(max(at, mark), last)
                 phases[name] += upto - at
                 at = upto
+            phases["wait"] -= node.earlier
+            phases["work"] += node.earlier
             paid += self.provider.paid(last - node.launched)
         readies = [node.ready for node in nodes if node.ready < NEVER]
         starts = [node.start for node in nodes if node.start < NEVER]

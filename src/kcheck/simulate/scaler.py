@@ -33,6 +33,7 @@ class Scaler:
 
     def __init__(self, case: Case, fleet: Fleet, hold: Callable[[str, float], None]) -> None:
         self.case, self.settings, self.cloud, self.fleet, self.hold = case, case.settings, case.cloud, fleet, hold
+        self.local = self.settings.local_delays and self.settings.minor >= 29
         self.last_scale_up = self.last_delete = self.last_failure = -NEVER
         self.in_progress = 0
         self.shortest = NEVER
@@ -47,6 +48,7 @@ class Scaler:
         self.last_loop = now
         registered = fleet.registered + self.case.system_nodes
         work = cloud.loop + cloud.loop_per_node * registered
+        self._timeouts(now)
         if fleet.unready > settings.unready_count and fleet.unready > settings.unready_percentage / 100 * registered:
             while fleet.unneeded:
                 node = fleet.unneeded.pop()
@@ -55,15 +57,14 @@ class Scaler:
             self.events.append(("unhealthy", "", fleet.unready))
             self.hold("max-total-unready-percentage", period)
             return Step(work, [], [])
-        self._timeouts(now)
         asked, simulated = self._up(now, period, pending, old, oldest)
         work += simulated
         if asked:
             self.last_scale_up = now
             if settings.minor <= 28:
                 return Step(work, asked, [])
-        waits_for_gpu = self.case.job.gpu and pending > 0 and oldest < _FRESH_GPU
-        deleted = self._down(now, period, blocked=waits_for_gpu)
+        waits = pending > self._coming and oldest < self._fresh
+        deleted = self._down(now, period, blocked=waits)
         requests = cloud.taint_requests * len(deleted)
         tainting = max(0.0, requests - settings.client_burst) / settings.client_qps if settings.client_qps else 0
         return Step(work + tainting, asked, deleted)
@@ -81,20 +82,29 @@ class Scaler:
 
     # --- up
 
+    @property
+    def _coming(self) -> int:
+        """Nodes that pods are thought to get: from 1.36 on only those that were not given up."""
+        groups = self.fleet.groups
+        return sum(group.coming for group in groups if group.deadline < NEVER or self.settings.minor < 36)
+
+    @property
+    def _fresh(self) -> float:
+        """How old the first pod has to be for a scale-up; while it is younger, nothing is deleted either."""
+        return _FRESH_GPU if self.case.job.gpu else _FRESH
+
     def _up(
         self, now: float, period: float, pending: int, old: int, oldest: float
     ) -> tuple[list[tuple[Group, int]], float]:
         settings, fleet = self.settings, self.fleet
-        coming = fleet.coming
-        if settings.minor >= 36:
-            coming = sum(group.coming for group in fleet.groups if group.deadline < NEVER)
+        coming = self._coming
         want = pending - coming
         if want <= 0:
             return [], 0
         if old - coming <= 0:
             self.hold("new-pod-scale-up-delay", period)
             return [], 0
-        if oldest < (_FRESH_GPU if self.case.job.gpu else _FRESH):
+        if oldest < self._fresh:
             return [], 0
         want = old - coming
         most = settings.nodes_per_scale_up if settings.minor >= 24 else 0  # before, an estimate ran to its end
@@ -123,7 +133,8 @@ class Scaler:
         if settings.balance:
             return self.levelled(able, min(packed, sum(group.room for group in able)), now), simulated
         asked: list[tuple[Group, int]] = []
-        for group in able if settings.salvo else able[:1]:  # one pool a loop, or one after the other in the same
+        salvo = settings.salvo and settings.minor >= 36
+        for group in able if salvo else able[:1]:  # one pool a loop, or one after the other in the same
             asked += self.levelled([group], min(packed - sum(number for _, number in asked), group.room), now)
         return asked, simulated
 
@@ -182,7 +193,7 @@ class Scaler:
         removable = bool(fleet.unneeded) and now - fleet.unneeded[0].since > settings.unneeded_time
         if not removable or blocked:
             return []
-        held = "" if settings.local_delays else self._cooling(now, self.last_scale_up, self.last_delete)
+        held = "" if self.local else self._cooling(now, self.last_scale_up, self.last_delete)
         if held:
             self.hold(held, period)
             return []
@@ -203,16 +214,17 @@ class Scaler:
         settings, fleet = self.settings, self.fleet
         result: list[Node] = []
         cooling: list[Node] = []
-        leaving: dict[int, int] = {}
+        last = {id(group): group.last_deletion for group in fleet.groups}
         while fleet.unneeded and len(result) < most and now - fleet.unneeded[0].since > settings.unneeded_time:
             node = fleet.unneeded.popleft()
             group = node.pool
-            if settings.local_delays and self._cooling(now, group.last_increase, group.last_deletion):
+            if self.local and self._cooling(now, group.last_increase, last[id(group)]):
                 cooling.append(node)
-            elif group.target - leaving.get(id(group), 0) <= group.pool.least:
+            elif group.target - group.leaving <= group.pool.least:
                 group.kept.append(node)
             else:
-                leaving[id(group)] = leaving.get(id(group), 0) + 1
+                group.leaving += 1
+                self.last_delete = group.last_deletion = now
                 result.append(node)
         fleet.unneeded.extendleft(reversed(cooling))
         if len(result) == most and fleet.unneeded and now - fleet.unneeded[0].since > settings.unneeded_time:
