@@ -359,7 +359,8 @@ def first(run: Run) -> list[tuple[str, int]]:
 
 def test_one_pool_a_loop_unless_they_are_balanced_or_salvoed() -> None:
     pools = (Pool("a", 60), Pool("b", 60))
-    one = replace(case(100, minor=36, new_pod_delay=30), pools=pools)
+    burst = replace(CLOUD, create_rate=1e6, schedule_rate=1e6)
+    one = replace(case(100, cloud=burst, minor=36, new_pod_delay=30), pools=pools)
     assert first(simulate(one)) == [("a", 60)]
     assert first(simulate(replace(one, settings=replace(one.settings, balance=True)))) == [("a", 50), ("b", 50)]
     assert first(simulate(replace(one, settings=replace(one.settings, salvo=True)))) == [("a", 60), ("b", 40)]
@@ -386,6 +387,20 @@ def test_loops_follow_at_once_since_1_35(minor: int, eager: bool) -> None:
     assert Settings(minor=minor).eager is eager
     assert Settings(minor=34, frequent_loops=True).eager
     assert not Settings(minor=29, frequent_loops=True).eager
+
+
+def test_a_pod_without_a_place_ends_the_wait_since_1_35() -> None:
+    """loop/trigger.go: the wait ends with the next pod that the scheduler finds no place for."""
+    slow = replace(CLOUD, create_rate=0.25, create_burst=0, loop=1, loop_per_node=0)
+    pools = (Pool("full", 0), Pool("p", 100))
+    for seed in range(5):
+        one = replace(case(20, cloud=slow, minor=35, seed=seed, new_pod_delay=0), pools=pools)
+        loops = [point.time for point in simulate(one).timeline if point.time < 70]
+        assert loops[0] < 0.1
+        assert max(after - before for before, after in pairwise(loops)) <= 4.1, "a pod every 4 seconds"
+        regular = simulate(replace(one, settings=replace(one.settings, minor=34))).timeline
+        loops = [point.time for point in regular if point.time < 70]
+        assert min(after - before for before, after in pairwise(loops)) == pytest.approx(11)
 
 
 @pytest.mark.parametrize(("minor", "modern"), [(24, False), (27, False), (28, True), (32, True)])
@@ -484,7 +499,7 @@ def test_flags_do_nothing_before_their_version() -> None:
     one = replace(case(100, minor=35, new_pod_delay=30, salvo=True), pools=pools)
     assert first(simulate(one)) == [("a", 60)]
     assert total(case(50, minor=25, batcher_interval=500)) == total(case(50, minor=25))
-    slow_ = {"minor": 28, "delay_after_delete": 300}
+    slow_: dict[str, Any] = {"minor": 28, "delay_after_delete": 300}
     assert total(case(50, pools=2, local_delays=True, **slow_)) == total(case(50, pools=2, **slow_))
 
 
@@ -496,3 +511,14 @@ def test_nodes_take_the_next_pod_that_waits() -> None:
     assert run.summary.last_done <= run.summary.last_ready + 3 * 600 + 60
     assert run.summary.phases["work"] == pytest.approx(60 * 600)
     assert min(run.summary.phases.values()) >= 0
+
+
+@pytest.mark.parametrize("unneeded_time", [0, 60])
+def test_clocks_of_two_batches_start_where_a_loop_is_longer_than_they_run(unneeded_time: float) -> None:
+    """unneededNodesLimit: an unneeded time below the interval of loops counts as one interval."""
+    fleet = Fleet([Group(Pool("p", 100))])
+    fleet.idle.extend(Node(i, fleet.groups[0], 0) for i in range(100))
+    scaler = Scaler(case(unneeded_time=unneeded_time, batch=10), fleet, lambda _name, _seconds: None)
+    scaler.last_update = 0.0
+    scaler._clocks(600.0)
+    assert len(fleet.unneeded) == 20

@@ -75,8 +75,9 @@ class Settings:
 
     @property
     def eager(self) -> bool:
-        """Whether loops follow each other without a pause while there is something to do."""
-        return self.minor >= 30 and (self.minor >= 35 if self.frequent_loops is None else self.frequent_loops)
+        """Whether loops follow each other without a pause while there is something to do, or another pod is stuck."""
+        frequent = self.minor >= 35 if self.frequent_loops is None else self.frequent_loops
+        return self.minor >= 30 and frequent and not self.karpenter
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ from kcheck.simulate.scaler import Scaler
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_MOMENT = 1e-6
+"""Seconds after a pod was seen, so that no rounding says that it was not."""
+
 
 def simulate(case: Case) -> Run:
     """What happens to a job and its nodes: the same for the same case."""
@@ -41,8 +44,9 @@ class _Simulation:
         for group in self.fleet.groups:
             for _ in range(group.pool.existing):
                 self._exist(group)
-        first = draws(f"{self.case.seed}/phase").random() * self.case.settings.scan_interval
-        self._at(first, self._loop)
+        settings = self.case.settings
+        first = draws(f"{self.case.seed}/phase").random() * settings.scan_interval
+        self._at(min(first, self._unschedulable(0, 0)) if settings.eager else first, self._loop)
         while self.queue:
             now, _, act, arguments = heappop(self.queue)
             if now > self.case.horizon:
@@ -297,8 +301,17 @@ class _Simulation:
         )
         if self._over():
             return
-        active = bool(step.asked or step.deleted)
-        self._at(now + step.work + (0 if settings.eager and active else settings.scan_interval), self._loop)
+        end = now + step.work
+        wait = settings.scan_interval
+        if settings.eager:
+            wait = 0 if step.asked or step.deleted else min(wait, self._unschedulable(seen, end))
+        self._at(end + wait, self._loop)
+
+    def _unschedulable(self, seen: int, now: float) -> float:
+        """Seconds until the scheduler finds no place for another pod than the first so many (loop/trigger.go)."""
+        if not max(seen, self.bound) < self.job.pods:
+            return NEVER
+        return max(0.0, self._visible(max(seen, self.bound)) + _MOMENT - now)
 
     def _over(self) -> bool:
         """Whether nothing is left to do: all pods are done, and what is left is what the pools keep."""

@@ -242,8 +242,8 @@ class Scaler:
             if self.last_update > -NEVER:
                 self.shortest = min(self.shortest, now - self.last_update)
             batch, there = settings.batch, len(fleet.unneeded)
-            loops = int(settings.unneeded_time / self.shortest) if self.shortest not in (0, NEVER) else 1
-            number = max(0, min(there + 2 * batch, batch * loops + batch) - there)
+            loops = int(settings.unneeded_time / self.shortest) if self.shortest not in (0, NEVER) else 0
+            number = max(0, min(there + 2 * batch, batch * max(1, loops) + batch) - there)
         self.last_update = now
         for _ in range(min(number, len(fleet.idle))):
             node = fleet.idle.popleft()
