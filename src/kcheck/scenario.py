@@ -98,7 +98,10 @@ def of(
         return f"{cluster.address} has no pool that is scaled and of known size; --nodes N runs a job on N nodes"
     sizes = [number(pool.max_nodes, 0) for pool in chosen]
     count = nodes or (_nodes(template, chosen[0]) if template else sum(sizes))
-    if nodes:
+    if nodes and 0 < sum(sizes) < nodes:
+        names = known(chosen[0].name) or chosen[0].address
+        others = f" and {len(chosen) - 1} more" if chosen[1:] else ""
+        assumed.append(f"{names}{others}, of at most {sum(sizes):,} nodes, taken to have room for {nodes:,}")
         sizes = _grown(sizes, nodes)
     own = tuple(_pool(pool, size) for pool, size in zip(chosen, sizes, strict=True))
     if not own:
@@ -148,8 +151,7 @@ def _pool(pool: NodePool, most: int) -> Pool:
 
 def _grown(sizes: list[int], nodes: int) -> list[int]:
     """Sizes of pools that reach so many nodes together, in proportion to what they are."""
-    total = sum(sizes)
-    return sizes if total >= nodes else [ceil(size * nodes / total) for size in sizes]
+    return [ceil(size * nodes / sum(sizes)) for size in sizes]
 
 
 def _largest(world: World, cluster: Cluster) -> tuple[Workload, PodTemplate] | None:
