@@ -485,7 +485,7 @@ def test_request_fails_once_however_late_its_instances_are_given_up() -> None:
 @pytest.mark.parametrize(("oldest", "gpu", "deleted"), [(1, False, 0), (3, False, 1), (3, True, 0), (31, True, 1)])
 def test_nothing_is_deleted_while_all_pods_are_fresh(oldest: float, gpu: bool, deleted: int) -> None:
     group = Group(Pool("p", 1), target=1, ready=1)
-    node = Node(0, group, 0)
+    node = Node(group, 0)
     node.since = 0
     fleet = Fleet([group])
     fleet.unneeded.append(node)
@@ -517,7 +517,7 @@ def test_nodes_take_the_next_pod_that_waits() -> None:
 def test_clocks_of_two_batches_start_where_a_loop_is_longer_than_they_run(unneeded_time: float) -> None:
     """unneededNodesLimit: an unneeded time below the interval of loops counts as one interval."""
     fleet = Fleet([Group(Pool("p", 100))])
-    fleet.idle.extend(Node(i, fleet.groups[0], 0) for i in range(100))
+    fleet.idle.extend(Node(fleet.groups[0], 0) for _ in range(100))
     scaler = Scaler(case(unneeded_time=unneeded_time, batch=10), fleet, lambda _name, _seconds: None)
     scaler.last_update = 0.0
     scaler._clocks(600.0)

@@ -189,7 +189,7 @@ def _nodes_of(budget: str, nodes: int) -> int:
 
 def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:
     """The settings of the cluster's autoscaler, with what is assumed where they are not known."""
-    own = next((one for one in world.inventory.autoscalers if known(one.cluster) is cluster), None)
+    own = world.autoscaler(cluster)
     minor = minor_version(known(cluster.version) or "")
     if own is None:
         usual = Settings(minor=minor) if minor else Settings()

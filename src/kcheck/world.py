@@ -13,6 +13,7 @@ from kcheck import machines, placement, profiles
 from kcheck.capacity.pools import Growth, Interval
 from kcheck.model import (
     Addon,
+    Autoscaler,
     Cluster,
     Container,
     Image,
@@ -292,16 +293,22 @@ class World:
 
     def asked(self, cluster: Cluster) -> int | None:
         """The number of nodes that was asked for, by a flag or in the settings."""
-        names = [cluster.address, cluster.id]
-        if isinstance(cluster.name, Known):
-            names.append(cluster.name.value)
-        own = [name for name in names if name in self.config.nodes]
-        if own:
-            return self.config.nodes[own[0]]
+        own = self.named(cluster)
+        if own is not None:
+            return own
         environment = self.config.environment(cluster.root, cluster.environment)
         if environment is not None and environment.nodes is not None:
             return environment.nodes
         return self.config.nodes.get("")
+
+    def named(self, cluster: Cluster) -> int | None:
+        """The number of nodes that was asked for by the name of this cluster."""
+        names = (cluster.address, cluster.id, known(cluster.name))
+        return next((self.config.nodes[name] for name in names if name in self.config.nodes), None)
+
+    def autoscaler(self, cluster: Cluster) -> Autoscaler | None:
+        """What scales the pools of a cluster; None where none is in the code."""
+        return next((one for one in self.inventory.autoscalers if known(one.cluster) is cluster), None)
 
     def price(self, pool: NodePool | None) -> machines.Price | None:
         """What one node of a pool costs: as the user says, else the list price of its cheapest machine type."""

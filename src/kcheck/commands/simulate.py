@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import options
-from kcheck.values import known
 
 if TYPE_CHECKING:
     from kcheck.config import Config
@@ -94,8 +93,8 @@ def _outcomes(
 
 def _asked(world: World, cluster: Cluster) -> int | None:
     """Nodes of the run that --nodes asks for; what the cluster is meant to reach says nothing of a job."""
-    nodes = world.config.nodes
-    return next((nodes[name] for name in (cluster.address, cluster.id, known(cluster.name), "") if name in nodes), None)
+    own = world.named(cluster)
+    return world.config.nodes.get("") if own is None else own
 
 
 def _seconds(text: str | None) -> float | None:

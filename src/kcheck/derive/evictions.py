@@ -10,7 +10,7 @@ from kcheck.model import LOCAL, STAY, UNDISTURBED
 from kcheck.values import Known, Unknown, Value, known, number, reason_of
 
 if TYPE_CHECKING:
-    from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
+    from kcheck.model import NodePool, PodTemplate, Workload
     from kcheck.world import World
 
 _NOTICE = "spot.notice"
@@ -69,10 +69,6 @@ def stays_by(template: PodTemplate, world: World) -> Value[str]:
     return computed(template, "true" if known(mover(template, world)) == "Karpenter" else "false")
 
 
-def _autoscaler(cluster: Cluster, world: World) -> Autoscaler | None:
-    return next((one for one in world.inventory.autoscalers if known(one.cluster) is cluster), None)
-
-
 def honoured(template: PodTemplate, world: World) -> Value[int]:
     """Seconds that pods get to stop, where less than they ask for: of a spot node, or of the autoscaler."""
     found = world.fits(template)
@@ -83,7 +79,7 @@ def honoured(template: PodTemplate, world: World) -> Value[int]:
     if cluster is not None and spot and len(spot) == len(found):
         entry = world.limits(cluster.cloud).get(_NOTICE)
         return computed(template, entry.number if entry else None)
-    autoscaler = _autoscaler(cluster, world) if cluster else None
+    autoscaler = world.autoscaler(cluster) if cluster else None
     if autoscaler is None or not isinstance(autoscaler.grace, Known | Unknown):
         return computed(template, None)
     moved = [pool for pool, certain in found if certain and known(pool.autoscaled) and known(pool.mode) != "Karpenter"]
@@ -105,7 +101,7 @@ def pins(template: PodTemplate, world: World) -> Value[str]:
     found = world.fits(template)
     if cluster is None or isinstance(found, Unknown):
         return Unknown("the manifest's cluster is not known") if cluster is None else computed(template, None)
-    autoscaler = _autoscaler(cluster, world)
+    autoscaler = world.autoscaler(cluster)
     if autoscaler is None or not known(autoscaler.skip_local_storage) or _moves(template):
         return computed(template, None)
     grown = [pool for pool, certain in found if certain and known(pool.autoscaled) and known(pool.mode) != "Karpenter"]

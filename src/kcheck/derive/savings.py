@@ -55,7 +55,7 @@ def tolerance(autoscaler: Autoscaler, world: World) -> Value[str]:
 def split(pool: NodePool, world: World) -> Value[str]:
     """What it saves to have as many pools as are recommended instead of a large one; null where that is nothing."""
     cluster = known(pool.cluster)
-    owner = next((one for one in world.inventory.autoscalers if known(one.cluster) is cluster), None)
+    owner = world.autoscaler(cluster) if cluster is not None else None
     found = _run(owner, world) if owner is not None else None
     if owner is None or found is None:
         return computed(pool, None)

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from kcheck.outcomes import binding
-from kcheck.report.simulation import CURVES, NAMES, told
+from kcheck.report.simulation import CURVES, NAMES, share, told
 from kcheck.simulate.model import PHASES
 
 if TYPE_CHECKING:
@@ -79,11 +79,10 @@ def as_html(outcomes: Iterable[Outcome]) -> str:
 
 
 def _section(outcome: Outcome) -> str:
-    causes, summary = binding(outcome), outcome.middle.summary
+    causes = binding(outcome)
     title, *words = told(outcome)
-    each = {phase: summary.phases[phase] / 60 / max(1, summary.launched) for phase in PHASES}
     rows = "".join(
-        f"<tr><td>{NAMES[phase]}</td><td>{each[phase]:.1f}</td><td>{escape(causes[phase])}</td></tr>"
+        f"<tr><td>{NAMES[phase]}</td><td>{share(outcome, phase):.1f}</td><td>{escape(causes[phase])}</td></tr>"
         for phase in PHASES
     )
     table = f"<table><tr><th>paid time of a node</th><th>min</th><th>decided by</th></tr>{rows}</table>"

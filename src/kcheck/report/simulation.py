@@ -39,7 +39,7 @@ def as_text(outcome: Outcome) -> str:
     summary, causes = outcome.middle.summary, binding(outcome)
     for phase in PHASES:
         bar = "#" * round(_BAR * summary.phases[phase] / summary.paid) if summary.paid else ""
-        lines.append(f"  {_each(outcome, phase):6.1f} min  {bar:{_BAR}}  {NAMES[phase]}: {causes[phase]}")
+        lines.append(f"  {share(outcome, phase):6.1f} min  {bar:{_BAR}}  {NAMES[phase]}: {causes[phase]}")
     lines += ["", *chart(outcome.middle.timeline, summary.total), ""]
     lines += [f"  assumed: {text}" for text in outcome.scenario.assumed]
     lines += [] if outcome.scenario.case.settings.karpenter else [f"  {_MODEL}"]
@@ -79,7 +79,7 @@ def _stopped(scenario: Scenario) -> Iterator[str]:
         yield f"  Docker Hub has pulls for {pulls:,} fresh nodes in {hours:g} hours; a mirror has them for all"
 
 
-def _each(outcome: Outcome, phase: str) -> float:
+def share(outcome: Outcome, phase: str) -> float:
     """Minutes of a phase, of a node on average."""
     summary = outcome.middle.summary
     return summary.phases[phase] / 60 / max(1, summary.launched)

@@ -139,7 +139,7 @@ class Case:
 
 
 class Point(NamedTuple):
-    """The cluster at a time: nodes that are asked for, paid for, ready, at work, empty, and on their way out."""
+    """The cluster at a time: nodes that are asked for, paid for, ready, with their pod, empty, and on their way out."""
 
     time: float
     target: int

@@ -25,7 +25,6 @@ class Node:
         "done",
         "earlier",
         "gone",
-        "index",
         "launched",
         "long",
         "pool",
@@ -37,8 +36,7 @@ class Node:
         "unready",
     )
 
-    def __init__(self, index: int, pool: Group, launched: float) -> None:
-        self.index = index
+    def __init__(self, pool: Group, launched: float) -> None:
         self.pool = pool
         self.launched = launched
         self.registered = self.ready = self.start = self.done = self.since = self.tainted = self.gone = NEVER

@@ -156,7 +156,7 @@ class _Simulation:
         self._bind(0.0, node)
 
     def _new(self, group: Group, launched: float) -> Node:
-        node = Node(len(self.fleet.nodes), group, launched)
+        node = Node(group, launched)
         self.fleet.nodes.append(node)
         return node
 
