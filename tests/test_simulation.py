@@ -18,6 +18,7 @@ from kcheck import inventory, outcomes, parameters, scenario
 from kcheck.cli import cli
 from kcheck.config import Config
 from kcheck.files import Tree
+from kcheck.report import simulation
 from kcheck.world import World
 
 if TYPE_CHECKING:
@@ -184,6 +185,16 @@ def test_json_has_everything(write: Callable[[Mapping[str, str]], Path]) -> None
     assert one["timeline"][-1]["busy"] == 0
     assert set(one["binding"]) == set(one["phases"])
     assert [saving["rules"] for saving in one["what_if"]]
+
+
+def test_nodes_that_stay_after_the_work_are_told_as_such(write: Callable[[Mapping[str, str]], Path]) -> None:
+    one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB})
+    case = replace(one.case, settings=replace(one.case.settings, batch=1), horizon=3600)
+    outcome = outcomes.of(replace(one, case=case))
+    text = simulation.as_text(outcome)
+    assert "nodes are still there after 1 h" in text
+    assert "to be deleted" in text
+    assert "never done" not in text
 
 
 def test_a_gang_waits_for_the_machine_that_never_joins(write: Callable[[Mapping[str, str]], Path]) -> None:

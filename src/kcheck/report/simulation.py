@@ -53,9 +53,13 @@ def told(outcome: Outcome) -> Iterator[str]:
     low, high = (bound / 60 for bound in outcome.spread)
     size = f"{scenario.title}: {name} on {job.pods:,} nodes, {job.duration / 60:g} min of work"
     if not summary.finished:
-        yield f"{size}: never done"
         held = summary.held
         cause = max(held, key=lambda name: held[name], default="nodes that do not come")
+        if summary.pods_done == job.pods:
+            yield f"{size}: nodes are still there after {scenario.case.horizon / 3600:g} h"
+            yield f"  work ends at {summary.last_done / 60:.1f} min; nodes wait for {cause} to be deleted"
+            return
+        yield f"{size}: never done"
         rest = "" if scenario.walled else f"; the rest waits for {cause}"
         yield f"  {summary.pods_done:,} of {job.pods:,} pods end{rest}"
         return
