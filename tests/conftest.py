@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck import engine, inventory
-from kcheck.config import Config
-from kcheck.files import Tree
+from kcheck.config.config import Config
+from kcheck.engine import engine
+from kcheck.files.tree import Tree
 from kcheck.model import Requirement
+from kcheck.reading import inventory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.engine import Result
+    from kcheck.engine.engine import Result
     from kcheck.model import Inventory, PodTemplate
 
 Read = "Callable[[Mapping[str, str]], Inventory]"

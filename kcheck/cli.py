@@ -1,0 +1,84 @@
+"""The command line. Commands are imported when they run, so that starting costs nothing."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from importlib import import_module
+from io import TextIOWrapper
+
+import click
+
+from kcheck import __version__
+
+COMMANDS = {
+    "check": "Say what breaks first, and what is wasted.",
+    "fix": "Mend what can be mended.",
+    "baseline": "Write down what is found today, so that only what is new is reported.",
+    "capacity": "Say at how many nodes each limit is hit, the lowest first.",
+    "show": "Print what kcheck read: the model, each value with its origin.",
+    "eval": "Evaluate a Terraform expression in a root module.",
+    "explain": "Say why a rule or a number exists, with sources and examples.",
+    "config": "Print the settings of this place, each with its origin.",
+    "rules": "List the rules.",
+    "simulate": "Say how long a job takes and what it costs, and which setting costs it.",
+    "generate": "Write a cluster that is right for N nodes, each number with its reason.",
+    "init": "Propose settings, a hook and a job in CI for a repository.",
+}
+
+
+class _Commands(click.Group):
+    """Finds each command in the module of its name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"kcheck.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="kcheck")
+def cli() -> None:
+    """Tell what breaks first when a training job on Kubernetes scales to N nodes, what it wastes, and fix it.
+
+    Reads Terraform and Kubernetes manifests together. Runs nothing (but helm with --render helm, and git with
+    --diff-base), opens no network.
+    """
+
+
+def main() -> None:
+    """Run kcheck. Exits with 0 clean, 1 findings, 2 wrong use, 3 a bug in kcheck."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a name that a terminal has no letters for is told all the same
+            stream.reconfigure(errors="backslashreplace")
+    gc.disable()  # nearly all that a run makes lives until its end: looking for cycles would take a third of the time
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else error.format_message())
+        sys.exit(0)
+    except click.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        from kcheck.commands.bug_report import report
+
+        report(error)
+        sys.exit(3)

@@ -1,0 +1,328 @@
+"""alicloud resources to ACK clusters, node pools and vSwitches."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from kcheck.clouds import container_runtime
+from kcheck.clouds.ack import addresses as arithmetic
+from kcheck.clouds.reader import (
+    Reader,
+    either,
+    linked,
+    read_all,
+    reason,
+    referred,
+    taint_form,
+    taints_of,
+    together,
+    unlinked,
+)
+from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Surge
+from kcheck.numbers import machines, profiles
+from kcheck.source import scalars
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.model import Inventory, Subnet
+    from kcheck.numbers.fields import Fields
+    from kcheck.source.values import Record
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+
+CLOUD = "ack"
+CLUSTER = "alicloud_cs_managed_kubernetes"
+DEDICATED = "alicloud_cs_kubernetes"
+ADDON = "alicloud_cs_kubernetes_addon"
+INLINE_ADDON = "alicloud_cs_managed_kubernetes.addons"
+WORKERS = "alicloud_cs_managed_kubernetes.workers"
+POOL = "alicloud_cs_kubernetes_node_pool"
+AUTOSCALER = "alicloud_cs_autoscaling_config"
+AUTOSCALER_FIELDS = (
+    "unneeded_time", "delay_after_add", "scan_interval", "expander", "scale_down", "skip_local_storage", "grace"
+)  # fmt: skip
+SUBNET = "alicloud_vswitch"
+NETWORK = "alicloud_vpc"
+MORE = "alicloud_vpc_ipv4_cidr_block"
+
+
+def read(roots: Iterable[Module], inventory: Inventory) -> None:
+    """Add the ACK clusters of root modules to the inventory."""
+    read_all([_Ack(root) for root in roots], inventory)
+
+
+class _Ack(Reader):
+    """Reads one root module."""
+
+    def __init__(self, root: Module) -> None:
+        super().__init__(CLOUD, root, (POOL,))
+
+    # --- networks and vSwitches
+
+    def networks(self) -> None:
+        more: dict[str, list[Value[str]]] = {}
+        for instance in self.root.instances(MORE):
+            fields = self.fields(MORE, instance)
+            datum = fields.raw("network")
+            symbol = datum.symbol if isinstance(datum, Unknown) else None
+            if symbol is not None:
+                more.setdefault(symbol.address, []).append(fields["cidr"])
+        for instance in self.root.instances(NETWORK):
+            fields = self.fields(NETWORK, instance)
+            cidrs = [fields["cidr"], *more.get(instance.address, ())]
+            self.network(instance, fields["name"], together(cidrs))
+
+    def subnets(self) -> None:
+        for instance in self.root.instances(SUBNET):
+            fields = self.fields(SUBNET, instance)
+            found = linked(fields.raw("network"), self.addressed("networks", NETWORK))
+            network = found if found is not None else unlinked(fields["network"], "VPC")
+            self.subnet(instance.address, instance.span, fields["name"], fields["cidr"], network)
+
+    @cached_property
+    def subnets_by_address(self) -> dict[str, Subnet]:
+        """The vSwitches by what refers to them."""
+        return {subnet.address: subnet for subnet in self.found.subnets}
+
+    # --- clusters
+
+    def clusters(self) -> None:
+        addons = [self.fields(ADDON, instance) for instance in self.root.instances(ADDON)]
+        for kind in (CLUSTER, DEDICATED):
+            for instance in self.root.instances(kind):
+                fields = self.fields(kind, instance)
+                names = [*self._addons(instance), *self._addons_of(instance, addons)]
+                self._cluster(instance, fields, names)
+
+    def _addons(self, instance: Instance) -> Iterator[Value[str]]:
+        nested = instance.blocks("addons")
+        if isinstance(nested, Unknown):
+            yield nested
+            return
+        for record in nested:
+            addon = self.fields(INLINE_ADDON, record)
+            if not known(addon["disabled"]):
+                yield addon["name"]
+
+    def _addons_of(self, cluster: Instance, addons: list[Fields]) -> Iterator[Value[str]]:
+        for addon in addons:
+            datum = addon.raw("cluster")
+            if isinstance(datum, Unknown) and datum.symbol is not None and datum.symbol.address == cluster.address:
+                yield addon["name"]
+
+    def _cluster(self, instance: Instance, fields: Fields, addons: list[Value[str]]) -> None:
+        place = Origin((instance.span,))
+        dedicated = fields.resource == DEDICATED
+        cluster = Cluster(
+            self.identity(instance.address),
+            instance.span,
+            CLOUD,
+            instance.address,
+            self.folder,
+            self.gap,
+            name=fields["name"],
+            environment=self.root.environment,
+            version=fields["version"],
+            provisioned=fields["auto_mode"],
+            tier=Known("dedicated", place) if dedicated else fields["tier"],
+            network_plugin=_plugin(fields, addons),
+            service_cidr=fields["service_cidr"],
+            security_group=_security_group(fields),
+            pod_subnets=self.several(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
+        )
+        self.found.clusters.append(cluster)
+        owner: Value[Cluster] = Known(cluster, place)
+        if known(cluster.network_plugin) != "terway":
+            pod_range = PodRange(
+                f"{cluster.id}/pods", instance.span, CLOUD, instance.address, self.folder, self.gap, cluster.name,
+                fields["pod_cidr"], block=fields["node_mask"],
+            )  # fmt: skip
+            self.ranges[cluster.id] = pod_range
+            self.found.ranges.append(pod_range)
+        self._workers(instance, owner, cluster)
+
+    def _workers(self, instance: Instance, owner: Value[Cluster], cluster: Cluster) -> None:
+        """The workers that old code writes in the cluster."""
+        fields = self.fields(WORKERS, instance)
+        if isinstance(fields["count"], Unset):
+            return
+        name = Known("workers", Origin((instance.span,)))
+        fixed = Known(value=False, origin=Origin((instance.span,)))
+        address = f"{instance.address}.workers"
+        self._pool(fields, instance, address, owner, cluster, name, fixed, (fields["count"], fields["count"]))
+
+    # --- pools
+
+    def pools(self) -> None:
+        for instance in self.pool_instances[POOL]:
+            fields = self.fields(POOL, instance)
+            owner = linked(fields.raw("cluster"), self.addressed("clusters", CLUSTER)) or linked(
+                fields.raw("cluster"), self.addressed("clusters", DEDICATED)
+            )
+            cluster: Value[Cluster] = owner if owner is not None else unlinked(fields["cluster"], "cluster")
+            scaled = self._scaled(instance, fields)
+            sizes = _sizes(fields, scaled)
+            self._pool(fields, instance, instance.address, cluster, known(cluster), fields["name"], scaled, sizes)
+        for instance in self.root.instances(AUTOSCALER):
+            self._autoscaler(instance)
+
+    def _scaled(self, instance: Instance, fields: Fields) -> Value[bool]:
+        """Whether a pool is autoscaled: a block without `enable` says so."""
+        nested = instance.blocks("scaling_config")
+        if isinstance(nested, Unknown):
+            return nested
+        if not nested:
+            return Known(value=False, origin=Origin((instance.span,)))
+        scaled: Value[bool] = fields["scaling"]
+        return scaled
+
+    def _pool(
+        self,
+        fields: Fields,
+        instance: Instance,
+        address: str,
+        owner: Value[Cluster],
+        cluster: Cluster | None,
+        name: Value[str],
+        scaled: Value[bool],
+        sizes: tuple[Value[int], Value[int]],
+    ) -> None:
+        place = Origin((instance.span,))
+        subnets = self.several(fields.raw("subnets"), self.subnets_by_address, "vSwitch")
+        types: Value[tuple[str, ...]] = fields["instance_types"]
+        inside = fields.resource == POOL
+        pod_range = self.ranges.get(cluster.id) if cluster else None
+        self.found.pools.append(
+            NodePool(
+                self.identity(address),
+                instance.span,
+                address,
+                owner,
+                name,
+                scaled,
+                min_nodes=sizes[0],
+                max_nodes=sizes[1],
+                surge=Known(Surge(), place),
+                subnets=subnets,
+                maybe=() if isinstance(subnets, Known) else self.maybe(fields.raw("subnets"), self.subnets_by_address),
+                pods_take_addresses=Known(value=False, origin=place),
+                root=self.folder,
+                instance_types=types,
+                gpu=mapped(types, lambda names: any(map(self.has_gpu, names))),
+                gpus=mapped(types, lambda names: min((machines.gpus(CLOUD, n) or 0 for n in names), default=0)),
+                pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+                pod_addresses=Known(_pod_addresses(), place),
+                max_pods=self._max_pods(fields, types, cluster) if inside else NOTHING,
+                pod_range=Known(pod_range, place) if pod_range else Unset(place),
+                spot=mapped(fields["spot"], lambda strategy: strategy != "NoSpot") if inside else NOTHING,
+                labels=_labels(instance) if inside else NOTHING,
+                taints=taints_of(instance, "taints") if inside else NOTHING,
+                taint_form=taint_form(instance, "taints"),
+                bid=fields["spot"] if inside else NOTHING,
+                price_caps=_caps(instance) if inside else NOTHING,
+                rolling=mapped(fields["max_unavailable"], Surge) if inside else NOTHING,
+                disk_type=fields["disk_type"],
+                disk_size=fields["disk_size"],
+                charge=fields["charge"],
+                reservation=referred(fields["reservation"]) if inside else NOTHING,
+                on_demand_fallback=fields["on_demand_fallback"] if inside else NOTHING,
+                deployment_set=fields["deployment_set"] if inside else NOTHING,
+                hub_mirror=container_runtime.registry_mirrors(instance),
+            )
+        )
+
+    def _max_pods(self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
+        """Pods that a node may run: by its interfaces with Terway, by its block with Flannel."""
+        plugin = known(cluster.network_plugin) if cluster else None
+        if plugin == "terway":
+            found = [machines.interfaces(CLOUD, name) for name in known(types) or ()]
+            if not found or None in found:
+                return Unknown("the interfaces of its instance types are not known", types.origin)
+            return mapped(types, lambda _: min(arithmetic.terway_pods(*one) for one in found if one))
+        written: Value[int] = fields["max_pods"]
+        pod_range = self.ranges.get(cluster.id) if cluster else None
+        block = pod_range.block if pod_range else NOTHING
+        return mapped(block, lambda prefix: 1 << (32 - prefix)) if isinstance(written, Unset) else written
+
+    def _autoscaler(self, instance: Instance) -> None:
+        fields = self.fields(AUTOSCALER, instance)
+        owner = linked(fields.raw("cluster"), self.addressed("clusters", CLUSTER))
+        values: dict[str, Any] = {name: fields[name] for name in AUTOSCALER_FIELDS}
+        self.found.autoscalers.append(
+            Autoscaler(
+                self.identity(instance.address),
+                instance.span,
+                owner if owner is not None else unlinked(fields["cluster"], "cluster"),
+                "ack",
+                profile=fields["engine"],
+                **values,
+            )
+        )
+
+
+def _labels(record: Record) -> Value[dict[str, str]]:
+    """The labels that nested blocks give to the nodes of a pool."""
+    return _pairs(record, "labels", "key", "value")
+
+
+def _caps(record: Record) -> Value[dict[str, str]]:
+    """The most that a spot pool pays for each machine type; unset where nothing is written."""
+    found = _pairs(record, "spot_price_limit", "instance_type", "price_limit")
+    return found if not isinstance(found, Known) or found.value else Unset(record.absent(("spot_price_limit",)))
+
+
+def _pairs(record: Record, kind: str, key: str, value: str) -> Value[dict[str, str]]:
+    """Nested blocks of a key and a value as a map; unknown as a whole if a part of it is."""
+    nested = record.blocks(kind)
+    if isinstance(nested, Unknown):
+        return nested
+    found = {}
+    for one in nested:
+        name, text = one.entry(key), one.entry(value)
+        unknown = next((part for part in (name, text) if isinstance(part, Unknown)), None)
+        if unknown is not None:
+            return unknown
+        plain = text.value if isinstance(text, Known) else None
+        found[str(name.value) if isinstance(name, Known) else ""] = "" if plain is None else scalars.to_string(plain)
+    return Known(found, Origin(((*nested, record)[0].span,)))
+
+
+def _pod_addresses() -> tuple[int, int]:
+    """Addresses of pod vSwitches that a node takes with one pod: one, and with idle ones at most some more."""
+    least = profiles.limits(CLOUD)["terway.least_pod_addresses"].number
+    return least, least + profiles.settings(CLOUD)["terway.idle_pool"].number
+
+
+def _sizes(fields: Fields, scaled: Value[bool]) -> tuple[Value[int], Value[int]]:
+    """Minimum and maximum of an autoscaled pool, or the size of another."""
+    if not isinstance(scaled, Known):
+        why = Unknown(reason(scaled, "scaling_config"), scaled.origin)
+        return why, why
+    names = ("min", "max") if scaled.value else ("count", "count")
+    what = "scaling_config.max_size" if scaled.value else "desired_size"
+    first, second = (either(fields[name], lambda origin: Unknown(f"{what} is not written", origin)) for name in names)
+    return first, second
+
+
+def _plugin(fields: Fields, addons: list[Value[str]]) -> Value[str]:
+    """What gives pods their network: an add-on says so, else the range or the vSwitches of pods do."""
+    for addon in addons:
+        name = known(addon) or ""
+        if "flannel" in name or "terway" in name:
+            return Known("flannel" if "flannel" in name else "terway", addon.origin or Origin(()))
+    for name, field in (("terway", "pod_subnets"), ("flannel", "pod_cidr")):
+        raw = fields.raw(field)
+        if raw is not None and not (isinstance(raw, Known) and not raw.value):
+            return Known(name, raw.origin or Origin((fields.record.span,)))
+    unknown = next((addon for addon in addons if isinstance(addon, Unknown)), None)
+    return unknown or Unknown("neither pod_cidr nor pod_vswitch_ids nor a network add-on is written")
+
+
+def _security_group(fields: Fields) -> Value[str]:
+    """Basic or enterprise; unknown where the group is given."""
+    if not isinstance(fields["security_group"], Unset):
+        return Unknown("the security group is given", fields["security_group"].origin)
+    return mapped(fields["enterprise_group"], lambda large: "enterprise" if large else "basic")

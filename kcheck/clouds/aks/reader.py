@@ -1,0 +1,412 @@
+"""azurerm resources to AKS clusters, node pools and Azure subnets."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from kcheck.clouds.aks import addresses as arithmetic
+from kcheck.clouds.reader import (
+    Reader,
+    either,
+    first_span,
+    has_name,
+    linked,
+    read_all,
+    reason,
+    referred,
+    text_of,
+    unlinked,
+)
+from kcheck.model import NOTHING, Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
+from kcheck.numbers import machines, profiles
+from kcheck.source.units import minor_version
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.model import Inventory
+    from kcheck.numbers.fields import Fields
+    from kcheck.source.text import Span
+    from kcheck.source.values import Record
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+
+CLOUD = "aks"
+CLUSTER = "azurerm_kubernetes_cluster"
+POOL = "azurerm_kubernetes_cluster_node_pool"
+DEFAULT_POOL = "azurerm_kubernetes_cluster.default_node_pool"
+SUBNET = "azurerm_subnet"
+NETWORK = "azurerm_virtual_network"
+INLINE_SUBNET = "azurerm_virtual_network.subnet"
+ARM = "azapi_resource"
+ARM_CLUSTER = "azapi_resource.managedClusters"
+ARM_POOL = "azapi_resource.agentPools"
+AUTOSCALER_FIELDS = (
+    "max_unready_nodes", "max_unready_percentage", "bulk_delete", "unneeded_time", "unready_time", "delay_after_add",
+    "delay_after_delete", "delay_after_failure", "scan_interval", "new_pod_delay", "provision_time", "expander",
+    "balance", "skip_local_storage", "skip_system_pods", "grace",
+)  # fmt: skip
+
+
+_KARPENTER = "karpenter"
+"""What AKS runs as node auto-provisioning, instead of the Cluster Autoscaler."""
+_SUBNET_ID = re.compile(r"/virtualNetworks/([^/$]+)/subnets/([^/$]+)$", re.IGNORECASE)
+_CLUSTER_ID = re.compile(r"/managedClusters/([^/$]+)$", re.IGNORECASE)
+CLUSTER_FIELDS = (
+    "name", "version", "location", "network_policy", "service_cidr", "outbound_type", "outbound_ports", "load_balancer",
+    "backend_type", "data_plane",
+)  # fmt: skip
+
+
+def read(roots: Iterable[Module], inventory: Inventory) -> None:
+    """Add the AKS clusters of root modules to the inventory."""
+    read_all([_Aks(root) for root in roots], inventory)
+
+
+class _Aks(Reader):
+    """Reads one root module."""
+
+    def __init__(self, root: Module) -> None:
+        super().__init__(CLOUD, root, (POOL, ARM))
+
+    # --- networks and subnets
+
+    def networks(self) -> None:
+        for instance in self.root.instances(NETWORK):
+            fields = self.fields(NETWORK, instance)
+            self.network(instance, fields["name"], fields["cidrs"])
+
+    def subnets(self) -> None:
+        for instance, network in zip(self.root.instances(NETWORK), self.found.networks, strict=True):
+            self._inline_subnets(instance, network)
+        for instance in self.root.instances(SUBNET):
+            fields = self.fields(SUBNET, instance)
+            self.subnet(instance.address, instance.span, fields["name"], fields["cidr"], self._network(fields))
+
+    def _inline_subnets(self, instance: Instance, network: Network) -> None:
+        nested = instance.blocks("subnet")
+        if isinstance(nested, Unknown):
+            return
+        origin = Origin((instance.span,))
+        for i, record in enumerate(nested):
+            fields = self.fields(INLINE_SUBNET, record)
+            address = f"{instance.address}.subnet[{i}]"
+            self.subnet(address, record.span, fields["name"], fields["cidr"], Known(network, origin))
+
+    def _network(self, fields: Fields) -> Value[Network]:
+        """The network of a subnet: named by reference, or by a name that one network of the root has."""
+        found = linked(fields.raw("network"), self.addressed("networks", NETWORK))
+        return found if found is not None else self.named(fields["network"], "networks", "virtual network")
+
+    @cached_property
+    def subnets_by_address(self) -> dict[str, Subnet]:
+        """The subnets by what refers to them: their address, or a data source that names one of this root."""
+        result = {subnet.address: subnet for subnet in self.found.subnets}
+        for address, record in self.root.sources(SUBNET):
+            name, network = record.entry("name"), record.entry("virtual_network_name")
+            if isinstance(name, Known) and isinstance(network, Known):
+                found = self._subnet_named(name, str(network.value))
+                if found is not None:
+                    result[address] = found
+        return result
+
+    # --- clusters and pools
+
+    def clusters(self) -> None:
+        for instance in self.root.instances(CLUSTER):
+            pools = instance.blocks("default_node_pool")
+            self._with_pools(instance, self.fields(CLUSTER, instance), pools, "default_node_pool")
+        for instance in self._arm("managedClusters"):
+            self._with_pools(instance, self.fields(ARM_CLUSTER, instance), _profiles(instance), "agentPoolProfiles")
+
+    def _arm(self, kind: str) -> Iterator[Instance]:
+        """The resources that the azapi provider makes of a type of ARM."""
+        for instance in self.pool_instances[ARM]:
+            written = instance.entry("type")
+            if isinstance(written, Known) and str(written.value).partition("@")[0].lower().endswith(f"/{kind}".lower()):
+                yield instance
+
+    def _with_pools(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> None:
+        """A cluster and the pools that are written inside of it."""
+        cluster = self._cluster(instance, fields, nested, what)
+        self.found.clusters.append(cluster)
+        owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
+        if not equals(cluster.grower, _KARPENTER):
+            values: dict[str, Any] = {name: fields[f"autoscaler.{name}"] for name in AUTOSCALER_FIELDS}
+            place = first_span(instance, "auto_scaler_profile")
+            kind = "cluster-autoscaler"
+            self.found.autoscalers.append(Autoscaler(f"{cluster.id}/autoscaler", place, owner, kind, **values))
+        self._range(instance, fields, cluster)
+        many = fields.resource == ARM_CLUSTER
+        for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
+            pool = self.fields(ARM_POOL if many else DEFAULT_POOL, record)
+            address = f"{instance.address}.{what}[{i}]" if many else f"{instance.address}.{what}"
+            self._pool(pool, address, record.span, owner, cluster)
+
+    def pools(self) -> None:
+        addresses = self.addressed("clusters", CLUSTER)
+        kinds = [(POOL, instance) for instance in self.pool_instances[POOL]]
+        kinds += [(ARM_POOL, instance) for instance in self._arm("agentPools")]
+        for kind, instance in kinds:
+            fields = self.fields(kind, instance)
+            owner = linked(fields.raw("cluster"), addresses) or self._cluster_with_id(fields["cluster"])
+            self._pool(fields, instance.address, instance.span, owner, known(owner))
+
+    def _cluster_with_id(self, value: Value[str]) -> Value[Cluster]:
+        """The cluster that an ARM id names."""
+        match = _CLUSTER_ID.search(text_of(value) or "")
+        if match is None:
+            return unlinked(value, "cluster")
+        return self.named(Known(match[1], value.origin or Origin(())), "clusters", "cluster")
+
+    def _subnet_named(self, name: Value[str], network: str) -> Subnet | None:
+        """The subnet of a name in a network of a name, here or in another root."""
+        found: Subnet | None = known(self.named(name, "subnets", "subnet", lambda subnet: _is_in(subnet, network)))
+        return found
+
+    def _range(self, instance: Instance, fields: Fields, cluster: Cluster) -> None:
+        """The range of the pods, where they may have one of their own."""
+        mode = _mode(cluster)
+        if isinstance(mode, Known) and mode.value not in ("overlay", "kubenet"):
+            return
+        cidr: Value[str] = fields["pod_cidr"]
+        if isinstance(cidr, Unset):
+            cidr = Unknown(mode.reason, cidr.origin) if isinstance(mode, Unknown) else self.default(
+                "network.pod_cidr", cidr.origin
+            )  # fmt: skip
+        pod_range = PodRange(
+            f"{cluster.id}/pods",
+            instance.span,
+            CLOUD,
+            instance.address,
+            self.folder,
+            cluster.gap,
+            cluster.name,
+            cidr,
+            block=Known(profiles.limits(CLOUD)["pod_range.block"].number, Origin((instance.span,))),
+        )
+        self.ranges[cluster.id] = pod_range
+        self.found.ranges.append(pod_range)
+
+    def _cluster(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> Cluster:
+        automatic = fields.resource == ARM_CLUSTER and equals(fields["sku"], "Automatic")
+        gap = nested.reason if isinstance(nested, Unknown) else "" if nested or automatic else f"{what} is not written"
+        mode = fields["network_mode"]
+        if isinstance(mode, Unset):
+            plugin = fields["network_plugin"]
+            if isinstance(plugin, Known) and plugin.value == "azure":
+                mode = self.default("network.mode_of_azure", mode.origin)
+        elif isinstance(mode, Known):
+            mode = Known(mode.value.lower(), mode.origin)  # written "Overlay" up to azurerm 3.61
+        tier = fields["tier"]
+        if isinstance(tier, Known) and tier.value == "Paid":  # azurerm up to 3.50
+            tier = Known("Standard", tier.origin)
+        if automatic:  # its tier cannot be chosen
+            tier = Known("Standard", fields["sku"].origin or Origin((instance.span,)))
+        plugin = fields["network_plugin"]
+        if isinstance(plugin, Unset):
+            why = "network_profile is absent: azurerm sends nothing and AKS chooses; write network_plugin explicitly"
+            plugin = Unknown(why, plugin.origin)
+            mode = Unknown(why, mode.origin) if isinstance(mode, Unset) else mode
+        ips = _outbound_ips(fields)
+        values: dict[str, Any] = {name: fields[name] for name in CLUSTER_FIELDS}
+        return Cluster(
+            self.identity(instance.address),
+            instance.span,
+            CLOUD,
+            instance.address,
+            self.folder,
+            self.gap or gap,
+            environment=self.root.environment,
+            provisioned=Known(automatic, Origin((instance.span,))) if automatic else NOTHING,
+            network_plugin=plugin,
+            network_mode=mode,
+            tier=tier,
+            outbound_ips=ips,
+            grower=mapped(fields["provisioning"], lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
+            **values,
+        )
+
+    def _pool(self, fields: Fields, address: str, place: Span, owner: Value[Cluster], cluster: Cluster | None) -> None:
+        autoscaled = fields["autoscaled"]
+        pod_subnet = self._subnet_of(fields, "pod_subnet")
+        subnet = self._subnet_of(fields, "subnet")
+        pod_range = self.ranges.get(cluster.id) if cluster and isinstance(pod_subnet, Unset) else None
+        origin = Origin((place,))
+        instance_type: Value[str] = fields["instance_type"]
+        limits = profiles.limits(CLOUD)
+        batch = arithmetic.dynamic_addresses(1, limits["pod_subnet.batch"].number, limits["pod_subnet.spare"].number)
+        pool = NodePool(
+            self.identity(address),
+            place,
+            address,
+            owner,
+            fields["name"],
+            autoscaled,
+            min_nodes=self._size(fields, autoscaled, "min"),
+            max_nodes=self._size(fields, autoscaled, "max"),
+            surge=self._surge(fields, cluster),
+            subnets=mapped(subnet, lambda found: (found,)),
+            maybe=() if isinstance(subnet, Known) else self.maybe(fields.raw("subnet"), self.subnets_by_address),
+            pods_take_addresses=_pods_take_addresses(cluster, pod_subnet),
+            root=self.folder,
+            mode=fields["mode"] if fields.resource != DEFAULT_POOL else Known("System", origin),
+            instance_types=mapped(instance_type, lambda name: (name,)),
+            gpu=either(mapped(instance_type, self.has_gpu), lambda at: Known(value=False, origin=at)),
+            gpus=self._gpus(instance_type),
+            max_pods=self._max_pods(fields, cluster, pod_subnet),
+            pod_subnets=mapped(pod_subnet, lambda found: (found,)),
+            pod_addresses=Known((batch, batch), origin),
+            system=fields["os"],
+            pod_range=Unset(origin) if pod_range is None else Known(pod_range, origin),
+            spot=mapped(fields["priority"], lambda priority: priority == "Spot"),
+            zones=fields["zones"],
+            labels=fields["labels"],
+            taints=self._taints(fields),
+            taint_form="text",
+            rolling=self._rolling(fields, cluster),
+            drain_timeout=mapped(fields["drain_timeout"], lambda minutes: minutes * 60),
+            neighbours=fields["neighbours"],
+            disk_type=fields["disk_type"],
+            disk_size=fields["disk_size"],
+            together=fields["together"],
+            reservation=referred(fields["reservation"]),
+            price_caps=self._caps(fields),
+        )
+        self.found.pools.append(pool)
+
+    def _gpus(self, instance_type: Value[str]) -> Value[int]:
+        """GPUs of a node; unset where Azure does not publish how many a size has."""
+        cards = mapped(instance_type, lambda name: machines.gpus(CLOUD, name) or (None if self.has_gpu(name) else 0))
+        return NOTHING if isinstance(cards, Known) and cards.value is None else cards
+
+    def _taints(self, fields: Fields) -> Value[tuple[str, ...]]:
+        """The taints of a pool: as written, or the one of the default pool that is for critical add-ons only."""
+        if fields.resource == DEFAULT_POOL and known(fields["critical_only"]):
+            return mapped(fields["critical_only"], lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
+        return fields["taints"]
+
+    def _caps(self, fields: Fields) -> Value[dict[str, str]]:
+        """The most that a spot pool pays; -1 is whatever it costs on demand."""
+        cap, name = fields["max_price"], known(fields["instance_type"])
+        if not isinstance(cap, Known):
+            return cap
+        if name is None:
+            return Unknown("the size of its machines is not known", cap.origin)
+        return Known({name: cap.value}, cap.origin) if not cap.value.startswith("-") else Unset(cap.origin)
+
+    def _size(self, fields: Fields, autoscaled: Value[bool], bound: str) -> Value[int]:
+        """The bound of an autoscaled pool, or the fixed size of another."""
+        if not isinstance(autoscaled, Known):
+            return Unknown(reason(autoscaled, "auto_scaling_enabled"), autoscaled.origin)
+        size: Value[int] = fields[bound] if autoscaled.value else fields["count"]
+        if isinstance(size, Unset):
+            what = f"{bound}_count" if autoscaled.value else "node_count"
+            return Unknown(f"{what} is not written", size.origin)
+        return size
+
+    def _max_pods(self, fields: Fields, cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[int]:
+        written: Value[int] = fields["max_pods"]
+        if not isinstance(written, Unset):
+            return written
+        mode = _mode(cluster)
+        if isinstance(mode, Unknown):
+            return Unknown(
+                f"max_pods is not written and its default depends on the network: {mode.reason}", mode.origin
+            )
+        if not isinstance(pod_subnet, Unset):
+            return Unknown(
+                "max_pods is not written; the documented defaults for a pod subnet contradict each other (110, 250)"
+            )
+        entry = self.defaults.get(f"max_pods.{mode.value.replace('-', '_')}")
+        return Known(entry.number, written.origin) if entry else written
+
+    def _surge(self, fields: Fields, cluster: Cluster | None) -> Value[Surge]:
+        """What an upgrade adds: as written, nothing with max_unavailable and on spot pools, else AKS's default."""
+        written: Value[str] = fields["max_surge"]
+        if isinstance(written, Known):
+            return _surge(written)
+        if isinstance(written, Unknown):
+            return written
+        if equals(fields["priority"], "Spot") or isinstance(fields["max_unavailable"], Known):
+            return Known(Surge(), written.origin)
+        version = cluster.version if cluster else written
+        if isinstance(version, Unknown):
+            return Unknown(version.reason, version.origin)
+        minor = minor_version(version.value) if isinstance(version, Known) else None
+        old = minor is not None and minor < 32
+        return _surge(self.default("surge.before_1_32" if old else "surge.from_1_32", written.origin))
+
+    def _rolling(self, fields: Fields, cluster: Cluster | None) -> Value[Surge]:
+        """How many nodes an upgrade replaces at a time: those that it adds, or those that it does without."""
+        missing: Value[str] = fields["max_unavailable"]
+        if isinstance(fields["max_surge"], Unset) and isinstance(missing, Known):
+            return _surge(missing)
+        return self._surge(fields, cluster)
+
+    def _subnet_of(self, fields: Fields, name: str) -> Value[Subnet]:
+        found = linked(fields.raw(name), self.subnets_by_address)
+        if found is not None:
+            return found
+        value: Value[str] = fields[name]
+        match = _SUBNET_ID.search(text_of(value) or "")
+        subnet = self._subnet_named(Known(match[2], value.origin or Origin(())), match[1]) if match else None
+        return Known(subnet, value.origin or Origin(())) if subnet else unlinked(value, "subnet")
+
+
+def _profiles(instance: Instance) -> tuple[Record, ...] | Unknown:
+    """The pools in the body of an ARM cluster."""
+    record: Record = instance
+    for step in ("body", "properties"):
+        nested = record.blocks(step)
+        if isinstance(nested, Unknown) or not nested:
+            return nested
+        record = nested[0]
+    return record.blocks("agentPoolProfiles")
+
+
+def _surge(written: Known[str]) -> Value[Surge]:
+    """A number of nodes or a percentage, as text."""
+    number = written.value.removesuffix("%")
+    if not number.isdigit():
+        return Unknown(f"`{written.value}` is neither a number nor a percentage", written.origin)
+    return Known(Surge(percent=int(number)) if written.value.endswith("%") else Surge(int(number)), written.origin)
+
+
+def _outbound_ips(fields: Fields) -> Value[int]:
+    """Public addresses through which the nodes reach the internet; unset where they are not the cluster's."""
+    name = {"loadBalancer": "outbound_ips", "managedNATGateway": "nat_ips"}.get(known(fields["outbound_type"]) or "")
+    if name is not None:
+        return fields[name]
+    origin = fields["outbound_type"].origin or Origin((fields.record.span,))
+    return Unset(origin)
+
+
+def _is_in(subnet: Subnet, network: str) -> bool:
+    return isinstance(subnet.network, Known) and has_name(subnet.network.value, network)
+
+
+def _mode(cluster: Cluster | None) -> Known[str] | Unknown:
+    """How pods get addresses: node-subnet, overlay or kubenet."""
+    if cluster is None:
+        return Unknown("the pool's cluster is not known")
+    plugin, mode = cluster.network_plugin, cluster.network_mode
+    if isinstance(plugin, Known):
+        if plugin.value == "kubenet":
+            return Known("kubenet", plugin.origin)
+        if plugin.value != "azure":
+            return Unknown(f"network_plugin is {plugin.value}", plugin.origin)
+        if isinstance(mode, Known):
+            return mode
+    return Unknown(reason(plugin if isinstance(plugin, Unknown) else mode, "network_plugin"), plugin.origin)
+
+
+def _pods_take_addresses(cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[bool]:
+    """Whether pods take addresses of the subnet of their nodes."""
+    mode = _mode(cluster)
+    if isinstance(mode, Unknown):
+        return mode
+    return Known(mode.value == "node-subnet" and isinstance(pod_subnet, Unset), mode.origin)

@@ -1,0 +1,76 @@
+"""Addresses that EKS nodes hold with the VPC CNI, and pods that they may run."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from kcheck.source.ip_ranges import Network, parse_cidr
+
+
+def interface_addresses(interfaces: int, addresses: int, pods: int, warm: int) -> int:
+    """Addresses of its subnet that an EKS node holds: whole interfaces, `warm` of them in reserve.
+
+    `interfaces` is how many the instance can have, `addresses` how many each has, its own included:
+    (ceil(pods / (addresses - 1)) + warm) x addresses, at most all.
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
+    """
+    return min(ceil(pods / (addresses - 1)) + warm, interfaces) * addresses
+
+
+def warm_addresses(interfaces: int, addresses: int, pods: int, warm: int, minimum: int) -> int:
+    """Addresses that an EKS node holds with WARM_IP_TARGET or MINIMUM_IP_TARGET.
+
+    max(minimum, pods + warm) for pods, and one for each interface they need.
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
+    """
+    secondary = min(max(minimum, pods + warm), interfaces * (addresses - 1))
+    return secondary + max(1, ceil(secondary / (addresses - 1)))
+
+
+def prefix_addresses(pods: int, warm: int, size: int) -> int:
+    """Addresses that an EKS node holds with prefix delegation: its own, and blocks of `size`, `warm` in reserve.
+
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md
+    """
+    return 1 + size * (ceil(pods / size) + warm)
+
+
+def max_pods(interfaces: int, addresses: int, *, custom: bool = False, each: int = 1) -> int:
+    """Pods of a node with the VPC CNI: interfaces x (addresses - 1) + 2, those two on the host's network.
+
+    With custom networking the first interface serves no pods; with prefix delegation every address stands for `each`.
+    `interfaces` are those of network card 0.
+    https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/eni_max_pods.go
+    """
+    return (interfaces - int(custom)) * (addresses - 1) * each + 2
+
+
+def managed_pods(formula: int, vcpus: int, small: int, large: int, many: int) -> int:
+    """Pods of a node of a managed group: at most `small`, or `large` for machines with `many` vCPUs and more.
+
+    https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses-procedure.html: 110 below 30 vCPUs, 250
+    from there on.
+    """
+    return min(formula, small if vcpus < many else large)
+
+
+def interfaces_held(pods: int, addresses: int, warm: int, most: int) -> int:
+    """Interfaces of network card 0 that a node has attached for so many pods, `warm` of them in reserve.
+
+    https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
+    """
+    return min(ceil(pods / (addresses - 1)) + warm, most)
+
+
+def eksctl_blocks(cidr: str, zones: int) -> list[Network]:
+    """The subnets that eksctl cuts a network into: public ones of each zone, then private ones; none if it refuses.
+
+    Up to four zones it makes eight equal blocks of the network, up to eight zones sixteen.
+    https://github.com/eksctl-io/eksctl/blob/main/pkg/vpc/vpc.go
+    """
+    network = parse_cidr(cidr)
+    if network is None or not 0 < zones <= 8:
+        return []
+    prefix = network.prefix + (3 if zones <= 4 else 4)
+    size = 1 << (32 - prefix)
+    return [Network(network.first + i * size, prefix) for i in range(2 * zones)]

@@ -1,0 +1,336 @@
+"""eksctl's ClusterConfig to EKS clusters, node groups and subnets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcheck.clouds.eks import addon_settings, launch_templates
+from kcheck.clouds.eks import addresses as arithmetic
+from kcheck.clouds.reader import either, has_accelerator, taints_of, unique
+from kcheck.kubernetes.record import MappingRecord
+from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, Network, NodePool, Subnet, Surge
+from kcheck.numbers import machines, profiles
+from kcheck.numbers.fields import Fields
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Inventory
+
+CLOUD = "eks"
+KIND = "ClusterConfig"
+_CHOSEN = ("auto", "auto-ssm", "static")
+"""What a group writes for the image that eksctl chooses."""
+_SIDES = ("public", "private")
+_GROUPS = ("managedNodeGroups", "nodeGroups")
+
+
+def read(objects: Iterable[Object], inventory: Inventory) -> None:
+    """Add the clusters of ClusterConfig documents to the inventory."""
+    for item in objects:
+        if item.kind == KIND and item.api_version.startswith("eksctl.io/"):
+            _Config(item, inventory).add()
+
+
+class _Config:
+    """One document."""
+
+    def __init__(self, item: Object, inventory: Inventory) -> None:
+        self.inventory = inventory
+        self.record = MappingRecord(item.root, item.span)
+        self.fields = self._fields(KIND, self.record)
+        self.place = item.span
+        self.origin = Origin((item.span,))
+        self.folder = item.folder
+        self.defaults = profiles.settings(CLOUD)
+        label = known(self.fields["name"]) or "?"
+        self.address = f"{KIND}/{label}"
+        self.identity = unique(f"{CLOUD}/{item.home}:{self.address}", inventory)
+
+    def _fields(self, resource: str, record: Any) -> Fields:
+        return Fields(CLOUD, resource, record)
+
+    def add(self) -> None:
+        """Enter the cluster with its subnets and groups."""
+        fields = self.fields
+        settings = addon_settings.read(self._addons("vpc-cni"), self.place)
+        custom = settings.custom_networking
+        inside: Value[bool] = mapped(custom, lambda apart: not apart)
+        if (known(fields["ip_family"]) or "").lower() == "ipv6":
+            inside = Known(value=False, origin=self.origin)
+        cluster = Cluster(
+            self.identity,
+            self.place,
+            CLOUD,
+            self.address,
+            self.folder,
+            "",
+            name=fields["name"],
+            version=fields["version"],
+            location=fields["region"],
+            provisioned=fields["auto_mode"],
+            tier=fields["tier"],
+            network_plugin=Known("vpc-cni", self.origin),
+            service_cidr=fields["service_cidr"],
+            outbound_type=Known("nat" if self._private() else NODE_ADDRESSES, self.origin),
+            outbound_ips=self._gateways() if self._private() else NOTHING,
+            cni=settings,
+            pods_take_addresses=inside,
+            dns_replicas=addon_settings.dns_replicas(self._addons("coredns"), self.place),
+            grower=self._grower(),
+        )
+        self.inventory.clusters.append(cluster)
+        subnets = self._subnets()
+        for kind in _GROUPS:
+            for i, record in enumerate(_blocks(self.record, kind)):
+                self._group(self._fields(f"{KIND}.group", record), cluster, subnets, kind, i)
+
+    def _addons(self, name: str) -> list[Fields]:
+        nested = self.record.blocks("addons")
+        addons = [self._fields(f"{KIND}.addon", one) for one in (() if isinstance(nested, Unknown) else nested)]
+        return [addon for addon in addons if known(addon["name"]) == name]
+
+    def _private(self) -> bool:
+        """Whether some group has no public addresses of its own."""
+        return any(known(group["private"]) is not False for group in self._groups())
+
+    def _groups(self) -> list[Fields]:
+        return [self._fields(f"{KIND}.group", record) for kind in _GROUPS for record in _blocks(self.record, kind)]
+
+    def _grower(self) -> Value[str]:
+        """What grows the groups: eksctl installs Karpenter if asked, and gives rights to what others install."""
+        if _blocks(self.record, "karpenter"):
+            return Known("karpenter", self.origin)
+        if any(known(group["may_scale"]) for group in self._groups()):
+            return Unknown("a group has the rights of the Cluster Autoscaler, which is not in this code", self.origin)
+        return NOTHING
+
+    def _gateways(self) -> Value[int]:
+        """Public addresses of the NAT gateways: one, or one a zone; in a VPC that exists they are not known."""
+        nat = self.fields["nat"]
+        if not isinstance(self.fields["vpc"], Unset):
+            return Unknown("the NAT gateways are those of a VPC that exists", self.origin)
+        if known(nat) == "HighlyAvailable":
+            return mapped(self._zones(), len)
+        return mapped(nat, lambda kind: 0 if kind == "Disable" else 1)
+
+    # --- subnets
+
+    def _zones(self) -> Value[tuple[str, ...]]:
+        """The zones of the cluster; where none are written, as many as eksctl picks."""
+        written: Value[tuple[str, ...]] = self.fields["zones"]
+        if not isinstance(written, Unset):
+            return written
+        key = "eksctl.zones_us_east_1" if known(self.fields["region"]) == "us-east-1" else "eksctl.zones"
+        return Known(tuple(str(i) for i in range(self.defaults[key].number)), self.origin)
+
+    def _subnets(self) -> dict[str, list[Subnet]]:
+        """The subnets by side: those that are written, else those that eksctl cuts the network into."""
+        written = {side: self._written(side) for side in _SIDES}
+        if any(written.values()):
+            return written
+        zones, cidr = self._zones(), self.fields["cidr"]
+        if not isinstance(self.fields["vpc"], Unset) or not isinstance(zones, Known) or not isinstance(cidr, Known):
+            return written
+        network = Network(
+            f"{self.identity}/vpc", self.place, self.address, self.folder, NOTHING, Known((cidr.value,), cidr.origin)
+        )
+        self.inventory.networks.append(network)
+        cut = Origin(cidr.origin.spans)  # who changes it changes the network
+        blocks = arithmetic.eksctl_blocks(cidr.value, len(zones.value))
+        for at, side in enumerate(_SIDES):
+            for i, zone in enumerate(zones.value if blocks else ()):
+                block: Value[str] = Known(str(blocks[at * len(zones.value) + i]), cut)
+                written[side].append(self._subnet(f"{side}-{zone}", block, Known(network, self.origin)))
+        return written
+
+    def _written(self, side: str) -> list[Subnet]:
+        result = []
+        vpc = self.record.blocks("vpc")
+        for outer in () if isinstance(vpc, Unknown) else vpc:
+            for middle in _blocks(outer, "subnets"):
+                for inner in _blocks(middle, side):
+                    for name in inner.names():
+                        for one in _blocks(inner, name):
+                            fields = self._fields(f"{KIND}.subnet", one)
+                            why = f"the subnet {name} is given by its id"
+                            cidr = either(fields["cidr"], lambda o, why=why: Unknown(why, o))  # type: ignore[misc]
+                            result.append(self._subnet(name, cidr, Unknown("the VPC is given by its id")))
+        return result
+
+    def _subnet(self, name: str, cidr: Value[str], network: Value[Network]) -> Subnet:
+        place = self.place
+        if isinstance(cidr, Known) and cidr.origin.spans:
+            place = cidr.origin.written
+        subnet = Subnet(
+            f"{self.identity}/{name}", place, CLOUD, f"{self.address}/{name}", self.folder, "",
+            Known(name, self.origin), cidr, network,
+        )  # fmt: skip
+        self.inventory.subnets.append(subnet)
+        return subnet
+
+    # --- groups
+
+    def _group(
+        self, fields: Fields, cluster: Cluster, subnets: dict[str, list[Subnet]], kind: str, number: int
+    ) -> None:
+        place = fields.record.span
+        managed = kind == "managedNodeGroups"
+        minimum, maximum = self._sizes(fields, managed=managed)
+        types = self._types(fields)
+        own = self._of_group(fields, subnets)
+        efa = known(fields["efa"])
+        self.inventory.pools.append(
+            NodePool(
+                f"{self.identity}/{kind}[{number}]",
+                place,
+                f"{self.address}.{kind}[{number}]",
+                Known(cluster, self.origin),
+                fields["name"],
+                mapped(maximum, lambda most: most > (known(minimum) or 0)),
+                min_nodes=minimum,
+                max_nodes=maximum,
+                surge=self._surge(fields, own) if managed else Known(Surge(), Origin((place,))),
+                subnets=own,
+                pods_take_addresses=cluster.pods_take_addresses,
+                root=self.folder,
+                managed=managed,
+                instance_types=types,
+                gpu=mapped(types, lambda names: any(has_accelerator(CLOUD, name) for name in names)),
+                gpus=mapped(types, lambda names: min((machines.gpus(CLOUD, n) or 0 for n in names), default=0)),
+                efa_addresses=mapped(types, _efa_addresses) if efa else NOTHING,
+                spot=fields["spot"],
+                together=fields["together"],
+                reservation=launch_templates.reserved(fields),
+                labels=fields["labels"],
+                taints=_taints(fields),
+                rolling=self._rolling(fields) if managed else NOTHING,
+                disk_type=fields["disk_type"],
+                disk_size=fields["disk_size"],
+                image=self._image(fields),
+                boot_data=_boot_data(fields),
+                local_disks=mapped(fields["bootstrap"], lambda text: "localStorage" in text or "mdadm" in text),
+                # a reservation of capacity is in one zone
+                zone_count=Known(1, Origin((place,))) if _blocks(fields.record, "capacityReservation") else NOTHING,
+                efa=mapped(types, _efa_kinds) if efa else Known((), Origin((place,))),
+            )
+        )
+
+    def _sizes(self, fields: Fields, *, managed: bool) -> tuple[Value[int], Value[int]]:
+        """Minimum and maximum as eksctl derives them: min from desired, max from desired, then from min.
+
+        https://github.com/eksctl-io/eksctl/blob/main/pkg/apis/eksctl.io/v1alpha5/validation.go
+        """
+        low, high, wanted = fields["min"], fields["max"], fields["count"]
+        base = either(wanted, lambda origin: Known(self.defaults["eksctl.nodes"].number, origin))
+        minimum = either(low, lambda _: base)
+        maximum = either(high, lambda origin: _written_at(minimum, origin) if isinstance(wanted, Unset) else wanted)
+        if managed and isinstance(high, Unset):
+            maximum = mapped(maximum, lambda most: max(1, most))
+        return minimum, maximum
+
+    def _types(self, fields: Fields) -> Value[tuple[str, ...]]:
+        several: Value[tuple[str, ...]] = fields["instance_types"]
+        if not isinstance(several, Unset):
+            return several
+        one = fields["instance_type"]
+        if not isinstance(one, Unset) and known(one) != "mixed":
+            return mapped(one, lambda name: (name,))
+        if fields.record.blocks("instanceSelector") or not isinstance(fields["template"], Unset):
+            return Unknown("the instance types are in a launch template or chosen by a selector")
+        return Known((str(self.defaults["eksctl.instance_type"].value),), one.origin or self.origin)
+
+    def _of_group(self, fields: Fields, subnets: dict[str, list[Subnet]]) -> Value[tuple[Subnet, ...]]:
+        """The subnets of a group: those it names, those of its zones, else all of its side."""
+        inside = fields["private"]
+        if not isinstance(inside, Known):
+            return Unknown("privateNetworking is not known", inside.origin)
+        side = subnets["private" if inside.value else "public"]
+        named, zones = fields["subnets"], fields["zones"]
+        for wanted, label in ((named, "subnets"), (zones, "zones")):
+            if isinstance(wanted, Unset):
+                continue
+            if not isinstance(wanted, Known):
+                return wanted
+            found = [s for s in side if any(_is(s, name, zone=label == "zones") for name in wanted.value)]
+            if len(found) != len(set(wanted.value)):
+                return Unknown(f"the {label} of the group are not those of the cluster", wanted.origin)
+            alone = known(fields["efa"])  # eksctl takes the first one of those that are listed
+            return Known(tuple(found[:1] if alone else found), wanted.origin)
+        why = "the subnets are given by their ids" if not isinstance(self.fields["vpc"], Unset) else "its network"
+        return Known(tuple(side), self.origin) if side else Unknown(f"{why}: they are not in this file", self.origin)
+
+    def _image(self, fields: Fields) -> Value[str]:
+        """The family of the images; of an image of one's own it says only how it starts."""
+        own = known(fields["ami"]) or "auto"
+        return fields["image"] if own in _CHOSEN else Unknown(f"the nodes boot an image of one's own, {own}")
+
+    def _rolling(self, fields: Fields) -> Value[Surge]:
+        """How many nodes an update of a managed group replaces at a time."""
+        percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
+        most = profiles.limits(CLOUD)["pool.max_surge"].number
+        if not isinstance(percent, Unset):
+            return mapped(percent, lambda share: Surge(percent=share, least=1, most=most))
+        default = self.defaults["pool.max_unavailable"].number
+        return mapped(either(count, lambda origin: Known(default, origin)), lambda nodes: Surge(nodes, most=most))
+
+    def _surge(self, fields: Fields, subnets: Value[tuple[Subnet, ...]]) -> Value[Surge]:
+        """What an update of a managed group adds."""
+        percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
+        for value in (percent, count):
+            if isinstance(value, Unknown):
+                return value
+        limits = profiles.limits(CLOUD)
+        least = limits["pool.surge_per_zone"].number * len(known(subnets) or ())
+        most = limits["pool.max_surge"].number
+        if isinstance(percent, Known):
+            return Known(Surge(percent=percent.value, least=least, most=most), percent.origin)
+        nodes = known(count) or self.defaults["pool.max_unavailable"].number
+        return Known(Surge(nodes, least=least, most=most), Origin((fields.record.span,)))
+
+
+def _written_at(value: Value[int], origin: Origin) -> Value[int]:
+    """A number that follows from another setting, with the place where its own would be written."""
+    return Known(value.value, origin) if isinstance(value, Known) else value
+
+
+def _blocks(record: Any, kind: str) -> tuple[MappingRecord, ...]:
+    found = record.blocks(kind)
+    return () if isinstance(found, Unknown) else found
+
+
+def _boot_data(fields: Fields) -> Value[str]:
+    """What starts the nodes beside what eksctl does; its settings of the kubelet are translated by it."""
+    for name, label in (("bootstrap", "overrideBootstrapCommand"), ("prepared", "preBootstrapCommands")):
+        written = fields[name]
+        if not isinstance(written, Unset):
+            return Known(label, written.origin or Origin((fields.record.span,)))
+    own = fields["template"]
+    return own if isinstance(own, Unset) else Unknown(launch_templates.ELSEWHERE, own.origin)
+
+
+def _is(subnet: Subnet, name: str, *, zone: bool) -> bool:
+    """Whether a name, or a zone, is that of a subnet: eksctl's own are called by side and zone."""
+    own = known(subnet.name) or ""
+    return own == name or (zone and own.partition("-")[2] == name)
+
+
+def _efa_kinds(names: tuple[str, ...]) -> tuple[str, ...]:
+    return ("efa",) * (1 + _efa_addresses(names))
+
+
+def _taints(fields: Fields) -> Value[tuple[str, ...]]:
+    """The taints of a group: a list, or in unmanaged groups a map of `key: value:Effect`."""
+    nested = fields.record.blocks("taints")
+    if not isinstance(nested, Unknown) and nested and "effect" not in set(nested[0].names()):
+        found = [f"{name}={text}" for name in nested[0].names() if (text := known(nested[0].entry(name) or NOTHING))]
+        return Known(tuple(found), Origin((nested[0].span,)))
+    return taints_of(fields.record, "taints")
+
+
+def _efa_addresses(names: tuple[str, ...]) -> int:
+    """Addresses of the interfaces beside the first: eksctl makes every one of them an `efa`, which takes one."""
+    found = [machines.machine(CLOUD, name) for name in names]
+    return max(0, min((one.efa for one in found if one), default=0) - 1)

@@ -1,0 +1,150 @@
+"""EC2 launch templates of node groups: machine types, images, EFA interfaces."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+from kcheck.clouds.reader import linked, referred, same
+from kcheck.numbers import machines
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
+
+if TYPE_CHECKING:
+    from kcheck.numbers.fields import Fields
+    from kcheck.source.text import Span
+    from kcheck.source.values import Record
+    from kcheck.terraform.resource import Instance
+
+KIND = "aws_launch_template"
+ELSEWHERE = "the launch template is not in this root"
+
+
+def of(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
+    """The launch template of a group, by reference or by name."""
+    found = linked(fields.raw("launch_template"), templates)
+    if found is not None:
+        return found.value  # type: ignore[no-any-return]
+    name = fields["launch_template"]
+    return next((template for template in templates.values() if same(template["name"], name)), None)
+
+
+def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
+    """The instance types that a mixed-instances policy lists."""
+    found: list[str] = []
+    for policy in _nested(instance, "mixed_instances_policy"):
+        for template in _nested(policy, "launch_template"):
+            for override in _nested(template, "override"):
+                if override.entry("instance_requirements") or override.blocks("instance_requirements"):
+                    return Unknown("AWS chooses the instance types by requirements", Origin((override.span,)))
+                name = override.entry("instance_type")
+                if isinstance(name, Known) and isinstance(name.value, str):
+                    found.append(name.value)
+    return Known(tuple(found), Origin((instance.span,))) if found else None
+
+
+def spot(fields: Fields, template: Fields | None) -> Value[bool]:
+    """Whether all machines of a group are spot: by its launch template, or by its mixed-instances policy."""
+    share, base = fields["on_demand"], fields["on_demand_base"]
+    if isinstance(share, Unset):
+        market: Value[str] = template["market"] if template else share
+        return mapped(market, lambda name: name == "spot")
+    return mapped(share, lambda percent: percent == 0 and not known(base))
+
+
+def reservation(capacity: Value[str], fields: Fields, template: Fields | None) -> Value[str]:
+    """The capacity reservation, or block of capacity, that the machines of a group with such a capacity come from."""
+    if known(capacity) == "CAPACITY_BLOCK":
+        return capacity
+    if template is None:
+        written = fields["launch_template"]
+        return written if isinstance(written, Unset) else Unknown(ELSEWHERE, written.origin)
+    return reserved(template)
+
+
+def reserved(fields: Fields) -> Value[str]:
+    """The same as a launch template, or a group of eksctl, says it."""
+    market = fields["market"]
+    if isinstance(market, Unknown) or known(market) == _BLOCK:
+        return market
+    return referred(fields["reservation"])
+
+
+_BLOCK = "capacity-block"
+"""How EC2 calls machines that are paid for a time in advance."""
+
+
+def efa(template: Fields | None, instance: Instance, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
+    """The types of the EFA interfaces that a launch template makes for machines of some types."""
+    nested = template.record.blocks("network_interfaces") if template else ()
+    if isinstance(nested, Unknown):
+        return nested
+    kinds = [record.entry("interface_type") for record in nested]
+    unknown = next((kind for kind in kinds if isinstance(kind, Unknown)), None)
+    if unknown is not None:
+        return unknown
+    named = [kind for kind in kinds if isinstance(kind, Known) and kind.value in ("efa", "efa-only")]
+    found = tuple(str(kind.value) for kind in named)
+    if not named:
+        return Known(found, Origin((instance.span,)))
+    origin = named[0].origin
+    cards = _cards(types)
+    if origin.spans and origin.spans[0].source.bundled and cards:
+        found = (*found[:1], *found[1:2] * (cards - 1))  # a module makes as many as the machine has network cards
+    return Known(found, origin.outside(instance.span))
+
+
+def _cards(types: Value[tuple[str, ...]]) -> int:
+    """How many EFA interfaces the smallest of some machine types can have; 0 where that is not known."""
+    found = [machines.machine("eks", name) for name in known(types) or ()]
+    return min((one.efa for one in found if one), default=0)
+
+
+def local_disks(template: Fields | None, place: Span) -> Value[bool]:
+    """Whether the user data of a launch template joins the local disks of a machine."""
+    return _starts_with(template, place, _JOINED)
+
+
+def boot_data(fields: Fields, template: Fields | None) -> Value[str]:
+    """What starts the nodes of a group beside what EKS does: the user data of its launch template."""
+    if template is None:
+        written = fields["launch_template"]
+        return written if isinstance(written, Unset) else Unknown(ELSEWHERE, written.origin)
+    data = template["user_data"]
+    origin = data.origin or Origin((template.record.span,))
+    if isinstance(data, Unset) or (isinstance(data, Known) and not data.value.strip()):
+        return Unset(origin)
+    return Known("user data", origin)  # also where a template of which not all is known makes it
+
+
+def hub_mirror(template: Fields | None, place: Span) -> Value[bool]:
+    """Whether the user data of a launch template configures mirrors of Docker Hub."""
+    return _starts_with(template, place, _MIRRORS)
+
+
+_JOINED = ("localStorage", "setup-local-disks", "RAID0", "mdadm")
+_MIRRORS = ("certs.d/docker.io", "certs.d/_default", "registry.mirrors", "container-registry.mirrors")
+
+
+def _starts_with(template: Fields | None, place: Span, marks: tuple[str, ...]) -> Value[bool]:
+    """Whether the user data of a launch template, encoded or not, has any of some marks."""
+    written = template["user_data"] if template else Unset(Origin((place,)))
+    if isinstance(written, Unset):
+        return Known(value=False, origin=Origin((place,)))
+    return mapped(written, lambda text: any(mark in found for mark in marks for found in (text, _decoded(text))))
+
+
+def _decoded(text: str) -> str:
+    try:
+        return base64.b64decode(text, validate=True).decode(errors="replace")
+    except ValueError:
+        return ""
+
+
+def own_image(template: Fields | None) -> bool:
+    """Whether a launch template brings an image of its own, so that the group's type says nothing."""
+    return template is not None and not isinstance(template["image_id"], Unset)
+
+
+def _nested(record: Record, kind: str) -> tuple[Record, ...]:
+    blocks = record.blocks(kind)
+    return () if isinstance(blocks, Unknown) else blocks

@@ -1,0 +1,434 @@
+"""aws resources to EKS clusters, node groups and subnets."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kcheck.clouds import nat_gateways
+from kcheck.clouds.eks import addon_settings
+from kcheck.clouds.eks import addresses as arithmetic
+from kcheck.clouds.eks import launch_templates as template_of
+from kcheck.clouds.reader import (
+    Reader,
+    either,
+    fits,
+    linked,
+    read_all,
+    reason,
+    same,
+    taint_form,
+    taints_of,
+    text_of,
+    together,
+    unlinked,
+)
+from kcheck.model import NOTHING, Cluster, Cni, Network, NodePool, Subnet, Surge
+from kcheck.numbers import machines, profiles
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.model import Inventory
+    from kcheck.numbers.fields import Fields
+    from kcheck.source.text import Span
+    from kcheck.source.values import Datum, Record
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+
+CLOUD = "eks"
+CLUSTER = "aws_eks_cluster"
+POOL = "aws_eks_node_group"
+GROUP = "aws_autoscaling_group"
+ADDON = "aws_eks_addon"
+SUBNET = "aws_subnet"
+NETWORK = "aws_vpc"
+ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
+NAT = "aws_nat_gateway"
+
+_OWNER = re.compile(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$)(.+)")
+_POD_SUBNET_TAG = "kubernetes.io/role/cni"
+
+
+def read(roots: Iterable[Module], inventory: Inventory) -> None:
+    """Add the EKS clusters of root modules to the inventory."""
+    read_all([_Eks(root) for root in roots], inventory)
+
+
+class _Eks(Reader):
+    """Reads one root module."""
+
+    def __init__(self, root: Module) -> None:
+        super().__init__(CLOUD, root, (POOL, GROUP))
+        self.networks_by_address: dict[str, Network] = {}
+        self.pod_subnets: list[Subnet] = []
+        """Subnets whose tag says that the interfaces of pods may be in them."""
+
+    # --- networks and subnets
+
+    def networks(self) -> None:
+        more: dict[str, list[Value[str]]] = {}
+        owners: dict[str, str] = {}  # an association stands for its network, too
+        for instance in self.root.instances(ASSOCIATION):
+            fields = self.fields(ASSOCIATION, instance)
+            datum = fields.raw("network")
+            symbol = datum.symbol if isinstance(datum, Unknown) else None
+            if symbol is not None:
+                owners[instance.address] = symbol.address
+                more.setdefault(symbol.address, []).append(fields["cidr"])
+        for instance in self.root.instances(NETWORK):
+            fields = self.fields(NETWORK, instance)
+            cidrs = [fields["cidr"], *more.get(instance.address, ())]
+            self.networks_by_address[instance.address] = self.network(instance, fields["name"], together(cidrs))
+        for address, owner in owners.items():
+            if owner in self.networks_by_address:
+                self.networks_by_address[address] = self.networks_by_address[owner]
+
+    def subnets(self) -> None:
+        networks = self.networks_by_address
+        for instance in self.root.instances(SUBNET):
+            fields = self.fields(SUBNET, instance)
+            datum = fields.raw("network")
+            found = linked(datum, networks) or self._of_association(datum, networks)
+            network = found if found is not None else unlinked(fields["network"], "VPC")
+            cidr, tags = _text(fields["cidr"]), _texts(fields.raw("tags"))
+            subnet = self.subnet(instance.address, instance.span, fields["name"], cidr, network, tags, fields["zone"])
+            written = fields["tags"]
+            if isinstance(written, Known) and _POD_SUBNET_TAG in written.value:
+                self.pod_subnets.append(subnet)
+
+    def _of_association(self, datum: Datum | None, networks: dict[str, Network]) -> Known[Network] | None:
+        """The network of a subnet in a secondary range, which refers to the range's association."""
+        symbol = datum.symbol if isinstance(datum, Unknown) else None
+        network = networks.get(symbol.address) if symbol and symbol.attribute == "vpc_id" else None
+        return Known(network, datum.origin or Origin((network.place,))) if network and datum else None
+
+    @cached_property
+    def subnets_by_address(self) -> dict[str, Subnet]:
+        """The subnets by what refers to them."""
+        return {subnet.address: subnet for subnet in self.found.subnets}
+
+    @cached_property
+    def selected(self) -> dict[str, list[Subnet]]:
+        """The subnets that data sources select by the tags of subnets of this repository."""
+        result = {}
+        for kind in ("aws_subnets", "aws_subnet_ids", "aws_subnet"):
+            for address, record in self.root.sources(kind):
+                patterns = _name_patterns(record)
+                if patterns:
+                    result[address] = self.subnets_named(patterns)
+        return result
+
+    def _selected_by(self, datum: Datum) -> list[Subnet]:
+        """The subnets that a reference to a data source stands for."""
+        symbol = datum.symbol if isinstance(datum, Unknown) else None
+        whole = symbol is not None and symbol.attribute in ("id", "ids")
+        return self.selected.get(symbol.address, []) if symbol and whole else []
+
+    def subnets_named(self, patterns: list[str]) -> list[Subnet]:
+        """The subnets whose `Name` fits a pattern, in this root or, if none is here, in others."""
+        near = self.names.all(self.area, "subnets")
+        found = [subnet for subnet in near if any(fits(text_of(subnet.name), pattern) for pattern in patterns)]
+        return [subnet for subnet in found if subnet.root == self.folder] or found
+
+    # --- clusters
+
+    def clusters(self) -> None:
+        addons = [self.fields(ADDON, instance) for instance in self.root.instances(ADDON)]
+        for instance in self.root.instances(CLUSTER):
+            fields = self.fields(CLUSTER, instance)
+            name = fields["name"]
+            of_cluster = [addon for addon in addons if addon_settings.is_of(addon, name, instance)]
+            dns = [addon for addon in addons if addon_settings.is_of(addon, name, instance, "coredns")]
+            settings = addon_settings.read(of_cluster, instance.span)
+            cluster = Cluster(
+                self.identity(instance.address),
+                instance.span,
+                CLOUD,
+                instance.address,
+                self.folder,
+                self.gap,
+                name=name,
+                environment=self.root.environment,
+                version=fields["version"],
+                provisioned=fields["auto_mode"],
+                tier=fields["tier"],
+                network_plugin=Known("vpc-cni", Origin((instance.span,))),
+                service_cidr=fields["service_cidr"],
+                outbound_ips=self._nat_gateways(instance),
+                **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
+                cni=settings,
+                pod_subnets=self._pod_subnets(of_cluster),
+                pods_take_addresses=self._pods_take_addresses(fields["ip_family"], settings, instance.span),
+                **addon_settings.dns(dns, instance.span),
+            )
+            self.found.clusters.append(cluster)
+
+    def _pod_subnets(self, addons: list[Fields]) -> Value[tuple[Subnet, ...]]:
+        """The subnets that custom networking puts pods into, as the add-on names them; unset where it does not."""
+        found = []
+        for datum in addon_settings.pod_subnets(addons):
+            link = linked(datum, self.subnets_by_address)
+            if link is None:
+                return Unknown("the subnets of pods are not in this root", datum.origin)
+            found.append(link.value)
+        return Known(tuple(dict.fromkeys(found)), Origin((addons[0].record.span,))) if found else NOTHING
+
+    def _nat_gateways(self, instance: Instance) -> Value[int]:
+        """Public addresses of the NAT gateways of this root; unset where it has none."""
+        gateways = list(self.root.instances(NAT))
+        origin = Origin((gateways[0].span if gateways else instance.span,))
+        if not all(gateway.certain for gateway in gateways):
+            return Unknown("the number of NAT gateways is not known", origin)
+        return Known(len(gateways), origin) if gateways else Unset(origin)
+
+    # --- pools
+
+    def pools(self) -> None:
+        templates = {i.address: self.fields(template_of.KIND, i) for i in self.root.instances(template_of.KIND)}
+        for instance in self.pool_instances[POOL]:
+            fields = self.fields(POOL, instance)
+            template = template_of.of(fields, templates)
+            spot = mapped(fields["capacity"], lambda capacity: capacity == "SPOT")
+            types = self._types(fields, template)
+            self.found.pools.append(self._pool(instance, fields, self._cluster(fields), types, spot, template))
+        for instance in self.pool_instances[GROUP]:
+            owner = self._owner(instance)
+            if owner is None:
+                continue
+            fields = self.fields(GROUP, instance)
+            template = template_of.of(fields, templates)
+            spot = template_of.spot(fields, template)
+            types = template_of.overrides(instance) or self._types(fields, template)
+            self.found.pools.append(self._pool(instance, fields, owner, types, spot, template))
+
+    def _pool(
+        self,
+        instance: Instance,
+        fields: Fields,
+        owner: Value[Cluster],
+        types: Value[tuple[str, ...]],
+        spot: Value[bool],
+        template: Fields | None,
+    ) -> NodePool:
+        cluster = known(owner)
+        minimum, maximum = fields["min"], fields["max"]
+        growable: Value[bool] = mapped(maximum, lambda most: most > (known(minimum) or 0))
+        if isinstance(growable, Unset):
+            growable = Unknown("max_size is not written", growable.origin)
+        subnets = self._subnets(fields)
+        managed = fields.resource == POOL
+        efa = template_of.efa(template, instance, types)
+        return NodePool(
+            self.identity(instance.address),
+            instance.span,
+            instance.address,
+            owner,
+            fields["name"],
+            growable,
+            min_nodes=minimum,
+            max_nodes=either(maximum, lambda origin: Unknown("max_size is not written", origin)),
+            surge=self._surge(fields, subnets) if managed else Known(Surge(), Origin((instance.span,))),
+            subnets=subnets,
+            maybe=() if isinstance(subnets, Known) else self.maybe(fields.raw("subnets"), self.subnets_by_address),
+            pods_take_addresses=(
+                cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known")
+            ),
+            root=self.folder,
+            managed=managed,
+            instance_types=types,
+            gpu=mapped(types, lambda names: any(map(self.has_gpu, names))),
+            gpus=mapped(types, lambda names: min((machines.gpus("eks", name) or 0 for name in names), default=0)),
+            spot=spot,
+            labels=fields["labels"] if managed else Unknown("the kubelet's arguments set its labels"),
+            taints=taints_of(instance, "taint") if managed else Unknown("the kubelet's arguments set its taints"),
+            taint_form=taint_form(instance, "taint"),
+            no_schedule="NO_SCHEDULE",
+            rolling=self._rolling(fields) if managed else NOTHING,
+            disk_type=template["disk_type"] if template else NOTHING,
+            disk_size=self._disk_size(fields, template),
+            image=fields["image"] if managed and not template_of.own_image(template) else NOTHING,
+            max_pods=_max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
+            pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+            boot_data=template_of.boot_data(fields, template),
+            local_disks=template_of.local_disks(template, instance.span),
+            hub_mirror=template_of.hub_mirror(template, instance.span),
+            together=template["together"] if template else NOTHING,
+            reservation=template_of.reservation(fields["capacity"] if managed else NOTHING, fields, template),
+            efa=efa,
+            efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
+        )
+
+    def _disk_size(self, fields: Fields, template: Fields | None) -> Value[int]:
+        """Of the boot disk: as the group or its template says, else EKS's default where there is no template."""
+        own: Value[int] = fields["disk_size"] if fields.resource == POOL else NOTHING
+        if not isinstance(own, Unset):
+            return own
+        if template is not None:
+            size: Value[int] = template["disk_size"]
+            return size
+        return self.default("pool.disk_size", own.origin) if fields.resource == POOL else NOTHING
+
+    def _rolling(self, fields: Fields) -> Value[Surge]:
+        """How many nodes an update of a managed group replaces at a time."""
+        percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
+        most = profiles.limits(CLOUD)["pool.max_surge"].number
+        if not isinstance(percent, Unset):
+            return mapped(percent, lambda share: Surge(percent=share, most=most, least=1))
+        if not isinstance(count, Unset):
+            return mapped(count, lambda nodes: Surge(nodes, most=most))
+        return mapped(self.default("pool.max_unavailable", count.origin), lambda nodes: Surge(nodes, most=most))
+
+    def _cluster(self, fields: Fields) -> Value[Cluster]:
+        """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
+        found = linked(fields.raw("cluster"), self.addressed("clusters", CLUSTER))
+        if found is not None:
+            return found
+        name = fields["cluster"]
+        return self._cluster_named(name, name.origin or Origin((fields.record.span,)))
+
+    def _owner(self, instance: Instance) -> Value[Cluster] | None:
+        """The cluster that an auto-scaling group's tags name, if they name one."""
+        tags = instance.blocks("tag")
+        place = Origin((instance.span,))
+        keys = [record.entry("key") for record in (() if isinstance(tags, Unknown) else tags)]
+        for key in keys:
+            if isinstance(key, Known) and (match := _OWNER.fullmatch(str(key.value))):
+                return self._cluster_named(Known(match[1], key.origin), place)
+        unknown = next((key for key in keys if isinstance(key, Unknown)), None)
+        if unknown is None:
+            return None
+        near = [c for c in self.found.clusters if _module(c.address) == _module(instance.address)]
+        return Known(near[0], place) if len(near) == 1 else Unknown(unknown.reason, unknown.origin)
+
+    def _cluster_named(self, name: Value[str], place: Origin) -> Value[Cluster]:
+        """The one cluster of a name, or of the same unknown name."""
+        if isinstance(name, Known):
+            found = self.named(name, "clusters", "cluster")
+            return Known(found.value, place) if isinstance(found, Known) else found
+        equal = [c for c in self.found.clusters if same(c.name, name)]
+        if len(equal) == 1:
+            return Known(equal[0], place)
+        return name if isinstance(name, Unknown) else Unknown("the cluster's name is not written", name.origin)
+
+    def _subnets(self, fields: Fields) -> Value[tuple[Subnet, ...]]:
+        """The subnets of a group, which are its zones."""
+        datum = fields.raw("subnets")
+        if datum is None:
+            return Unset(fields.record.absent(("subnet_ids",)))
+        if isinstance(datum, Unknown):
+            asked = self._selected_by(datum)
+            return Known(tuple(asked), datum.origin or Origin((fields.record.span,))) if asked else datum
+        items: Iterable[Datum] = datum.value if isinstance(datum.value, tuple) else ()
+        found = []
+        for item in items:
+            subnet = linked(item, self.subnets_by_address)
+            if subnet is not None:
+                found.append(subnet.value)
+                continue
+            asked = self._selected_by(item)
+            if len(asked) != 1:
+                return Unknown(reason(unlinked(item, "subnet"), "subnet_ids"), datum.origin)
+            found += asked
+        return Known(tuple(dict.fromkeys(found)), datum.origin)
+
+    def _types(self, fields: Fields, template: Fields | None) -> Value[tuple[str, ...]]:
+        """The instance types of a group: its own, its launch template's, else the default of managed groups."""
+        written: Value[tuple[str, ...]] = fields["instance_types"] if fields.resource == POOL else NOTHING
+        if not isinstance(written, Unset):
+            return written
+        if template is not None and not isinstance(template["instance_type"], Unset):
+            return mapped(template["instance_type"], lambda name: (name,))
+        if fields.resource == POOL:
+            if template is None and not isinstance(fields["launch_template"], Unset):
+                return Unknown(template_of.ELSEWHERE, fields["launch_template"].origin)
+            return mapped(self.default("pool.instance_type", written.origin), lambda name: (name,))
+        return Unknown("the instance type is in a launch template that is not in this root")
+
+    def _surge(self, fields: Fields, subnets: Value[tuple[Subnet, ...]]) -> Value[Surge]:
+        """What an update adds to a managed group."""
+        strategy = fields["update_strategy"]
+        percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
+        for value in (strategy, percent, count):
+            if isinstance(value, Unknown):
+                return value
+        place = Origin((fields.record.span,))
+        if known(strategy) != self.defaults["pool.update_strategy"].value:
+            return Known(Surge(), place)
+        limits = profiles.limits(CLOUD)
+        least = limits["pool.surge_per_zone"].number * max(1, len(known(subnets) or ()))
+        most = limits["pool.max_surge"].number
+        if isinstance(percent, Known):
+            return Known(Surge(percent=percent.value, least=least, most=most), percent.origin)
+        nodes = known(count) or self.defaults["pool.max_unavailable"].number
+        return Known(Surge(nodes, least=least, most=most), place)
+
+    def _pods_take_addresses(self, family: Value[str], settings: Cni, place: Span) -> Value[bool]:
+        """Whether pods take IPv4 addresses of the subnets of their nodes."""
+        if not isinstance(family, Known):
+            return family
+        if family.value == "ipv6":
+            return Known(value=False, origin=family.origin)
+        if self.pod_subnets:
+            return Unknown(f"{self.pod_subnets[0].address} is tagged for pods: their interfaces may be in it")
+        custom = settings.custom_networking
+        if isinstance(custom, Unknown):
+            return custom
+        return Known(not known(custom), custom.origin or Origin((place,)))
+
+
+def _texts(tags: Datum | None) -> Value[dict[str, str]]:
+    """Tags as texts, with `${...}` for what is not known of them."""
+    if not isinstance(tags, Known) or not isinstance(tags.value, dict):
+        return NOTHING if tags is None or isinstance(tags, Known) else tags
+    found = {key: text_of(value) for key, value in tags.value.items()}
+    return Known({key: text for key, text in found.items() if text is not None}, tags.origin)
+
+
+def _name_patterns(record: Record) -> list[str]:
+    """What a data source asks of the `Name` of subnets; nothing if it asks for more than that and their network."""
+    patterns: list[str] = []
+    nested = record.blocks("filter")
+    for one in () if isinstance(nested, Unknown) else nested:
+        key, values = one.entry("name"), one.entry("values")
+        if isinstance(key, Known) and key.value == "vpc-id":
+            continue
+        if not isinstance(key, Known) or key.value != "tag:Name" or not isinstance(values, Known):
+            return []
+        patterns += [text for text in map(text_of, values.value) if text]
+    tags = record.entry("tags")
+    if isinstance(tags, Known) and isinstance(tags.value, dict):
+        if set(tags.value) != {"Name"}:
+            return []
+        patterns += [text for text in [text_of(tags.value["Name"])] if text]
+    return patterns
+
+
+def _module(address: str) -> str:
+    """The module call that an address is in."""
+    steps = address.split(".")
+    return ".".join(steps[:2]) if steps[0] == "module" else ""
+
+
+def _text(cidr: Value[str]) -> Value[str]:
+    """A range; empty text stands for none (an IPv6-only subnet)."""
+    return Unset(cidr.origin) if isinstance(cidr, Known) and not cidr.value else cidr
+
+
+def _max_pods(types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
+    """Pods that a node of a managed group may run: those of the smallest of its types, up to EKS's cap."""
+    custom = known(cluster.cni.custom_networking) if cluster and cluster.cni else False
+    prefixes = known(cluster.cni.prefix_delegation) if cluster and cluster.cni else False
+    limits = profiles.limits(CLOUD)
+    small, large, many = (limits[f"max_pods.{name}"].number for name in ("small", "large", "many_vcpus"))
+    found = []
+    for name in known(types) or ():
+        interfaces, machine = machines.interfaces(CLOUD, name), machines.machine(CLOUD, name)
+        if interfaces is None or machine is None:
+            return Unknown(f"kcheck does not know the instance type {name}")
+        each = limits["cni.prefix_size"].number if prefixes else 1
+        formula = arithmetic.max_pods(*interfaces, custom=bool(custom), each=each)
+        found.append(arithmetic.managed_pods(formula, machine.vcpus or 0, small, large, many))
+    return mapped(types, lambda _: min(found, default=0))

@@ -1,0 +1,415 @@
+"""google resources to GKE clusters, node pools and subnets with their ranges of pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.clouds import container_runtime, nat_gateways
+from kcheck.clouds.gke import autoscaler, gpus, upgrades, zones
+from kcheck.clouds.reader import Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
+from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, NodePool, PodRange, Subnet, Surge
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.model import Inventory
+    from kcheck.numbers.fields import Fields
+    from kcheck.source.text import Span
+    from kcheck.source.values import Datum, Record
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+
+CLOUD = "gke"
+CLUSTER = "google_container_cluster"
+POOL = "google_container_node_pool"
+INLINE_POOL = "google_container_cluster.node_pool"
+DEFAULT_POOL = "google_container_cluster.default_pool"
+SUBNET = "google_compute_subnetwork"
+RANGE = "google_compute_subnetwork.secondary_ip_range"
+NETWORK = "google_compute_network"
+
+_RESOURCES = {"networks": NETWORK, "subnets": SUBNET, "clusters": CLUSTER}
+
+
+def read(roots: Iterable[Module], inventory: Inventory) -> None:
+    """Add the GKE clusters of root modules to the inventory."""
+    shared = _Shared({}, {}, {})
+    read_all([_Gke(root, shared) for root in roots], inventory)
+
+
+class _Secondary(NamedTuple):
+    """A secondary range of a subnet."""
+
+    id: str
+    name: Value[str]
+    cidr: Value[str]
+    place: Span
+
+
+class _Shared(NamedTuple):
+    """What the readers of all roots know: secondary ranges by subnet, fields and subnet by cluster."""
+
+    secondary: dict[str, list[_Secondary]]
+    fields: dict[str, Fields]
+    subnets: dict[str, Value[Subnet]]
+
+
+class _Gke(Reader):
+    """Reads one root module."""
+
+    def __init__(self, root: Module, shared: _Shared) -> None:
+        super().__init__(CLOUD, root, (POOL,))
+        self.secondary = shared.secondary
+        self.cluster_fields = shared.fields
+        self.cluster_subnets = shared.subnets
+
+    # --- networks and subnets
+
+    def networks(self) -> None:
+        for instance in self.root.instances(NETWORK):
+            fields = self.fields(NETWORK, instance)
+            self.network(instance, fields["name"], Unset(Origin((instance.span,))))
+            if known(fields["automatic"]):
+                self._automatic(instance, f"the subnets of {instance.address}")
+
+    def _automatic(self, instance: Instance, what: str) -> None:
+        """Reserve the addresses of a network in auto mode, which has a subnet in every region."""
+        cidr = self.default("network.automatic_range", Origin((instance.span,)))
+        self.reserve(f"{self.identity(instance.address)}/automatic", instance.span, what, cidr)
+
+    def subnets(self) -> None:
+        for instance in self.root.instances(SUBNET):
+            fields = self.fields(SUBNET, instance)
+            network = self._find(fields, "network", "networks")
+            subnet = self.subnet(instance.address, instance.span, fields["name"], fields["cidr"], network)
+            nested = instance.blocks("secondary_ip_range")
+            ranges = () if isinstance(nested, Unknown) else nested
+            read = [self.fields(RANGE, record) for record in ranges]
+            self.secondary[subnet.id] = [
+                _Secondary(f"{subnet.id}/{known(one['name']) or i}", one["name"], one["cidr"], one.record.span)
+                for i, one in enumerate(read)
+            ]
+            if isinstance(nested, Unknown):
+                self.reserve(subnet.id, instance.span, f"a secondary range of {instance.address}", nested)
+            for found in self.secondary[subnet.id]:
+                self.reserve(found.id, found.place, f"a secondary range of {instance.address}", found.cidr)
+
+    # --- clusters
+
+    def clusters(self) -> None:
+        nats = [self.fields(nat_gateways.KIND, instance) for instance in self.root.instances(nat_gateways.KIND)]
+        for instance in self.root.instances(CLUSTER):
+            fields = self.fields(CLUSTER, instance)
+            location = fields["location"]
+            written = not isinstance(location, Unset)
+            if not written:
+                location = zones.of_provider(instance, self.root)
+            nested = instance.blocks("node_pool")
+            autopilot, provisioning = fields["autopilot"], fields["provisioning"]
+            private = fields["private_nodes"]
+            near = nat_gateways.near(nats, location)
+            cluster = Cluster(
+                self.identity(instance.address),
+                instance.span,
+                CLOUD,
+                instance.address,
+                self.folder,
+                self.gap or (nested.reason if isinstance(nested, Unknown) else ""),
+                name=fields["name"],
+                environment=self.root.environment,
+                version=fields["version"],
+                location=location,
+                node_locations=fields["zones"],
+                zonal=zones.zonal(location, fields["regional"])
+                if written
+                else Known(value=True, origin=Origin((instance.span,))),
+                provisioned=autopilot if known(autopilot) or isinstance(autopilot, Unknown) else provisioning,
+                network_mode=fields["network_mode"],
+                service_cidr=self._services(fields),
+                outbound_type=mapped(private, lambda inside: "nat" if inside else NODE_ADDRESSES),
+                outbound_ips=nat_gateways.addresses(near) if known(private) else NOTHING,
+                outbound_ports=nat_gateways.ports(near) if known(private) else NOTHING,
+                data_plane=fields["network_policy"],
+            )
+            self.found.clusters.append(cluster)
+            plane = fields["plane_cidr"]
+            if isinstance(fields["subnet"], Unset):  # in auto mode, as nobody says where
+                self._automatic(instance, "the subnets of its network")
+            if not isinstance(plane, Unset):
+                self.reserve(f"{cluster.id}/plane", instance.span, f"the control plane of {instance.address}", plane)
+            self.cluster_fields[cluster.id] = fields
+            self.cluster_subnets[cluster.id] = self._find(fields, "subnet", "subnets")
+            if known(autopilot):
+                continue
+            self._range(cluster, fields)
+            owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
+            unneeded = self.default("autoscaler.unneeded_time", fields["profile"].origin or Origin(()))
+            self.found.autoscalers.append(autoscaler.autoscaler(cluster, fields, unneeded))
+            self._own_pools(instance, fields, owner, cluster)
+
+    def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
+        """The pools that are written inside of a cluster: inline ones, else the default pool if it is kept."""
+        nested = instance.blocks("node_pool")
+        if isinstance(nested, Unknown):
+            return
+        for i, record in enumerate(nested):
+            self._pool(self.fields(INLINE_POOL, record), f"{instance.address}.node_pool[{i}]", record, owner, cluster)
+        removed = fields["remove_default_pool"]
+        if nested or known(removed):
+            return
+        pool = self.fields(DEFAULT_POOL, instance)
+        count = pool["count"]
+        if isinstance(count, Unset):
+            return
+        self._pool(pool, f"{instance.address}.default_pool", instance, owner, cluster)
+
+    def _services(self, fields: Fields) -> Value[str]:
+        name = fields["service_range"]
+        if isinstance(name, Unset):
+            return fields["service_cidr"]
+        subnet = known(self._find(fields, "subnet", "subnets"))
+        found = self._secondary(subnet, name)
+        return found.cidr if found else Unknown(reason(name, "services_secondary_range_name"), name.origin)
+
+    def _secondary(self, subnet: Subnet | None, name: Value[str]) -> _Secondary | None:
+        """The secondary range of a subnet with that name."""
+        ranges = self.secondary[subnet.id] if subnet else ()
+        return next((found for found in ranges if same(found.name, name)), None)
+
+    def _range(self, cluster: Cluster, fields: Fields) -> None:
+        """The range of the cluster's pods: a secondary range of its subnet, or a block of its own."""
+        if not equals(cluster.network_mode, "VPC_NATIVE"):
+            return
+        name = _given(fields["pod_range"])
+        subnet = known(self.cluster_subnets[cluster.id])
+        found = None if isinstance(name, Unset) else self._secondary(subnet, name)
+        if found is None:
+            cidr = fields["pod_cidr"] if isinstance(name, Unset) else _outside(name, "cluster_secondary_range_name")
+            found = _Secondary(f"{cluster.id}/pods", name, cidr, cluster.place)
+        self.ranges[cluster.id] = self._pod_range(found, cluster, self._more(fields, subnet))
+
+    def _pod_range(self, found: _Secondary, cluster: Cluster, more: Value[Any]) -> PodRange:
+        """The range as a thing of its own; several clusters and pools may share one."""
+        known_already = next((one for one in self.found.ranges if one.id == found.id), None)
+        if known_already is not None:
+            return known_already
+        name = found.name if isinstance(found.name, Known) else cluster.name
+        result = PodRange(
+            found.id, found.place, CLOUD, cluster.address, self.folder, cluster.gap, name, found.cidr, more
+        )
+        self.found.ranges.append(result)
+        return result
+
+    def _more(self, fields: Fields, subnet: Subnet | None) -> Value[tuple[str, ...]]:
+        """Further ranges that continue the cluster's."""
+        names = fields["more_ranges"]
+        if not isinstance(names, Known):
+            return names
+        cidrs = []
+        for name in names.value:
+            found = self._secondary(subnet, Known(name, names.origin))
+            if found is None or not isinstance(found.cidr, Known):
+                return Unknown(f"the range {name} is not in this root", names.origin)
+            cidrs.append(found.cidr.value)
+        return Known(tuple(cidrs), names.origin)
+
+    def _find(self, fields: Fields, name: str, kind: str) -> Value[Any]:
+        """The thing that a field refers to: by id, by name, or by a path that ends with its name."""
+        things = getattr(self.found, kind)
+        datum: Datum | None = fields.raw(name)
+        found = linked(datum, self.addressed(kind, _RESOURCES[kind]))
+        if found is not None:
+            return found
+        value = fields[name]
+        text = text_of(value)
+        last = None if text is None else text.rpartition("/")[2]
+        if last and "$" not in last:
+            return self.named(Known(last, value.origin or Origin((fields.record.span,))), kind, name)
+        alike = [thing for thing in things if same(thing.name, value)]
+        return (
+            Known(alike[0], value.origin or Origin((fields.record.span,))) if len(alike) == 1 else unlinked(value, name)
+        )
+
+    # --- pools
+
+    def pools(self) -> None:
+        for instance in self.pool_instances[POOL]:
+            fields = self.fields(POOL, instance)
+            owner: Value[Cluster] = self._find(fields, "cluster", "clusters")
+            self._pool(fields, instance.address, instance, owner, known(owner))
+
+    def _pool(
+        self, fields: Fields, address: str, record: Record, owner: Value[Cluster], cluster: Cluster | None
+    ) -> None:
+        place, default = record.span, fields.resource == DEFAULT_POOL
+        of_cluster = self.cluster_fields.get(cluster.id) if cluster else None
+        scaling = () if default else record.blocks("autoscaling")
+        spread = self._zones(fields, of_cluster, cluster)
+        autoscaled: Value[bool] = (
+            scaling if isinstance(scaling, Unknown) else Known(bool(scaling), Origin(((*scaling, record)[0].span,)))
+        )
+        total = known(autoscaled) and not isinstance(fields["total_max"], Unset)
+        instance_type: Value[str] = fields["instance_type"]
+        subnet = self._subnet(fields, cluster)
+        spot = fields["spot"] if known(fields["spot"]) else fields["preemptible"]
+        pool = NodePool(
+            self.identity(address),
+            place,
+            address,
+            owner,
+            Known("default-pool", Origin((place,))) if default else fields["name"],
+            autoscaled,
+            min_nodes=_size(fields, autoscaled, spread, "min"),
+            max_nodes=_size(fields, autoscaled, spread, "max"),
+            root=self.folder,
+            zone_count=spread,
+            times=1 if total else known(spread) or 1,
+            surge=Known(Surge(), Origin((place,))) if default else self._surge(fields),
+            subnets=mapped(subnet, lambda found: (found,)),
+            maybe=() if isinstance(subnet, Known) else self._may_be_in(fields, of_cluster),
+            pods_take_addresses=Known(value=False, origin=Origin((place,))),
+            instance_types=mapped(instance_type, lambda name: (name,)),
+            gpu=self._gpu(fields),
+            gpus=gpus.of_node(fields),
+            accelerator=fields["accelerator"],
+            max_pods=self._max_pods(fields, of_cluster),
+            pod_range=self._range_of(fields, address, place, of_cluster, cluster),
+            spot=spot,
+            location=fields["location"] if fields.resource == POOL else NOTHING,
+            location_policy=NOTHING if default else fields["location_policy"],
+            together=NOTHING if default else fields["together"],
+            reservation=_reservation(fields),
+            zones=fields["zones"],
+            labels=fields["labels"],
+            taints=_taints(record),
+            **({"rolling": Unset(Origin((place,)))} if default else upgrades.of_pool(fields, self._gpu(fields), spot)),
+            disk_type=fields["disk_type"],
+            disk_size=fields["disk_size"],
+            image=fields["image"],
+            streaming=container_runtime.streaming(fields, of_cluster),
+            hub_mirror=container_runtime.registry_hosts(record),
+        )
+        self.found.pools.append(pool)
+        self.found.sharings += gpus.sharing(fields, pool)
+
+    def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
+        """How many zones a pool's nodes are in; counts are per zone."""
+        own = fields["zones"]
+        if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL:
+            return mapped(own, lambda names: len(set(names)))
+        if of_cluster is None or cluster is None:
+            return Unknown("node_locations is not written, and the pool's cluster is not in this root")
+        zonal = cluster.zonal
+        if not isinstance(zonal, Known):
+            return Unknown(reason(zonal, "location"), zonal.origin)
+        shared = of_cluster["zones"]
+        if isinstance(shared, Unknown):
+            return shared
+        if zonal.value:  # the list leaves out the cluster's own zone
+            return Known(1 + len(known(shared) or ()), cluster.location.origin or Origin((cluster.place,)))
+        if isinstance(shared, Unset) or not known(shared):
+            return self.default("cluster.zones", Origin((cluster.place,)))
+        return mapped(shared, lambda names: len(set(names)))
+
+    def _surge(self, fields: Fields) -> Value[Surge]:
+        """What an upgrade adds: some nodes, or with BLUE_GREEN the pool a second time."""
+        if equals(fields["strategy"], "BLUE_GREEN"):
+            return mapped(fields["strategy"], lambda _: Surge(percent=100))
+        return mapped(fields["max_surge"], Surge)
+
+    def _subnet(self, fields: Fields, cluster: Cluster | None) -> Value[Subnet]:
+        own = fields["subnet"] if fields.resource != DEFAULT_POOL else None
+        if own is not None and not isinstance(own, Unset):
+            return self._find(fields, "subnet", "subnets")
+        if cluster is None:
+            return Unknown("the pool's cluster is not in this code")
+        return self.cluster_subnets[cluster.id]
+
+    def _may_be_in(self, fields: Fields, of_cluster: Fields | None) -> tuple[Subnet, ...]:
+        """The subnets that a pool's own reference, else its cluster's, may be to."""
+        own = fields.raw("subnet") if fields.resource != DEFAULT_POOL else None
+        datum = own if own is not None or of_cluster is None else of_cluster.raw("subnet")
+        return self.maybe(datum, self.addressed("subnets", SUBNET))
+
+    def _max_pods(self, fields: Fields, of_cluster: Fields | None) -> Value[int]:
+        own: Value[int] = fields["max_pods"]
+        if not isinstance(own, Unset):
+            return own
+        if of_cluster is None:
+            return Unknown("max_pods_per_node is not written, and the pool's cluster is not in this root")
+        found: Value[int] = of_cluster["max_pods"]
+        if not isinstance(found, Known):
+            return found
+        written = found.origin.missing is None  # another value belongs to the pool, not to the cluster and all of them
+        return Known(found.value, Origin(found.origin.spans) if written else own.origin)
+
+    def _gpu(self, fields: Fields) -> Value[bool]:
+        if known(fields["gpus"]):
+            return mapped(fields["gpus"], bool)
+        return mapped(fields["instance_type"], self.has_gpu)
+
+    def _range_of(
+        self, fields: Fields, address: str, place: Span, of_cluster: Fields | None, cluster: Cluster | None
+    ) -> Value[PodRange]:
+        """The range that a pool's nodes take their blocks of: its own, else the cluster's."""
+        origin = Origin((place,))
+        if cluster is None or of_cluster is None:
+            return Unknown("the pool's cluster is not in this root")
+        name = Unset(origin) if fields.resource == DEFAULT_POOL else _given(fields["pod_range"])
+        cidr = Unset(origin) if fields.resource == DEFAULT_POOL else fields["pod_cidr"]
+        if isinstance(name, Unset) and isinstance(cidr, Unset):
+            shared = self.ranges.get(cluster.id)
+            return Known(shared, origin) if shared else Unset(origin)
+        subnet = known(self._subnet(fields, cluster))
+        found = None if isinstance(name, Unset) else self._secondary(subnet, name)
+        if found is None:
+            cidr = cidr if isinstance(cidr, Known) else _outside(name, "pod_range")
+            found = _Secondary(f"{self.identity(address)}/pods", name, cidr, place)
+        return Known(self._pod_range(found, cluster, Unset(origin)), origin)
+
+
+def _given(name: Value[str]) -> Value[str]:
+    """A name; the provider takes an empty one as none."""
+    return Unset(name.origin) if isinstance(name, Known) and not name.value else name
+
+
+def _size(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
+    """A bound of an autoscaled pool, or the size of another: a total as it is, any other count in every zone."""
+    if not isinstance(autoscaled, Known):
+        return Unknown(reason(autoscaled, "autoscaling"), autoscaled.origin)
+    if autoscaled.value and not isinstance(fields[f"total_{bound}"], Unset):
+        total: Value[int] = fields[f"total_{bound}"]
+        return total
+    in_zone = fields[bound] if autoscaled.value else fields["count"]
+    if isinstance(in_zone, Unset):
+        what = f"{bound}_node_count" if autoscaled.value else "node_count"
+        return Unknown(f"{what} is not written", in_zone.origin)
+    if not isinstance(in_zone, Known):
+        return in_zone
+    if not isinstance(spread, Known):
+        return Unknown(reason(spread, "node_locations"), spread.origin)
+    return Known(in_zone.value * spread.value, in_zone.origin)
+
+
+def _outside(name: Value[str], what: str) -> Unknown:
+    """A range that is named and is not in this root."""
+    text = f"the range {name.value} is not in this root" if isinstance(name, Known) else reason(name, what)
+    return Unknown(text, name.origin)
+
+
+def _reservation(fields: Fields) -> Value[str]:
+    """The reservation that the machines of a pool come from, and no other: ANY_RESERVATION takes what there is."""
+    affinity = fields["reservation"]
+    return Unset(affinity.origin) if isinstance(affinity, Known) and affinity.value != _SPECIFIC else affinity
+
+
+_SPECIFIC = "SPECIFIC_RESERVATION"
+
+
+def _taints(record: Record) -> Value[tuple[str, ...]]:
+    """The taints in the configuration of the nodes."""
+    nested = record.blocks("node_config")
+    if isinstance(nested, Unknown):
+        return nested
+    return taints_of(nested[0], "taint") if nested else Unset(record.absent(("node_config", "taint")))

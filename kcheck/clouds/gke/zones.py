@@ -1,0 +1,35 @@
+"""Where a GKE cluster is: in a zone, or in the zones of a region."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.source.values import Known, Origin, Unknown, Value, mapped
+from kcheck.terraform import providers
+
+if TYPE_CHECKING:
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+
+_ZONE = re.compile(r"-[a-z]$")
+
+
+def of_provider(instance: Instance, root: Module) -> Value[str]:
+    """Where a cluster without a location is: in the zone of its provider, never in its region.
+
+    https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgresource/regional_utils.go
+    """
+    provider = providers.of(instance, root)
+    zone = provider.entry("zone") if provider is not None else None
+    if isinstance(zone, Known) and isinstance(zone.value, str):
+        return Known(zone.value, zone.origin)
+    why = zone.reason if isinstance(zone, Unknown) else "location is not written, and the provider has no zone here"
+    return Unknown(why, Origin((instance.span,)))
+
+
+def zonal(location: Value[str], regional: Value[bool]) -> Value[bool]:
+    """Whether a location is a zone; modules say so where it is not known."""
+    if isinstance(location, Known):
+        return Known(_ZONE.search(location.value) is not None, location.origin)
+    return mapped(regional, lambda flag: not flag) if isinstance(regional, Known) else location

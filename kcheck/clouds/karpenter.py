@@ -1,0 +1,219 @@
+"""Karpenter's NodePools to node pools of the EKS or AKS cluster that they are deployed to, with their node classes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kcheck.clouds import karpenter_pools
+from kcheck.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, required, text
+from kcheck.clouds.reader import fits, text_of
+from kcheck.kubernetes import record
+from kcheck.kubernetes.record import MappingRecord
+from kcheck.model import NOTHING, NodePool, Surge
+from kcheck.numbers import machines
+from kcheck.numbers.fields import Fields
+from kcheck.source.units import as_text
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, plain
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from kcheck.model import Addon, Cluster, Inventory, Subnet
+    from kcheck.source.text import Span
+
+_WELL_KNOWN = ("kubernetes.io", "karpenter.sh", "karpenter.k8s.aws", "karpenter.azure.com", "kubernetes.azure.com")
+_CLASSES = ("EC2NodeClass", "AKSNodeClass")
+
+
+def read(inventory: Inventory) -> None:
+    """Add the pools that Karpenter's objects describe, each on the cluster that they are deployed to."""
+    objects = [(addon, addon.tree) for addon in inventory.addons if addon.tree is not None]
+    for addon, tree in objects:
+        if text(tree, "kind") in KINDS:
+            found = karpenter_pools.read(addon, tree, inventory.cluster_of.get(addon))
+            labels = _labels(tree, text(tree, "metadata", "name"), Origin((addon.place,)))
+            inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree)))
+    classes: dict[tuple[str, str], yaml.Mapping] = {}
+    for addon, tree in objects:
+        cluster = inventory.cluster_of.get(addon)
+        if cluster is not None and text(tree, "kind") in _CLASSES:
+            classes[cluster.id, text(tree, "metadata", "name")] = tree
+    for addon, tree in objects:
+        cluster = inventory.cluster_of.get(addon)
+        if cluster is not None and text(tree, "kind") == "NodePool":
+            name = text(tree, "spec", "template", "spec", "nodeClassRef", "name")
+            if cluster.cloud == "eks":
+                inventory.pools.append(_pool(addon, tree, cluster, classes.get((cluster.id, name)), inventory))
+            elif cluster.cloud == "aks" and equals(cluster.grower, "karpenter"):
+                pool = _pool(addon, tree, cluster, None, inventory)
+                inventory.pools.append(_as_default(pool, classes.get((cluster.id, name)), inventory))
+
+
+def _pool(
+    addon: Addon, tree: yaml.Mapping, cluster: Cluster, node_class: yaml.Mapping | None, inventory: Inventory
+) -> NodePool:
+    place = Origin((addon.place,))
+    name = text(tree, "metadata", "name")
+    needs = required(tree)
+    operator, types = needs.get(INSTANCE_TYPE, needs.get(SKU, ("", ())))
+    why = f"Karpenter chooses the instance types of NodePool {name}"
+    size = Fields("any", "NodePool", MappingRecord(tree, addon.place))["replicas"]
+    fixed = not isinstance(size, Unset)
+    instance_types: Value[tuple[str, ...]] = Known(types, place) if types and operator == "In" else Unknown(why, place)
+    gpus = mapped(instance_types, lambda names: min(machines.gpus(cluster.cloud, n) or 0 for n in names))
+    vcpus = mapped(instance_types, lambda names: _vcpus(cluster.cloud, names))
+    efa = _efa(node_class)
+    return NodePool(
+        addon.id,
+        addon.place,
+        f"NodePool/{name}",
+        Known(cluster, place),
+        Known(name, place) if name else Unknown("its name is not known", place),
+        Known(value=not fixed, origin=place),
+        min_nodes=size if fixed else Known(0, place),
+        max_nodes=size if fixed else _most(tree, name, gpus, vcpus, addon),
+        surge=Known(Surge(), place),
+        subnets=_subnets(node_class, name, needs.get(ZONE, ("", ())), cluster, inventory, place),
+        pods_take_addresses=cluster.pods_take_addresses,
+        root=cluster.root,
+        mode=Known("Karpenter", place),
+        managed=False,
+        instance_types=instance_types,
+        gpu=mapped(gpus, bool),
+        gpus=gpus,
+        labels=_labels(tree, name, place),
+        taints=_taints(tree),
+        spot=karpenter_pools.spot(needs, place),
+        local_disks=_local_disks(node_class),
+        efa=efa,
+        efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
+    )
+
+
+def _local_disks(node_class: yaml.Mapping | None) -> Value[bool]:
+    """Whether the local disks of a node are joined; unset where nothing is written."""
+    policy = yaml.get(node_class, "spec", "instanceStorePolicy") if node_class is not None else None
+    return Known(value=True, origin=Origin((policy.span,))) if isinstance(policy, yaml.Scalar) else NOTHING
+
+
+def _efa(node_class: yaml.Mapping | None) -> Value[tuple[str, ...]]:
+    """The EFA interfaces that a node has whatever its pods ask for; unset where the first pod decides."""
+    found = yaml.get(node_class, "spec", "networkInterfaces") if node_class is not None else None
+    if not isinstance(found, yaml.Sequence):
+        return NOTHING
+    kinds = (text(one, "interfaceType") for one in found.items)
+    return Known(tuple(kind for kind in kinds if kind.startswith("efa")), Origin((found.span,)))
+
+
+def _labels(tree: yaml.Mapping, name: str, place: Origin) -> Value[dict[str, str]]:
+    """The labels of the nodes: as written, and those of which a requirement leaves no choice."""
+    found = {}
+    for key, (operator, values) in required(tree).items():
+        if key.partition("/")[0].endswith(_WELL_KNOWN):
+            continue
+        if operator != "In" or len(values) != 1:
+            return Unknown(f"NodePool {name} leaves the label {key} open", place)
+        found[key] = values[0]
+    labels = yaml.get(tree, "spec", "template", "metadata", "labels")
+    try:
+        own = plain(record.datum(labels)) if isinstance(labels, yaml.Mapping) else {}
+    except ValueError as error:
+        return Unknown(str(error), place)
+    return Known(found | {key: as_text(value) for key, value in own.items()}, place)
+
+
+def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:
+    """The taints of the nodes."""
+    found = yaml.get(tree, "spec", "template", "spec", "taints")
+    if not isinstance(found, yaml.Sequence):
+        return NOTHING
+    parts = [[text(one, key) for key in ("key", "value", "effect")] for one in found.items]
+    return Known(tuple(f"{key}={value}:{effect}" for key, value, effect in parts), Origin((found.span,)))
+
+
+def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inventory) -> NodePool:
+    """A pool of AKS: in the network as the cluster's default pool is, where its class says nothing else."""
+    near = [one for one in inventory.pools if known(one.cluster) is known(pool.cluster)]
+    default = next((one for one in near if equals(one.mode, "System")), None)
+    own = yaml.get(node_class, "spec", "vnetSubnetID") if node_class is not None else None
+    if default is None or node_class is None or own is not None:
+        why = f"the subnet of {pool.address} is " + ("that of its AKSNodeClass" if own else "not known")
+        pool = replace(pool, subnets=Unknown(why))
+    if default is None:
+        return pool
+    pods = yaml.get(node_class, "spec", "maxPods") if node_class is not None else None
+    most = Known(int(pods.text), Origin((pods.span,))) if isinstance(pods, yaml.Scalar) else None
+    return replace(
+        pool,
+        subnets=default.subnets if node_class is not None and own is None else pool.subnets,
+        pods_take_addresses=default.pods_take_addresses,
+        pod_range=default.pod_range,
+        max_pods=most or Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not written"),
+    )
+
+
+def _vcpus(cloud: str, names: tuple[str, ...]) -> int:
+    """VCPUs of the smallest of some machine types; 0 where one is not known."""
+    found = [machines.machine(cloud, name) for name in names]
+    return min((one.vcpus or 0 if one else 0 for one in found), default=0)
+
+
+def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], addon: Addon) -> Value[int]:
+    """The most nodes that the limits allow; they count GPUs, processors, memory and nodes."""
+    found: list[tuple[int, Span]] = []
+    for resource, own in ((GPU, known(gpus)), ("cpu", known(vcpus)), ("nodes", 1)):
+        limit = yaml.get(tree, "spec", "limits", resource)
+        if isinstance(limit, yaml.Scalar) and limit.text.isdigit() and own:
+            found.append((int(limit.text) // own, limit.span))
+    if found:
+        nodes, span = min(found, key=lambda pair: pair[0])
+        return Known(nodes, Origin((span,)))
+    return Unknown(f"the limits of Karpenter's NodePool {name} are not in nodes", Origin((addon.place,)))
+
+
+def _subnets(
+    node_class: yaml.Mapping | None,
+    name: str,
+    zones: tuple[str, tuple[str, ...]],
+    cluster: Cluster,
+    inventory: Inventory,
+    place: Origin,
+) -> Value[tuple[Subnet, ...]]:
+    """The subnets in the zones of a pool that the terms of its node class fit: any of them, with all of its tags."""
+    if node_class is None:
+        return Unknown(f"the EC2NodeClass of NodePool {name} is not in this code", place)
+    terms = yaml.get(node_class, "spec", "subnetSelectorTerms")
+    near = [subnet for subnet in inventory.subnets if subnet.root == cluster.root and _is_in(subnet, *zones)]
+    found: list[Subnet] = []
+    for term in terms.items if isinstance(terms, yaml.Sequence) else ():
+        tags = yaml.get(term, "tags")
+        if not isinstance(tags, yaml.Mapping):
+            return Unknown(f"NodePool {name} selects subnets by something else than tags", place)
+        wanted = {key: _tag(entry.value) for key, entry in yaml.entries(tags).items()}
+        found += [subnet for subnet in near if all(_has(subnet, key, wanted[key]) for key in wanted)]
+    if not found:
+        return Unknown(f"no subnet in this code has the tags that NodePool {name} selects", place)
+    return Known(tuple(dict.fromkeys(found)), place)
+
+
+def _is_in(subnet: Subnet, operator: str, zones: tuple[str, ...]) -> bool:
+    """Whether a subnet may be in the zones that a pool is kept to, as far as the code tells."""
+    zone = known(subnet.zone)
+    return operator != "In" or zone is None or zone in zones or not all(zones)
+
+
+def _tag(node: yaml.Node) -> str:
+    """The value of a tag as a pattern; a part that is not known fits itself only."""
+    target = yaml.resolve(node)
+    datum: Any = target.datum if isinstance(target, yaml.Computed) else None
+    text = text_of(datum) if datum is not None else target.text if isinstance(target, yaml.Scalar) else None
+    return text or ""
+
+
+def _has(subnet: Subnet, key: str, pattern: str) -> bool:
+    if key == "Name":
+        value = text_of(subnet.name)
+    else:
+        tags = subnet.tags
+        value = tags.value.get(key) if isinstance(tags, Known) else None
+    return fits(value, pattern)

@@ -1,0 +1,214 @@
+"""Karpenter's NodePools, and the Provisioners of old, as they are written: limits, disruption, expiry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kcheck.clouds.reader import has_accelerator
+from kcheck.kubernetes.record import MappingRecord
+from kcheck.model import NOTHING, KarpenterPool
+from kcheck.numbers import machines, profiles
+from kcheck.numbers.fields import Fields
+from kcheck.source.units import seconds
+from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from kcheck.model import Addon, Cluster
+
+KINDS = ("NodePool", "Provisioner")
+GPU = "nvidia.com/gpu"
+SKU = "karpenter.azure.com/sku-name"
+ZONE = "topology.kubernetes.io/zone"
+INSTANCE_TYPE, CAPACITY = "node.kubernetes.io/instance-type", "karpenter.sh/capacity-type"
+_FAMILIES = (
+    "karpenter.k8s.aws/instance-family",
+    "karpenter.k8s.aws/instance-category",
+    "eks.amazonaws.com/instance-family",
+    "eks.amazonaws.com/instance-category",
+    "karpenter.azure.com/sku-family",
+)
+_ACCELERATORS = ("/gpu", "/neuron", "/neuroncore", "/neurondevice")
+_NEVER = "Never"
+
+
+def read(addon: Addon, tree: yaml.Mapping, cluster: Cluster | None) -> KarpenterPool:
+    """A pool as it is written."""
+    record = MappingRecord(tree, addon.place)
+    place = Origin((addon.place,))
+    api, kind = text(tree, "apiVersion"), text(tree, "kind")
+    resource = "NodePool.v1beta1" if kind == "NodePool" and api.endswith("/v1beta1") else kind
+    fields = Fields("any", resource, record)
+    name = fields["name"]
+    needs = required(tree, kind)
+    owner: Value[Cluster] = Known(cluster, place) if cluster else Unknown("the manifest's cluster is not known")
+    return KarpenterPool(
+        f"{addon.place.source.path}:{kind}/{known(name) or '?'}",
+        addon.place,
+        kind,
+        owner,
+        name,
+        Known(api, _origin(tree, "apiVersion", place)),
+        limits=_limits(fields),
+        policy=_policy(fields, place),
+        consolidate_after=_idle_time(fields, place),
+        budgets=_budgets(tree, place),
+        expire_after=_time(fields, "expire_after", place),
+        gpu=_gpu(tree, kind, needs, place),
+        spot=spot(needs, place),
+        replicas=_replicas(fields),
+    )
+
+
+def text(tree: yaml.Node, *path: str | int) -> str:
+    """The text at a path, or an empty one."""
+    node = yaml.get(tree, *path)
+    return node.text if isinstance(node, yaml.Scalar) else ""
+
+
+def required(tree: yaml.Mapping, kind: str = "NodePool") -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Label -> the operator and the values that the requirements of a pool name for it."""
+    found = yaml.get(tree, *_spec(kind), "requirements")
+    result = {}
+    for item in found.items if isinstance(found, yaml.Sequence) else ():
+        values = yaml.get(item, "values")
+        many = len(values.items) if isinstance(values, yaml.Sequence) else 0
+        texts = tuple(text(values, i) for i in range(many)) if values is not None else ()
+        result[text(item, "key")] = (text(item, "operator"), texts)
+    return result
+
+
+def _spec(kind: str) -> tuple[str, ...]:
+    return ("spec",) if kind == "Provisioner" else ("spec", "template", "spec")
+
+
+def _origin(tree: yaml.Mapping, key: str, place: Origin) -> Origin:
+    node = yaml.get(tree, key)
+    return place if node is None else Origin((node.span,))
+
+
+def _limits(fields: Fields) -> Value[tuple[str, ...]]:
+    found = _placed(fields["limits"], fields)
+    if not isinstance(found, Known):
+        return found
+    written = tuple(f"{key}={value}" for key, value in found.value.items())
+    return Known(written, found.origin) if written else Unset(found.origin)
+
+
+def _placed(value: Value[Any], fields: Fields) -> Value[Any]:
+    """A value that is not written stands where its object does: kcheck adds no keys to manifests."""
+    origin = value.origin
+    return value if origin is None or origin.missing is None else replace(value, origin=Origin((fields.record.span,)))
+
+
+def _policy(fields: Fields, place: Origin) -> Value[str]:
+    """When nodes are taken away: Provisioners only took empty ones, unless they were told to consolidate."""
+    if fields.resource != "Provisioner":
+        own, beside = fields["policy"], fields["consolidate_after"].origin
+        if own.origin is None or own.origin.missing is None or (beside and beside.missing is None):
+            return own
+        path = ("spec", "disruption", "consolidationPolicy")
+        missing = Missing(own.origin.missing.container, path)
+        why = "its disruption needs consolidateAfter too"
+        return replace(own, origin=Origin((fields.record.span,), missing=missing, why=why))
+    on = fields["consolidation"]
+    if isinstance(on, Unknown):
+        return on
+    key = "karpenter.policy" if known(on) else "karpenter.policy_of_empty"
+    return Known(
+        str(profiles.settings("any")[key].value), place if isinstance(on, Unset) else Origin((on.origin.written,))
+    )
+
+
+def _time(fields: Fields, name: str, place: Origin) -> Value[int]:
+    value = _placed(fields[name], fields)
+    if equals(value, _NEVER):
+        return Unset(value.origin or place)
+    if not isinstance(value, Known):
+        return value
+    try:
+        return Known(int(value.value) if value.value.isdigit() else seconds(value.value), value.origin)
+    except ValueError as error:
+        return Unknown(str(error), value.origin)
+
+
+def _idle_time(fields: Fields, place: Origin) -> Value[int]:
+    """How long a node is idle before it is taken away: a pool of fixed size takes none, Provisioners do not wait."""
+    fixed = _replicas(fields)
+    if not isinstance(fixed, Unset):
+        return Unset(fixed.origin or place)
+    own = _time(fields, "consolidate_after", place)
+    on = fields["consolidation"] if fields.resource == "Provisioner" else None
+    if isinstance(own, Unset) and isinstance(on, Known) and on.value:
+        return Known(0, Origin((on.origin.written,)))
+    return own
+
+
+def _replicas(fields: Fields) -> Value[int]:
+    return NOTHING if fields.resource != "NodePool" else fields["replicas"]
+
+
+def _budgets(tree: yaml.Mapping, place: Origin) -> Value[tuple[str, ...]]:
+    """How many nodes may be disrupted at a time for being under-used, by each budget that says so."""
+    found = yaml.get(tree, "spec", "disruption", "budgets")
+    if found is None:
+        return Known((str(profiles.settings("any")["karpenter.budget"].value),), place)
+    if not isinstance(found, yaml.Sequence):
+        return Unknown("the budgets are not a list", Origin((found.span,)))
+    own = (item for item in found.items if _is_of_use(yaml.get(item, "reasons")))
+    return Known(tuple(text(item, "nodes") for item in own), Origin((found.span,)))
+
+
+def _is_of_use(reasons: yaml.Target | None) -> bool:
+    """Whether a budget holds for nodes that are in use: all reasons, where none is named."""
+    if not isinstance(reasons, yaml.Sequence):
+        return True
+    named = [item.text for item in reasons.items if isinstance(item, yaml.Scalar)]
+    return not named or "Underutilized" in named
+
+
+def _gpu(tree: yaml.Mapping, kind: str, needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin) -> Value[bool]:
+    """Whether its nodes have GPUs: a taint or a requirement says so; unknown where it may choose."""
+    taints = yaml.get(tree, *_spec(kind), "taints")
+    keys = [text(item, "key") for item in (taints.items if isinstance(taints, yaml.Sequence) else ())]
+    if any(key.endswith(_ACCELERATORS) for key in keys) or _asks_for_gpus(needs):
+        return Known(value=True, origin=place)
+    types = _listed(needs, INSTANCE_TYPE) or _listed(needs, SKU)
+    if types:
+        return Known(all(_has_gpus(name) for name in types), place)
+    for key in _FAMILIES:
+        names = _listed(needs, key)
+        if names:
+            return Known(all(map(_is_gpu_family, names)), place)
+    return Unknown(f"the machine types of {kind} {text(tree, 'metadata', 'name')} are Karpenter's choice", place)
+
+
+def _asks_for_gpus(needs: dict[str, tuple[str, tuple[str, ...]]]) -> bool:
+    """Whether a requirement is about GPUs themselves, and does not rule them out."""
+    about = ("instance-gpu-", "instance-accelerator-", "sku-gpu-")
+    asked = (operator for key, (operator, _) in needs.items() if key.rpartition("/")[2].startswith(about))
+    return any(operator in ("In", "Gt", "Gte", "Exists") for operator in asked)
+
+
+def _listed(needs: dict[str, tuple[str, tuple[str, ...]]], key: str) -> tuple[str, ...]:
+    operator, values = needs.get(key, ("", ()))
+    return values if operator == "In" else ()
+
+
+def _has_gpus(name: str) -> bool:
+    cloud = "aks" if name.startswith("Standard_") else "eks"
+    return bool(machines.gpus(cloud, name)) or has_accelerator(cloud, name)
+
+
+def _is_gpu_family(name: str) -> bool:
+    """Whether all machines of a family have GPUs: `p5`, or the categories `p` and `g` (EC2); `NC` (Azure)."""
+    if name.isupper():
+        return name.startswith("N")
+    return name in ("p", "g", "gr", "trn", "inf", "dl") or has_accelerator("eks", name)
+
+
+def spot(needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin) -> Value[bool]:
+    """Whether its nodes are spot and nothing else."""
+    listed = _listed(needs, CAPACITY)
+    return Known("spot" in listed and "on-demand" not in listed, place)

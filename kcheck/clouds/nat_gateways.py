@@ -1,0 +1,78 @@
+"""NAT gateways, through which private nodes reach the internet: Google's Cloud NAT, and those of the VPC module."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kcheck.model import NOTHING
+from kcheck.numbers import profiles
+from kcheck.source.values import Known, Missing, Origin, Unset, Value, equals, known, mapped, unknown_of
+
+if TYPE_CHECKING:
+    from kcheck.numbers.fields import Fields
+
+KIND = "google_compute_router_nat"
+
+
+def near(gateways: list[Fields], location: Value[str]) -> list[Fields]:
+    """The gateways of the region of a cluster, and those whose region is not known."""
+    zone = known(location) or ""
+    region = zone if re.search(r"\d$", zone) else zone.rpartition("-")[0]
+    return [one for one in gateways if not region or known(one["region"]) in (None, region)]
+
+
+def addresses(gateways: list[Fields]) -> Value[int]:
+    """Public addresses of the only gateway of a root; unset where Google adds them as needed."""
+    if len(gateways) != 1:
+        return NOTHING
+    own = gateways[0]
+    raw = own.raw("ips")
+    if isinstance(raw, Known) and isinstance(raw.value, tuple):
+        return Known(len(raw.value), raw.origin) if raw.value else NOTHING
+    return NOTHING if isinstance(own["ips"], Unset) or equals(own["allocation"], "AUTO_ONLY") else own["ips"]
+
+
+def ports(gateways: list[Fields]) -> Value[int]:
+    """Ports that each node has on that gateway from the start, also where it gets more as needed."""
+    if len(gateways) != 1:
+        return NOTHING
+    own = gateways[0]
+    written: Value[int] = own["ports"]
+    if own.raw("ports") is None and known(own["dynamic"]):
+        least = profiles.settings("gke")["nat.least_ports"].number
+        return mapped(written, lambda _: least)
+    return written
+
+
+def inputs(gateways: list[Fields]) -> dict[str, Any]:
+    """The fields of a cluster that the inputs of the module give which makes the only NAT gateway of its root (EKS)."""
+    if len(gateways) != 1 or gateways[0].raw("single") is None:
+        return {}
+    own = gateways[0]
+    return {
+        "single_gateway": _named(own["single"], "single_nat_gateway"),
+        "gateway_per_zone": _named(own["per_zone"], "one_nat_gateway_per_az"),
+        "gateways_lack": _lacking(own),
+    }
+
+
+def _lacking(own: Fields) -> Value[str]:
+    """The list of the module that is shorter than its zones, so that it cannot make a gateway in each; else unset."""
+    zones, public, addresses = (own[name] for name in ("zones", "public", "addresses"))
+    origin = Origin((own.record.span,))
+    if isinstance(zones, Known):
+        for count, name in ((public, "public_subnets"), (addresses, "external_nat_ip_ids")):
+            if isinstance(count, Known) and count.value < zones.value:
+                return Known(name, origin)
+    return unknown_of(zones, public, addresses) or Unset(origin)
+
+
+def _named(value: Value[Any], name: str) -> Value[Any]:
+    """A value that an expression gives, with the name of the input: only a person can write it there."""
+    origin = value.origin
+    if origin is None or not origin.spans or origin.literal or (origin.missing and origin.missing.path):
+        return value
+    why = f"{name} is no literal that could be changed"
+    return replace(value, origin=origin._replace(missing=Missing(origin.written, (name,)), why=origin.why or why))

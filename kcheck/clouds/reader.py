@@ -1,0 +1,364 @@
+"""What the readers of all clouds share: identities, links inside of root modules and between them, defaults."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from kcheck.model import NOTHING, Inventory, Network, Reserved, Subnet
+from kcheck.numbers import profiles
+from kcheck.numbers.fields import Fields
+from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, known, possible
+from kcheck.terraform import pins
+from kcheck.terraform.resource import BlockRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from kcheck.model import PodRange
+    from kcheck.source.text import Span
+    from kcheck.source.values import Datum, Record
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+
+_HOLDS_POOLS = re.compile(r"node[-_]?(group|pool)s?|worker|agent[-_]?pool", re.IGNORECASE)
+
+
+_SAMPLES = frozenset({"examples", "example", "patterns", "samples", "quickstart", "tests", "test", "fixtures", "demos"})
+"""Folders whose children have nothing to do with each other, though their names may be the same."""
+
+
+class Names:
+    """Things by name over all roots: one root may make what another refers to by its name."""
+
+    def __init__(self) -> None:
+        self._things: dict[tuple[str, str, str], list[Any]] = {}
+        self._all: dict[tuple[str, str], list[Any]] = {}
+
+    def add(self, area: str, kind: str, things: Iterable[Any]) -> None:
+        """Enter what a root of an area has found."""
+        for thing in things:
+            self._all.setdefault((area, kind), []).append(thing)
+            if isinstance(thing.name, Known):
+                self._things.setdefault((area, kind, thing.name.value), []).append(thing)
+
+    def all(self, area: str, kind: str) -> list[Any]:
+        """All things of a kind, those without a known name too."""
+        return self._all.get((area, kind), [])
+
+    def find(self, area: str, kind: str, name: str) -> list[Any]:
+        """The things of that name."""
+        return self._things.get((area, kind, name), [])
+
+
+def read_all(readers: list[Any], inventory: Inventory) -> None:
+    """Read the root modules of one cloud, kind by kind, so that all names are known when they are looked for."""
+    names = Names()
+    ranges: dict[str, PodRange] = {}
+    for reader in readers:
+        reader.names, reader.ranges = names, ranges
+    for kind in ("networks", "subnets", "clusters", "pools"):
+        for reader in readers:
+            getattr(reader, kind)()
+        for reader in readers:
+            names.add(reader.area, kind, getattr(reader.found, kind))
+    for reader in readers:
+        reader.add_to(inventory)
+
+
+def _area(root: Module) -> str:
+    """Where names mean the same thing: one environment of a repository, or one of its samples."""
+    steps = root.configuration.folder.split("/")
+    at = next((i for i, step in enumerate(steps[:-1]) if step.lower() in _SAMPLES), None)
+    folder = "" if at is None else "/".join(steps[: at + 2])
+    return f"{folder}@{root.environment}"
+
+
+class Reader:
+    """Reads one root module; links are followed within it, and by name into the others.
+
+    `pools` are the types of resources that are node pools.
+    """
+
+    names: Names
+    ranges: dict[str, PodRange]
+    """The range of the pods of each cluster, of all roots."""
+
+    def __init__(self, cloud: str, root: Module, pools: tuple[str, ...]) -> None:
+        self.area = _area(root)
+        self.cloud = cloud
+        self.root = root
+        self.folder = root.configuration.folder
+        self.found = Inventory()
+        self._addressed: dict[str, dict[str, Any]] = {}
+        self.defaults = profiles.settings(cloud)
+        self.pool_instances = {kind: list(root.instances(kind)) for kind in pools}
+        self.pins = pins.of(root)
+        self.gap = self._gap()
+
+    def _gap(self) -> str:
+        """Why pools may be missing: what a broken file, an unknown count or module leaves out is not absent."""
+        for module in self.root.all():
+            if module.configuration.incomplete:
+                return f"a part of {module.configuration.folder} could not be read"
+        for instances in self.pool_instances.values():
+            for instance in instances:
+                if instance.doubt:
+                    return instance.doubt
+        return next((f"kcheck does not know the module {s}" for s in self.root.unread() if _HOLDS_POOLS.search(s)), "")
+
+    def fields(self, resource: str, record: Record) -> Fields:
+        """The fields of a record by the cloud's table."""
+        return Fields(self.cloud, resource, record, self.pins)
+
+    def network(self, instance: Instance, name: Value[str], cidrs: Value[tuple[str, ...]]) -> Network:
+        """Enter a virtual network."""
+        found = Network(self.identity(instance.address), instance.span, instance.address, self.folder, name, cidrs)
+        self.found.networks.append(found)
+        return found
+
+    def subnet(
+        self,
+        address: str,
+        place: Span,
+        name: Value[str],
+        cidr: Value[str],
+        network: Value[Network],
+        tags: Value[dict[str, str]] = NOTHING,
+        zone: Value[str] = NOTHING,
+    ) -> Subnet:
+        """Enter a subnet."""
+        identity = self.identity(address)
+        found = Subnet(identity, place, self.cloud, address, self.folder, self.gap, name, cidr, network, tags, zone)
+        self.found.subnets.append(found)
+        return found
+
+    def reserve(self, identity: str, place: Span, what: str, cidr: Value[str]) -> None:
+        """Enter addresses that ranges of pods may not overlap."""
+        self.found.reserved.append(Reserved(identity, place, self.folder, what, cidr))
+
+    def default(self, key: str, origin: Origin) -> Known[Any]:
+        """What the cloud uses where nothing is written."""
+        return Known(self.defaults[key].value, origin)
+
+    def has_gpu(self, instance_type: str) -> bool:
+        """Whether machines of a type have GPUs or other accelerators."""
+        return has_accelerator(self.cloud, instance_type)
+
+    def identity(self, address: str) -> str:
+        """What people and machines call a resource.
+
+        Its root is named where it is not the working directory, its environment where the settings have several.
+        """
+        environment = f"@{self.root.environment}" if self.root.environment else ""
+        if self.folder == "." and not environment:
+            return f"{self.cloud}/{address}"
+        return f"{self.cloud}/{self.folder}{environment}:{address}"
+
+    def named(
+        self, value: Value[str], kind: str, what: str, fits: Callable[[Any], bool] = lambda _thing: True
+    ) -> Value[Any]:
+        """The one thing of a kind that has this name and fits: of this root, else of another one.
+
+        It is of a kind that `read_all` has read in all roots.
+        """
+        if not isinstance(value, Known):
+            return value
+        everywhere = [thing for thing in self.names.find(self.area, kind, value.value) if fits(thing)]
+        own = [thing for thing in everywhere if thing.root == self.folder]
+        found = own or everywhere
+        if len(found) == 1:
+            return Known(found[0], value.origin)
+        return Unknown(f"no single {what} named {value.value} in this code", value.origin)
+
+    def addressed(self, kind: str, resource: str) -> dict[str, Any]:
+        """The things of a kind by what refers to them: their address, or a data source that asks for their name."""
+        if kind not in self._addressed:
+            found = {thing.address: thing for thing in getattr(self.found, kind)}
+            for address, record in self.root.sources(resource):
+                name = record.entry("name")
+                if isinstance(name, Known) and isinstance(name.value, str):
+                    thing = self.named(name, kind, kind)
+                    found |= {address: thing.value} if isinstance(thing, Known) else {}
+            self._addressed[kind] = found
+        return self._addressed[kind]
+
+    def maybe(self, datum: Datum | None, things: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The things that a reference whose branch is not known may be to."""
+        found: list[Any] = []
+        for one in possible(datum):
+            link = linked(one, things)
+            if link is not None:
+                found.append(link.value)
+            elif isinstance(one, Known):
+                found += [thing for thing in things.values() if has_name(thing, one.value)]
+        return tuple(dict.fromkeys(found))
+
+    def several(self, datum: Datum | None, things: Mapping[str, Any], what: str) -> Value[tuple[Any, ...]]:
+        """The things that the references of a list are to; Unknown if one leads out of this root."""
+        if datum is None:
+            return NOTHING
+        if isinstance(datum, Unknown):
+            return datum
+        found = []
+        for item in datum.value if isinstance(datum.value, tuple) else ():
+            link = linked(item, things)
+            if link is None:
+                return Unknown(reason(unlinked(item, what), what), datum.origin)
+            found.append(link.value)
+        return Known(tuple(dict.fromkeys(found)), datum.origin)
+
+    def add_to(self, inventory: Inventory) -> None:
+        """Hand over what was found."""
+        inventory.networks += self.found.networks
+        inventory.subnets += self.found.subnets
+        inventory.ranges += self.found.ranges
+        inventory.reserved += self.found.reserved
+        inventory.clusters += self.found.clusters
+        inventory.autoscalers += self.found.autoscalers
+        inventory.pools += self.found.pools
+        inventory.sharings += self.found.sharings
+        inventory.cluster_of |= {
+            one: one.pool.cluster.value
+            for one in self.found.sharings
+            if one.pool is not None and isinstance(one.pool.cluster, Known)
+        }
+
+
+def linked(datum: Datum | None, things: Mapping[str, Any]) -> Known[Any] | None:
+    """The thing whose id or name the datum refers to; `things` are by address."""
+    if not isinstance(datum, Unknown) or datum.symbol is None:
+        return None
+    if datum.symbol.attribute not in ("id", "name", "self_link", "arn", "?"):  # the last one is a part of an id
+        return None
+    thing = things.get(datum.symbol.address)
+    return None if thing is None else Known(thing, datum.origin or Origin((thing.place,)))
+
+
+_PART = re.compile(r"\$\{[^}]*\}")
+"""A part of such a text that is not known."""
+
+
+def fits(text: str | None, pattern: str | None) -> bool:
+    """Whether a text fits a pattern with `*` and `?`; a part of either that is not known stands for one character."""
+    if text is None or not pattern:
+        return False
+    return fnmatchcase(_PART.sub("?", text), _PART.sub("?", pattern))
+
+
+def text_of(value: Value[Any]) -> str | None:
+    """A text, with `${...}` for the parts that are not known; None if even that is not known."""
+    if isinstance(value, Known):
+        return str(value.value)
+    symbol = value.symbol if isinstance(value, Unknown) else None
+    return symbol.address.strip('"') if symbol is not None and symbol.attribute == "text" else None
+
+
+def unique(identity: str, inventory: Inventory) -> str:
+    """An identity for a cluster that no other one has: documents of one file may have the same name."""
+    taken = {cluster.id for cluster in inventory.clusters}
+    number, found = 1, identity
+    while found in taken:
+        number += 1
+        found = f"{identity}#{number}"
+    return found
+
+
+def has_accelerator(cloud: str, instance_type: str) -> bool:
+    """Whether machines of a type have GPUs or other accelerators."""
+    return re.search(str(profiles.settings(cloud)["pool.gpu_types"].value), instance_type) is not None
+
+
+def taints_of(record: Record, kind: str, names: tuple[str, str, str] = ("key", "value", "effect")) -> Value[Any]:
+    """The taints that nested blocks write, as `key=value:Effect`; unset where there are none."""
+    nested = record.blocks(kind)
+    if isinstance(nested, Unknown):
+        return nested
+    found = []
+    for one in nested:
+        parts = [one.entry(name) for name in names]
+        unknown = next((part for part in parts if isinstance(part, Unknown)), None)
+        if unknown is not None:
+            return unknown
+        key, value, effect = (part.value if isinstance(part, Known) else None for part in parts)
+        found.append(f"{key}={value or ''}:{effect}")
+    if found:
+        return Known(tuple(found), Origin((nested[0].span,)))
+    return Unset(_of_collection(record, kind) or record.absent((kind,)))
+
+
+def taint_form(record: Record, kind: str) -> str:
+    """How a taint is written where there is none yet: as an item of a list, or a member of a map."""
+    made = record.made_from(kind) if isinstance(record, BlockRecord) else None
+    return "member" if made is not None and isinstance(known(made), dict) else "item"
+
+
+def _of_collection(record: Record, kind: str) -> Origin | None:
+    """The place of a further item or member in what a `dynamic` block makes nested blocks from."""
+    made = record.made_from(kind) if isinstance(record, BlockRecord) else None
+    origin = made.origin.outside(record.span) if isinstance(made, Known) and made.origin else None
+    if origin is None or made is None or not isinstance(known(made), dict):
+        return origin
+    if origin.missing is not None:
+        return origin._replace(missing=origin.missing.below(_MEMBER) if origin.missing.path else None)
+    empty = re.fullmatch(r"\{\s*\}", origin.written.text)
+    return origin._replace(missing=Missing(origin.written, (_MEMBER,))) if empty else origin
+
+
+_MEMBER = "gpu"
+"""What the taint of GPU nodes is called in a map of taints."""
+
+
+def together(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
+    """The ranges of a network; unknown if one is."""
+    for cidr in cidrs:
+        if not isinstance(cidr, Known):
+            why = reason(cidr, "cidr_block")
+            return Unknown(why, cidr.origin)
+    return Known(tuple(known(cidr) for cidr in cidrs), cidrs[0].origin or Origin(()))
+
+
+def has_name(thing: Any, name: str) -> bool:
+    """Whether a thing is known to have a name."""
+    return isinstance(thing.name, Known) and bool(thing.name.value == name)
+
+
+def unlinked(value: Value[Any], what: str) -> Value[Any]:
+    """A reference that leads out of this root."""
+    if isinstance(value, Known):
+        return Unknown(f"the {what} is given as an id and is not in this root", value.origin)
+    return value
+
+
+def reason(value: Value[Any], name: str) -> str:
+    """Why a value that is needed is not there; `name` is what would have to be written."""
+    return value.reason if isinstance(value, Unknown) else f"{name} is not written"
+
+
+def same(first: Value[Any], second: Value[Any]) -> bool:
+    """Whether two values are equal, or come from the same unknown place, so that they will be."""
+    if isinstance(first, Known) and isinstance(second, Known):
+        return bool(first.value == second.value)
+    if not isinstance(first, Unknown) or not isinstance(second, Unknown) or first.reason != second.reason:
+        return False
+    if first.symbol is not None or second.symbol is not None:
+        return first.symbol == second.symbol
+    return bool(first.origin and second.origin and first.origin.spans[:1] == second.origin.spans[:1])
+
+
+def first_span(instance: Instance, kind: str) -> Span:
+    """The first nested block of a type, else the instance."""
+    nested: tuple[Record, ...] | Unknown = instance.blocks(kind)
+    return nested[0].span if not isinstance(nested, Unknown) and nested else instance.span
+
+
+def referred(value: Value[str]) -> Value[str]:
+    """A text that names something; where it comes from a resource, which never gives none, that resource."""
+    symbol = value.symbol if isinstance(value, Unknown) else None
+    return Known(symbol.address, value.origin or Origin(())) if symbol and symbol.attribute != "?" else value
+
+
+def either(value: Value[Any], default: Callable[[Origin], Value[Any]]) -> Value[Any]:
+    """The value, or a default where it is not written."""
+    return default(value.origin) if isinstance(value, Unset) else value

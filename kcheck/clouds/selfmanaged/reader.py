@@ -1,0 +1,218 @@
+"""kubeadm's configuration and static pods of the control plane to self-managed clusters."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kcheck.clouds.reader import unique
+from kcheck.kubernetes.record import FlagsRecord, MappingRecord
+from kcheck.model import NOTHING, Cluster, NodePool, Plane, PodRange, Surge
+from kcheck.numbers import profiles
+from kcheck.numbers.fields import Fields
+from kcheck.source.ip_ranges import parse_cidr
+from kcheck.source.values import Item, Known, Missing, Origin, Unknown, Unset, Value, known, mapped
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Inventory
+    from kcheck.source.text import Source, Span
+
+CLOUD = "selfmanaged"
+KIND = "ClusterConfiguration"
+KUBELET = "KubeletConfiguration"
+_PLACES = "topology.kubernetes.io/"
+_JOINING = ("InitConfiguration", "JoinConfiguration")
+_PARTS = ("kube-controller-manager", "kube-apiserver", "etcd")
+
+_MAPPED = re.compile(r"/v1(alpha\d|beta[1-3])$")
+"""Versions of kubeadm's API in which `extraArgs` are a map."""
+
+
+def read(objects: Iterable[Object], inventory: Inventory) -> None:
+    """Add the clusters that kubeadm, or static pods in one folder, describe."""
+    written: dict[str, dict[str, Fields]] = {}
+    labels: dict[str, dict[str, str]] = {}
+    for item in objects:
+        folder = os.path.dirname(item.span.source.path) or "."
+        if item.kind in _JOINING and item.api_version.startswith("kubeadm.k8s.io/"):
+            labels.setdefault(folder, {}).update(_labels(item))
+        for name, record in _records(item):
+            key = f"{item.span.source.path}:{item.span.start}" if name == KIND else folder
+            written.setdefault(key, {}).setdefault(name, Fields(CLOUD, name, record))
+    configured = {os.path.dirname(key.partition(":")[0]) or "." for key, own in written.items() if KIND in own}
+    for key, own in written.items():
+        if KIND in own or ("kube-apiserver" in own and key not in configured):
+            parts = {**written.get(_folder(key), {}), **own} if KIND in own else own
+            _Cluster(parts, inventory, labels.get(_folder(key) if KIND in own else key, {})).add()
+
+
+_NEIGHBOURS = re.compile(rb"^[ \t]*-?net[./]ipv4[./]neigh[./]default[./]gc_thresh3[ \t]*=[ \t]*(\d+)\b", re.MULTILINE)
+
+
+def tune(settings: Iterable[Source], inventory: Inventory) -> None:
+    """What the kernels of nodes are told, as files of sysctl below the folder of their cluster say: the last holds."""
+    for source in settings:
+        for match in _NEIGHBOURS.finditer(source.data):
+            told = Known(int(match[1][:10]), Origin((source.span(match.start(1), match.end(1)),)))
+            for i, pool in enumerate(inventory.pools):
+                own = pool.id.startswith(f"{CLOUD}/") and (pool.root == "." or source.path.startswith(f"{pool.root}/"))
+                if own:
+                    inventory.pools[i] = replace(pool, neighbours=told)
+
+
+def _folder(key: str) -> str:
+    return os.path.dirname(key.partition(":")[0]) or "."
+
+
+def _records(item: Object) -> Iterable[tuple[str, Any]]:
+    """The configuration, or the part of the control plane, that an object is."""
+    if item.kind == KIND and item.api_version.startswith("kubeadm.k8s.io/"):
+        yield KIND, MappingRecord(item.root, item.span)
+    if item.kind == KUBELET and item.api_version.startswith("kubelet.config.k8s.io/"):
+        yield KUBELET, MappingRecord(item.root, item.span)
+    if item.kind != "Pod":
+        return
+    containers = yaml.get(item.root, "spec", "containers")
+    for container in containers.items if isinstance(containers, yaml.Sequence) else ():
+        name = yaml.get(container, "name")
+        if isinstance(name, yaml.Scalar) and name.text in _PARTS:
+            yield name.text, FlagsRecord(container, item.span)
+
+
+def _labels(item: Object) -> dict[str, str]:
+    """The labels that a node is given when it joins; without those that differ from node to node."""
+    given = yaml.get(item.root, "nodeRegistration", "kubeletExtraArgs")
+    found = [yaml.get(given, "node-labels")]
+    if isinstance(given, yaml.Sequence):
+        named = ((yaml.get(one, "name"), yaml.get(one, "value")) for one in given.items)
+        found = [value for name, value in named if isinstance(name, yaml.Scalar) and name.text == "node-labels"]
+    pairs = [part.partition("=") for node in found if isinstance(node, yaml.Scalar) for part in node.text.split(",")]
+    return {key.strip(): value.strip() for key, _, value in pairs if not key.startswith(_PLACES) and "$" not in value}
+
+
+class _Cluster:
+    """One cluster: what kubeadm's configuration says, else what the flags of its static pods do."""
+
+    def __init__(self, parts: dict[str, Fields], inventory: Inventory, labels: dict[str, str]) -> None:
+        self.parts = parts
+        self.labels = labels
+        self.inventory = inventory
+        api = parts[KIND].record.entry("apiVersion") if KIND in parts else None
+        self.listed = isinstance(api, Known) and not _MAPPED.search(str(api.value))
+        first = parts[KIND] if KIND in parts else parts["kube-apiserver"]
+        self.place: Span = first.record.span
+        self.origin = Origin((self.place,))
+        path = self.place.source.path
+        self.folder = os.path.dirname(path) or "."
+        self.address = f"{KIND}/{known(first['name'])}" if KIND in parts else "static pods"
+        self.identity = unique(f"{CLOUD}/{path if KIND in parts else self.folder}:{self.address}", inventory)
+
+    def kubelet(self, name: str, default: str) -> Value[Any]:
+        """A field of the kubelets' configuration; its default where there is none in the folder."""
+        if KUBELET in self.parts:
+            return self.parts[KUBELET][name]
+        why = f"no {KUBELET} is in its folder"
+        missing = Missing(self.place, tuple(profiles.table(CLOUD)[KUBELET][name]["path"].split(".")))
+        return Known(profiles.settings(CLOUD)[default].value, self.origin._replace(missing=missing, why=why))
+
+    def value(self, name: str, *parts: str) -> Value[Any]:
+        """A field: as a flag of a static pod says it, else as kubeadm's configuration does."""
+        found: list[Value[Any]] = []
+        for part in (*parts, KIND):
+            if part in self.parts:
+                value = self.spelled(self.parts[part][name])
+                if not isinstance(value, Unset) and (value.origin is None or value.origin.missing is None):
+                    return value
+                found.append(value)
+        return found[-1] if found else Unset(self.origin)
+
+    def spelled(self, value: Value[Any]) -> Value[Any]:
+        """A value with the place where it would be written: `extraArgs` are a map up to v1beta3 and a list since."""
+        origin = value.origin
+        if origin is None or origin.missing is None or not self.listed or "extraArgs" not in origin.missing.path:
+            return value
+        *outer, last = origin.missing.path
+        return replace(
+            value, origin=origin._replace(missing=origin.missing._replace(path=(*outer, Item(last), "value")))
+        )
+
+    def _dns(self) -> Value[int]:
+        """The replicas of CoreDNS that kubeadm deploys."""
+        count = profiles.settings(CLOUD)["coredns.replicas"].number
+        return Known(count, self.origin) if KIND in self.parts else NOTHING
+
+    def add(self) -> None:
+        """Enter the cluster, the range of its pods, and its nodes, of which nothing is written."""
+        fields = self.parts.get(KIND)
+        external = fields is not None and not isinstance(fields["external"], Unset)
+        cluster = Cluster(
+            self.identity,
+            self.place,
+            CLOUD,
+            self.address,
+            self.folder,
+            "",
+            name=fields["name"] if fields else Unset(self.origin),
+            version=fields["version"] if fields else Unset(self.origin),
+            service_cidr=_ipv4(self.value("service_cidr", "kube-apiserver", "kube-controller-manager")),
+            plane=Plane(
+                data_dir=Unset(self.origin) if external else self.value("data_dir", "etcd"),
+                etcd_quota=Unset(self.origin) if external else mapped(self.value("etcd_quota", "etcd"), _quota),
+                event_servers=self.value("event_servers", "kube-apiserver"),
+                reads_inflight=self.value("reads_inflight", "kube-apiserver"),
+                writes_inflight=self.value("writes_inflight", "kube-apiserver"),
+                controller_burst=self.value("controller_burst", "kube-controller-manager"),
+                controller_qps=self.value("controller_qps", "kube-controller-manager"),
+                serial_pulls=self.kubelet("serial_pulls", "plane.serial_pulls") if KIND in self.parts else NOTHING,
+            ),
+            dns_replicas=self._dns(),
+        )
+        self.inventory.clusters.append(cluster)
+        cidr = _ipv4(self.value("pod_cidr", "kube-controller-manager"))
+        pod_range = None
+        if not isinstance(cidr, Unset):
+            pod_range = PodRange(
+                f"{self.identity}/pods", self.place, CLOUD, self.address, self.folder, "", cluster.name, cidr,
+                block=self.value("node_mask", "kube-controller-manager"),
+            )  # fmt: skip
+            self.inventory.ranges.append(pod_range)
+        self.inventory.pools.append(
+            NodePool(
+                f"{self.identity}/nodes",
+                self.place,
+                f"{self.address}/nodes",
+                Known(cluster, self.origin),
+                Known("nodes", self.origin),
+                Known(value=True, origin=self.origin),
+                min_nodes=Known(0, self.origin),
+                max_nodes=Unknown("kubeadm does not say how many nodes there are; --nodes does", self.origin),
+                surge=Known(Surge(), self.origin),
+                subnets=NOTHING,
+                pods_take_addresses=Known(value=False, origin=self.origin),
+                root=self.folder,
+                managed=False,
+                pod_range=Known(pod_range, self.origin) if pod_range else Unset(self.origin),
+                labels=Known(self.labels, self.origin) if self.labels else Unset(self.origin),
+            )
+        )
+
+
+def _ipv4(cidr: Value[str]) -> Value[str]:
+    """The IPv4 range of a list of two families; unset where there is none."""
+    if not isinstance(cidr, Known):
+        return cidr
+    own = [part for part in cidr.value.split(",") if parse_cidr(part.strip())]
+    if "," not in cidr.value:
+        return Unset(cidr.origin) if ":" in cidr.value else cidr
+    return Known(own[0].strip(), cidr.origin._replace(literal=False)) if own else Unset(cidr.origin)
+
+
+def _quota(written: int) -> int:
+    """The quota of etcd's database: 0 stands for the default."""
+    return written or profiles.settings(CLOUD)["plane.etcd_quota"].number

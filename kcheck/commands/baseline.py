@@ -1,0 +1,51 @@
+"""kcheck baseline."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from kcheck.commands import gate_options, options, progress
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+
+
+@click.command("baseline", short_help="Write down what is found today, so that only what is new is reported.")
+@options.with_config
+@click.option("--baseline-file", metavar="FILE", help="Where.  [default: the settings' baseline, kcheck-baseline.json]")
+def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -> None:
+    """Write down what is found below PATH (default: here), for `kcheck check --baseline`.
+
+    Entries are known by rule, file, object and message without what is filled in, not by line. Those of a file that
+    exists keep their day, and those outside of PATH stay as they are.
+    """
+    from kcheck.engine import engine, rules
+    from kcheck.gate import baseline
+    from kcheck.report import text
+
+    tree = options.guarded(lambda: options.tree(paths, config))
+    with progress.shown() as tell:
+        result = options.guarded(lambda: engine.run(tree, config, tell))
+    path = gate_options.path(config, baseline_file)
+    firm = options.guarded(lambda: rules.firm(config))
+    is_new = not os.path.exists(path)
+    old = baseline.Baseline(path, (), firm) if is_new else options.guarded(lambda: baseline.load(path, firm))
+    arguments = click.get_current_context().obj.arguments
+    new = old.followed(result.findings).updated(result.findings, tree.given, arguments)
+    gate_options.save(new)
+    counts = Counter(entry.severity for entry in new.entries)
+    kinds = ", ".join(text.count(counts[word], word) for word in ("error", "warning", "info") if counts[word])
+    click.echo(f"{path}: {len(new.entries):,} known{f' ({kinds})' if kinds else ''}.", err=True)
+    left_out = [finding for finding in result.findings if finding.rule in firm]
+    if left_out:
+        click.echo(f"{len(left_out):,} of rules that are not to be ignored are left out.", err=True)
+    if not config.baseline:
+        click.echo(f"`kcheck check --baseline` leaves them out, or `baseline: {path}` in kcheck.yaml.", err=True)
+    options.tell_bugs(result)
+    if result.bugs:
+        sys.exit(3)

@@ -1,0 +1,39 @@
+"""kcheck capacity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kcheck.commands import options
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+    from kcheck.scale.world import World
+
+
+@click.command("capacity", short_help="Say at how many nodes each limit is hit, the lowest first.")
+@options.with_config
+@click.option("--format", "format_", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
+    """Print the walls of each cluster below PATH: how many nodes it has when each limit is hit, and why.
+
+    Exits with 0, or with 2 on wrong use; whether the target is reached is no failure here, it is for `check`.
+    """
+    from kcheck.report import capacity
+
+    world = options.guarded(lambda: _world(paths, config))
+    render = {"json": capacity.as_json, "markdown": capacity.as_markdown, "text": capacity.as_text}[format_]
+    click.echo(render(world), nl=False)
+    if not world.inventory.clusters:
+        click.echo("kcheck: no cluster found here.", err=True)
+
+
+def _world(paths: tuple[str, ...], config: Config) -> World:
+    from kcheck.engine import rules
+    from kcheck.reading import inventory
+    from kcheck.scale.world import World
+
+    rules.check_limits(config)
+    return World(inventory.read(options.tree(paths, config), config).inventory, config)

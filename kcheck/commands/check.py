@@ -1,0 +1,219 @@
+"""kcheck check."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from kcheck.commands import gate_options, options, progress
+from kcheck.report.formats import FORMATS, Report, render
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+    from kcheck.engine.engine import Result
+    from kcheck.files.tree import Tree
+    from kcheck.gate.baseline import Baseline
+    from kcheck.gate.comparison import Gate
+    from kcheck.source.findings import Finding
+
+NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest."
+_MOST = 10
+UNCHANGED = "kcheck: nothing that has changed matters here."
+
+
+@click.command("check", short_help="Say what breaks first, and what is wasted.")
+@options.with_config
+@gate_options.options
+@click.option("--prune", is_flag=True, help="Take what is gone out of the baseline.")
+@click.option("--add-ignores", metavar="REASON", help="Silence all that is found, by comments with this reason.")
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), default=None,
+    help="How it is told.  [default: text; github where GITHUB_ACTIONS is set]",
+)  # fmt: skip
+@click.option("--output-file", "files", multiple=True, metavar="FORMAT=FILE", help="Write it to a file, too.")
+@options.select
+@click.option("--info", is_flag=True, help="Also show what is only worth knowing.")
+@click.option("--show-undecided", is_flag=True, help="List the checks that wait for unknown inputs.")
+@click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them.")
+@click.option("--quiet", "-q", is_flag=True, help="Findings only.")
+@options.fail_on
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 also where something is found.")
+@options.hook
+def command(
+    paths: tuple[str, ...], config: Config, gate: Gate | None, prune: bool, add_ignores: str | None,
+    format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool, show_undecided: bool,
+    statistics: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
+) -> None:  # fmt: skip
+    """Check the Terraform and the manifests below PATH (default: here) together.
+
+    Exits with 0 if nothing is found, 1 if something is at or above --fail-on, 2 on wrong use, 3 on a bug in kcheck.
+    """
+    if statistics and format_ not in (None, "text"):
+        raise click.UsageError("--statistics are text; --format says something else")
+    if prune and (gate is None or gate.baseline is None):
+        raise click.UsageError("--prune is for a baseline; add --baseline")
+    format_ = format_ or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" and not statistics else "text")
+    outputs = [_output(text) for text in files]
+    config = replace(config, select=select or config.select)
+    plain = format_ == "text" and not outputs
+    tree = options.guarded(lambda: options.tree(paths, config))
+    if plain and tree.empty:
+        _note(NOTHING, quiet=quiet)
+        return
+    if (
+        plain
+        and not prune
+        and gate is not None
+        and not options.guarded(lambda: gate_options.relevant(paths, config, gate))
+    ):
+        _note(UNCHANGED, quiet=quiet)
+        return
+    from kcheck.engine import engine
+    from kcheck.gate.comparison import narrowed
+
+    with progress.shown(quiet=quiet) as tell:
+        result = whole = options.guarded(lambda: engine.run(tree, config, tell))
+        if gate is not None:
+            tell("comparing")
+            result = narrowed(result, gate.known(result.findings).has)
+    for text in gate.notes if gate is not None else ():
+        _note(f"kcheck: {text}", quiet=quiet)
+    if gate is not None and gate.baseline is not None:
+        _gone(gate.baseline, whole, config, prune=prune, quiet=quiet)
+    if add_ignores is not None:
+        left = _ignore(tree, config, whole, Report(result, info).findings, add_ignores)
+        result = replace(result, findings=left)
+    report = Report(result, info, show_undecided, quiet)
+    for name, path in outputs:
+        _write(path, click.unstyle(render(name, report)))
+    if format_ == "github":
+        _summarize(report)
+    if statistics:
+        from kcheck.report import statistics as counts
+
+        click.echo(counts.render(report), nl=False)
+    elif format_ != "text" or whole.relevant or whole.findings:
+        click.echo(render(format_, report), nl=False)
+    if not whole.relevant and not whole.findings:
+        _note(NOTHING, quiet=quiet)
+    options.tell_bugs(result)
+    if result.bugs:
+        sys.exit(3)
+    if any(options.fails(finding, fail_on or config.fail_on) for finding in result.findings) and not exit_zero:
+        sys.exit(1)
+
+
+def _note(text: str, *, quiet: bool) -> None:
+    if not quiet:
+        click.echo(text, err=True)
+
+
+def _output(text: str) -> tuple[str, str]:
+    """Read FORMAT=FILE.
+
+    Raises:
+        click.UsageError: there is no such format, or no file.
+    """
+    name, _, path = text.partition("=")
+    if name not in FORMATS or not path:
+        raise click.UsageError(f"--output-file {text}: give FORMAT=FILE; formats are {', '.join(FORMATS)}")
+    return name, path
+
+
+def _write(path: str, text: str, mode: str = "w") -> None:
+    """Write a report to a file.
+
+    Raises:
+        click.UsageError: it cannot be written.
+    """
+    try:
+        with open(path, mode, encoding="utf-8", errors="backslashreplace", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise click.UsageError(f"{path}: {error.strerror}") from error
+
+
+def _summarize(report: Report) -> None:
+    """Add a table to the summary of GitHub's job; where nothing was found, nothing is said."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path and report.findings:
+        from kcheck.report import github
+
+        try:
+            _write(path, github.summary(report), "a")
+        except click.UsageError as error:  # the log has it all
+            click.echo(f"kcheck: no summary: {error.message}", err=True)
+
+
+def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], reason: str) -> list[Finding]:
+    """Write comments that silence some findings; those that none can silence are left, and said.
+
+    Raises:
+        click.UsageError: there is no reason, or the files cannot be written.
+    """
+    import json
+
+    from kcheck.engine import rules
+    from kcheck.files import save
+    from kcheck.gate import ignores
+
+    if not reason.strip() or not reason.isprintable():
+        raise click.UsageError("--add-ignores: give a reason for whoever reads it next, in one line")
+    mended = (rule.name for rule in rules.load() if rule.subject == "input" and rule.severity != "info")
+    refused = dict.fromkeys(mended, "that is to be mended")
+    refused |= dict.fromkeys(rules.firm(config), "its rule is not to be ignored")
+    silenced = ignores.comments(tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip())
+    try:
+        save.save(silenced.files)
+    except save.SaveError as error:
+        raise click.UsageError(str(error)) from error
+    files = len(silenced.files)
+    click.echo(f"kcheck: {len(silenced.findings):,} findings silenced in {files:,} file{'s' * (files != 1)}.", err=True)
+    kept = [f for f in findings if f.rule in refused and f.identities & silenced.still]
+    left = [*silenced.left, *((finding, refused[finding.rule]) for finding in kept)]
+    for finding, why in left:
+        place = f"{finding.span.source.path}:{finding.span.begin.line}"
+        click.echo(f"{place} {finding.rule}: not silenced: {why}", err=True)
+    entries = dict.fromkeys((finding.rule, finding.span.source.path) for finding, _ in silenced.left)
+    if entries:
+        click.echo("Entries for kcheck.yaml that silence what no comment can:\nsuppressions:", err=True)
+    for rule, path in entries:
+        click.echo(f"  - {{rule: {rule}, path: {json.dumps(path)}, reason: {json.dumps(reason)}}}", err=True)
+    return [finding for finding, _ in left]
+
+
+def _gone(baseline: Baseline, result: Result, config: Config, *, prune: bool, quiet: bool) -> None:
+    """Say which known findings are gone, and take them out of the file if asked to.
+
+    Raises:
+        click.UsageError: the file cannot be written, or the run is not the one that wrote it.
+    """
+    from kcheck.engine import rules
+
+    if baseline.arguments != click.get_current_context().obj.arguments:
+        if prune:
+            how = " ".join(("kcheck baseline", *baseline.arguments))
+            raise click.UsageError(
+                f"--prune: {baseline.path} is of `{how}`: what is gone shows with these arguments only"
+            )
+        return
+    gone = baseline.gone(result, {rule.name for rule in rules.chosen(config)})
+    if prune:
+        gate_options.save(baseline.without(gone))
+    if not gone:
+        return
+    many = "1 entry" if len(gone) == 1 else f"{len(gone):,} entries"
+    if prune:
+        left = len(baseline.without(gone).entries)
+        _note(f"kcheck: {many} taken out of {baseline.path}, {left:,} left:", quiet=quiet)
+    else:
+        them = ("is", "it") if len(gone) == 1 else ("are", "them")
+        _note(f"kcheck: {many} of {baseline.path} {them[0]} gone; --prune takes {them[1]} out:", quiet=quiet)
+    for entry in gone[:_MOST]:
+        _note(f"  {entry.path} {entry.rule}: {', '.join(entry.objects)}", quiet=quiet)
+    if len(gone) > _MOST:
+        _note(f"  and {len(gone) - _MOST:,} more", quiet=quiet)

@@ -1,0 +1,82 @@
+"""kcheck config."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kcheck.commands import options
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+
+
+@click.command("config", short_help="Print the settings of this place, each with its origin.")
+@options.with_config
+def command(paths: tuple[str, ...], config: Config) -> None:
+    """Print the settings that hold for PATH (default: here): the closest kcheck.yaml or [tool.kcheck], and flags.
+
+    One setting a line, lists of tables item by item; the comment behind each says where it comes from.
+    """
+    from kcheck.engine import rules
+
+    options.guarded(lambda: rules.chosen(config))
+    options.guarded(lambda: options.tree(paths, config))
+    for name, value in _settings(config).items():
+        place = config.places.get(name, "default")
+        for i, line in enumerate(_lines(name, value)):
+            click.echo(f"{line}  # {place}" if i == 0 else line)
+
+
+def _settings(config: Config) -> dict[str, Any]:
+    """The settings under their names in the file."""
+    return {
+        "nodes": config.nodes.get("") if set(config.nodes) <= {""} else config.nodes,
+        "price": None if config.price is None else config.price / 100,
+        "var_files": config.var_files,
+        "clusters": [_environment(environment) for environment in config.environments],
+        "exclude": config.exclude,
+        "select": config.select,
+        "ignore": config.ignore,
+        "per_path_ignores": config.per_path_ignores,
+        "not_ignorable": config.not_ignorable,
+        "severity": config.severity,
+        "limits": config.limits,
+        "mirrors": config.mirrors,
+        "rules": config.rules,
+        "suppressions": [
+            {"rule": a.rule, "path": a.path, "reason": a.reason, "expires": a.expires and str(a.expires)}
+            for a in config.accepted
+        ],
+        "baseline": config.baseline or None,
+        "render": config.render or None,
+        "helm_values": config.helm_values,
+        "fail_on": config.fail_on,
+    }
+
+
+def _environment(environment: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    table = asdict(environment)
+    table["price"] = None if environment.price is None else environment.price / 100
+    return table
+
+
+def _lines(name: str, value: Any) -> list[str]:
+    """A setting as YAML: short ones on a line, lists of tables item by item."""
+    import json
+
+    def short(inner: Any) -> str:
+        if isinstance(inner, dict):
+            return "{" + ", ".join(f"{key}: {short(item)}" for key, item in inner.items() if item) + "}"
+        if isinstance(inner, list | tuple):
+            return "[" + ", ".join(map(short, inner)) + "]"
+        if isinstance(inner, float) and inner == int(inner):
+            return str(int(inner))
+        return "null" if inner is None else json.dumps(inner, ensure_ascii=False)
+
+    if isinstance(value, list) and value:
+        return [f"{name}:", *(f"  - {short(item)}" for item in value)]
+    return [f"{name}: {short(value)}"]

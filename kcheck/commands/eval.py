@@ -1,0 +1,38 @@
+"""kcheck eval."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from kcheck.commands import options
+
+
+@click.command("eval", short_help="Evaluate a Terraform expression in a root module.")
+@click.argument("expression")
+@click.option("--root", default=".", show_default=True, metavar="DIR", type=click.Path(), help="The root module.")
+@options.var_files
+@options.variables
+@options.env_vars
+def command(
+    expression: str, root: str, var_files: tuple[str, ...], variables: tuple[str, ...], env_vars: bool
+) -> None:  # fmt: skip
+    """Evaluate EXPRESSION as Terraform would in the root module DIR, and print JSON.
+
+    {"value", "known", "reason", "origins"}; exits with 1 if the value is not known.
+    """
+    import json
+
+    from kcheck.config.config import Config, parse_variables
+    from kcheck.terraform.console import evaluate
+
+    def answered() -> dict[str, Any]:
+        given = parse_variables(variables)
+        return evaluate(expression, root, Config(var_files=var_files, variables=given, env_vars=env_vars))
+
+    answer = options.guarded(answered)
+    click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+    if not answer["known"]:
+        sys.exit(1)

@@ -1,0 +1,163 @@
+"""kcheck fix."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from kcheck.commands import gate_options, options, progress
+from kcheck.source.findings import SAFETIES, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.config.config import Config
+    from kcheck.fix.fix import Outcome, Refused
+    from kcheck.gate.comparison import Gate
+    from kcheck.source.findings import Finding
+
+_LINES = 5
+_SHOWN = 20
+"""How many of the things that are left are listed; `kcheck check` lists all."""
+
+
+@click.command("fix", short_help="Mend what can be mended.")
+@options.with_config
+@gate_options.options
+@click.option("--diff", "diff_only", is_flag=True, help="Print what `git apply` takes; write nothing.")
+@click.option(
+    "--output", metavar="DIR", type=click.Path(file_okay=False), help="Write changed files below DIR instead."
+)
+@click.option("--safe-only", is_flag=True, help="Only fixes by which neither the bill nor the behaviour changes.")
+@click.option("--unsafe-fixes", is_flag=True, help="Also fixes by which Terraform would replace something.")
+@options.select
+@click.option("--info", is_flag=True, help="Also what `kcheck check` only shows with --info.")
+@options.fail_on
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also where all was mended, as hooks want it.")
+@options.hook
+def command(
+    paths: tuple[str, ...], config: Config, gate: Gate | None, diff_only: bool, output: str | None,
+    safe_only: bool, unsafe_fixes: bool, select: tuple[str, ...], info: bool, fail_on: str | None,
+    exit_non_zero_on_fix: bool,
+) -> None:  # fmt: skip
+    """Change the files below PATH (default: here) so that what was found is gone. Every other byte stays.
+
+    Fixes are safe (nothing is replaced, evicted sooner or dearer), costs (the bill or the behaviour changes) or unsafe
+    (the rest, only with --unsafe-fixes). Exits with 0 if nothing at or above --fail-on is left, 1 if something is, 2 on
+    wrong use or where nothing can be written, 3 if a fix did not work.
+    """
+    if safe_only and unsafe_fixes:
+        raise click.UsageError("--safe-only and --unsafe-fixes exclude each other")
+    from kcheck.files import save
+    from kcheck.fix import fix
+
+    options.guarded(lambda: options.selected(select, config))
+    safeties = SAFETIES if unsafe_fixes else ("safe",) if safe_only else ("safe", "costs")
+    least = Severity.INFO if info or select else Severity.WARNING
+    with progress.shown() as tell:
+        outcome = options.guarded(
+            lambda: fix.fix(list(paths), config, safeties=safeties, rules=select, least=least, gate=gate, tell=tell)
+        )
+    try:
+        if diff_only:
+            sys.stdout.buffer.write(b"".join(map(save.diff, outcome.files)))
+            sys.stdout.flush()
+        elif output is not None:
+            save.copies(outcome.files, output)
+        else:
+            save.save(outcome.files)
+    except save.SaveError as error:
+        click.echo(f"kcheck: {error}", err=True)
+        sys.exit(2)
+    threshold = fail_on or config.fail_on
+    left = [finding for finding in outcome.left if options.fails(finding, threshold)]
+    places = _Places(outcome, written=not diff_only and output is None)
+    for line in _summary(outcome, left, places):
+        click.echo(line, err=True)
+    options.tell_bugs(outcome.result)
+    if outcome.result.bugs or any(refused.bug for refused in outcome.refused):
+        sys.exit(3)
+    if left or (outcome.files and (exit_non_zero_on_fix or (diff_only and threshold != "never"))):
+        sys.exit(1)
+
+
+def _summary(outcome: Outcome, left: list[Finding], places: _Places) -> Iterable[str]:
+    """What was mended and what was not, and what a person has to decide."""
+    files = len(outcome.files)
+    counts = Counter(finding.fix.safety for finding in outcome.fixed if finding.fix)
+    kinds = ", ".join(f"{counts[safety]} {safety}" for safety in SAFETIES if counts[safety])
+    if kinds:
+        yield f"{len(outcome.fixed)} fixed ({kinds}) in {files} file{'s' * (files != 1)}."
+    else:
+        yield "Nothing was fixed." if outcome.left else "Nothing to fix."
+    for finding in outcome.fixed:
+        if finding.fix and finding.fix.safety != "safe":
+            yield f"  {finding.fix.safety}: {places.of(finding)} {finding.rule}: {finding.fix.title}"
+    tried = {key for refused in outcome.refused for key in refused.finding.keys}
+    for refused in outcome.refused:
+        yield from _refused(refused, places)
+    for flag, why, held in _held_back(outcome):
+        if held:
+            names = ", ".join(f"{name} {count}" for name, count in sorted(Counter(f.rule for f in held).items()))
+            yield f"{len(held)} more {flag}{why}: {names}."
+    rest = [f for f in left if f not in outcome.held_back and not f.keys & tried]
+    if rest:
+        yield f"{len(rest)} left for you to decide:"
+    for finding in rest[:_SHOWN]:
+        yield f"  {places.of(finding)} {finding.severity.word} {finding.rule}: {finding.message}"
+        if finding.help:
+            yield f"    = help: {finding.help}"
+    if len(rest) > _SHOWN:
+        yield f"  and {len(rest) - _SHOWN} more; `kcheck check` lists them."
+
+
+def _held_back(outcome: Outcome) -> Iterable[tuple[str, str, list[Finding]]]:
+    """Fixes that were not asked for: the flag that does, why it is needed, and which they are."""
+    small = [finding for finding in outcome.held_back if finding.severity is Severity.INFO]
+    rest = [finding for finding in outcome.held_back if finding.severity is not Severity.INFO]
+    costs = [finding for finding in rest if finding.fix and finding.fix.safety == "costs"]
+    unsafe = [finding for finding in rest if finding.fix and finding.fix.safety == "unsafe"]
+    yield "without --safe-only", " (the bill or the behaviour changes)", costs
+    yield "with --unsafe-fixes", " (Terraform would replace something, or pods that run today may not)", unsafe
+    yield "with --info", "", small
+
+
+def _refused(refused: Refused, places: _Places) -> Iterable[str]:
+    finding = refused.finding
+    yield f"{places.of(finding)} {finding.rule}: not written: {refused.reason.rstrip('.')}."
+    if refused.bug:
+        yield f"  This is a bug in kcheck. Please send in these lines: {finding.fix.title if finding.fix else ''}"
+        begin = finding.span.begin.line
+        for number in range(begin, min(begin + _LINES, finding.span.finish.line + 1)):
+            yield f"    {finding.span.source.line(number)}"
+
+
+class _Places:
+    """Where findings of any round are in the files as they are now: the new ones if they are `written`."""
+
+    def __init__(self, outcome: Outcome, *, written: bool) -> None:
+        self.now = {file.path: file.new if written else file.old for file in outcome.files}
+        self.lines: dict[bytes, list[int]] = {}
+
+    def of(self, finding: Finding) -> str:
+        """Path, line and column."""
+        source, begin = finding.span.source, finding.span.begin
+        now = self.now.get(source.path, source.data)
+        line = begin.line if now == source.data else self._moved(source.data, now)[begin.line - 1]
+        return f"{source.path}:{line}:{begin.column}"
+
+    def _moved(self, then: bytes, now: bytes) -> list[int]:
+        """The line that each line of an earlier text has now; of one that is gone, the line in its place."""
+        if then not in self.lines:
+            from kcheck.source.text import steps
+
+            old, new = then.split(b"\n"), now.split(b"\n")
+            found = [1] * len(old)
+            for _, start, end, to, stop in steps(old, new):
+                for i in range(start, end):
+                    found[i] = min(to + i - start, max(to, stop - 1), len(new) - 1) + 1
+            self.lines[then] = found
+        return self.lines[then]

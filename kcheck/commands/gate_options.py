@@ -1,0 +1,123 @@
+"""The options of what is known: a baseline, and a commit to compare with."""
+
+from __future__ import annotations
+
+import os
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kcheck.commands.options import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.commands.options import Run
+    from kcheck.config.config import Config
+    from kcheck.gate.baseline import Baseline
+    from kcheck.gate.comparison import Gate
+
+_OPTIONS = (
+    click.option(
+        "--baseline/--no-baseline", "known", default=None, help="Leave out what `kcheck baseline` wrote down."
+    ),
+    click.option("--baseline-file", metavar="FILE", help="The baseline.  [default: kcheck-baseline.json]"),
+    click.option("--diff-base", metavar="REF", help="Only what the changes since REF touch or cause."),
+)
+
+
+def options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command with `paths` and `config` the options of what is known; it takes `gate` in their place."""
+
+    @wraps(command)
+    def wrapper(
+        paths: tuple[str, ...], config: Config, known: bool | None, baseline_file: str | None, diff_base: str | None,
+        **rest: Any,
+    ) -> None:  # fmt: skip
+        _meant(paths, known)
+        baseline = guarded(lambda: _baseline(config, known, baseline_file))
+        gate = guarded(lambda: _gate(paths, config, baseline, diff_base))
+        command(paths=paths, config=config, gate=gate, **rest)
+
+    for option in reversed(_OPTIONS):
+        wrapper = option(wrapper)
+    return wrapper
+
+
+def _meant(paths: tuple[str, ...], known: bool | None) -> None:
+    """Refuse `--baseline FILE`, which would check FILE.
+
+    Raises:
+        click.UsageError: a path is a baseline.
+    """
+    for name in paths if known else ():
+        if name.endswith(".json") and os.path.isfile(name):
+            with open(name, "rb") as file:
+                if file.read(40).startswith(b'{\n "version": 1,\n "folder": '):
+                    raise click.UsageError(f"{name} is a baseline: --baseline-file {name}")
+
+
+def path(config: Config, file: str | None) -> str:
+    """The file of what is known: of the flag, of the settings, or where it is by default."""
+    from kcheck.gate.baseline import NAME
+
+    return file or config.baseline or NAME
+
+
+def _baseline(config: Config, known: bool | None, file: str | None) -> Baseline | None:
+    if known is False or not (known or file or config.baseline):
+        return None
+    from kcheck.engine import rules
+    from kcheck.gate import baseline
+
+    return baseline.load(path(config, file), rules.firm(config))
+
+
+def save(baseline: Baseline) -> None:
+    """Write the file of what is known.
+
+    Raises:
+        click.UsageError: it cannot be written.
+    """
+    from kcheck.files import save as saving
+
+    real = os.path.realpath(baseline.path)
+    try:
+        old = b""
+        fresh = not os.path.exists(real)
+        if not fresh:
+            with open(real, "rb") as file:
+                old = file.read()
+        saving.save([saving.File(real, baseline.path, old, baseline.dump(), fresh)])
+    except (OSError, saving.SaveError) as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _gate(paths: tuple[str, ...], config: Config, baseline: Baseline | None, diff_base: str | None) -> Gate | None:
+    if baseline is None and diff_base is None:
+        return None
+    from kcheck.gate.comparison import Gate
+    from kcheck.gate.git import Difference
+
+    difference = None
+    if diff_base is not None:
+        first = paths[0] if paths else "."
+        difference = Difference(first if os.path.isdir(first) else os.path.dirname(first) or ".", diff_base)
+        if difference.note:
+            click.echo(f"kcheck: {difference.note}", err=True)
+    run: Run = click.get_current_context().obj
+    return Gate(paths, config, run.settings, baseline, difference)
+
+
+def relevant(paths: tuple[str, ...], config: Config, gate: Gate) -> bool:
+    """Whether the difference that a gate is about can matter at all."""
+    from kcheck.files.disk import Disk
+    from kcheck.files.tree import shown
+    from kcheck.gate.relevance import matters
+
+    if gate.difference is None:
+        return True
+    overlay = gate.difference.overlay
+    changed = [shown(path) for path in overlay]
+    return matters(changed, paths, config, Disk()) or matters(changed, paths, config, Disk(overlay))

@@ -1,0 +1,159 @@
+"""kcheck generate."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kcheck.commands import options
+from kcheck.config.config import ConfigError
+
+if TYPE_CHECKING:
+    from kcheck.files.save import File
+    from kcheck.generate.assembly import Output
+    from kcheck.generate.intent import Intent
+
+_CLOUDS = ("eks", "gke", "aks", "ack", "selfmanaged")
+
+
+@click.command("generate", short_help="Write a cluster that is right for N nodes, each number with its reason.")
+@click.argument("cloud", required=False, type=click.Choice(_CLOUDS))
+@click.option("--nodes", type=click.IntRange(min=1), default=None, help="Training nodes at the peak.")
+@click.option(
+    "--intent", "file", metavar="FILE", default=None, help="What the cluster is for; --show-intent prints one."
+)
+@click.option(
+    "--from", "source", metavar="PATH", default=None, help="Read the intent out of what is there: the same, done right."
+)
+@click.option("--show-intent", is_flag=True, help="Print the intent with everything filled in, and write no cluster.")
+@click.option("--output", metavar="DIR", default=None, help="Where to write it.  [default: the cluster's name]")
+@click.option("--diff", is_flag=True, help="Show what would be written as a diff, and write nothing.")
+@click.option("--overwrite", is_flag=True, help="Replace files that are there and differ.")
+def command(
+    cloud: str | None, nodes: int | None, file: str | None, source: str | None, show_intent: bool, output: str | None,
+    diff: bool, overwrite: bool,
+) -> None:  # fmt: skip
+    """Write Terraform and manifests of a training cluster on CLOUD, with a README that says why each choice was made.
+
+    Nothing is asked of the cloud, and no file that is there is changed without --overwrite. Exits with 0; with 1 if
+    kcheck check has something to say about the result; with 2 if no configuration can do what is wanted.
+    """
+    intent = options.guarded(lambda: _intent(cloud, nodes, file, source))
+    if show_intent:
+        from kcheck.generate import intent_text
+
+        click.echo(intent_text.text(intent), nl=False)
+        return
+    from kcheck.files import save
+    from kcheck.generate.assembly import ImpossibleError, generate
+
+    try:
+        made = options.guarded(lambda: generate(intent))
+    except ImpossibleError as error:
+        click.echo(f"kcheck: {error}", err=True)
+        sys.exit(2)
+    folder = output or intent.name
+    files, left = _files(made.files, folder), _left(made.files, folder)
+    changed = [one for one in files if one.old != one.new or one.fresh]
+    try:
+        if diff:
+            sys.stdout.buffer.write(b"".join(map(save.diff, changed)))
+            sys.stdout.flush()
+        else:
+            _refuse_losses(changed, overwrite=overwrite)
+            save.save(changed)
+    except save.SaveError as error:
+        click.echo(f"kcheck: {error}", err=True)
+        sys.exit(2)
+    _tell(intent, made, changed, folder, left, diff=diff)
+
+
+def _intent(cloud: str | None, nodes: int | None, file: str | None, source: str | None) -> Intent:
+    """What is wanted: the file, or what is read out of a tree, with the flags over it.
+
+    Raises:
+        ConfigError: the two are given together, no cloud is known, or they say what cannot be.
+    """
+    from kcheck.generate import intent
+
+    if file and source:
+        raise ConfigError("--intent and --from: give one of them")
+    given: dict[str, Any] = intent.load(file) if file else {}
+    if source:
+        from kcheck.generate import existing
+
+        found, given = existing.read(source)
+        if cloud and cloud != found:
+            raise ConfigError(f"{source} is a cluster of {found}, not of {cloud}")
+        cloud = found
+    if cloud is None:
+        raise ConfigError(f"which cloud? kcheck generate {'|'.join(_CLOUDS)}")
+    if nodes is not None:
+        given["nodes"] = nodes
+    return intent.filled(cloud, given)
+
+
+def _files(made: dict[str, bytes], folder: str) -> list[File]:
+    """The files with what is in their places now."""
+    from kcheck.files.disk import Disk
+    from kcheck.files.save import File
+
+    result = []
+    for path, data in made.items():
+        target = os.path.join(folder, *path.split("/"))
+        real = os.path.realpath(target)
+        there = os.path.lexists(real)
+        result.append(File(real, target, (Disk().read(real) or b"") if there else b"", data, fresh=not there))
+    return result
+
+
+def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
+    """Refuse to replace what somebody has written.
+
+    Raises:
+        SaveError: there are such files, and nobody has said that they may go.
+    """
+    from kcheck.files.save import SaveError
+
+    there = [file.path for file in files if not file.fresh]
+    if there and not overwrite:
+        more = f" and {len(there) - 3} more" if len(there) > 3 else ""
+        raise SaveError(
+            f"nothing written: {', '.join(there[:3])}{more} would change; "
+            "--diff shows how, --overwrite does it, --output DIR writes elsewhere"
+        )
+
+
+def _left(made: dict[str, bytes], folder: str) -> list[str]:
+    """Files that are there as another cluster would have them, and this one has not."""
+    from kcheck.generate import render
+
+    every = {path for cloud in _CLOUDS for path, _ in render.names(cloud)}
+    targets = (os.path.join(folder, *path.split("/")) for path in sorted(every - made.keys()))
+    return [target for target in targets if os.path.lexists(target)]
+
+
+def _tell(intent: Intent, made: Output, changed: list[File], folder: str, left: list[str], *, diff: bool) -> None:
+    """What was made, and what a check says of it."""
+    from kcheck.generate.readme import place
+    from kcheck.report import text
+
+    result = made.result
+    verb = "would be written" if diff else "written"
+    files = text.count(len(changed), "file")
+    where = f"{folder}: {files} {verb}, for {intent.nodes:,} nodes" if changed else f"{folder}: nothing to change"
+    click.echo(f"kcheck: {where}; README.md says what to do first.", err=True)
+    for path in left:
+        click.echo(f"kcheck: {path}: no part of this cluster; remove it if an earlier one left it", err=True)
+    options.tell_bugs(result)
+    for finding in result.findings:
+        where = f"{place(finding.span, made.top)}: {finding.severity.word} {finding.rule}"
+        click.echo(f"{where}: {finding.message}", err=True)
+    if result.bugs:
+        sys.exit(3)
+    if result.findings:
+        click.echo("kcheck: the intent leads to this; kcheck explain RULE says what to change in it.", err=True)
+        sys.exit(1)

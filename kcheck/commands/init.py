@@ -1,0 +1,84 @@
+"""kcheck init."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections import Counter
+from contextlib import chdir
+from typing import TYPE_CHECKING
+
+import click
+
+from kcheck.commands import options
+from kcheck.commands.check import NOTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.gate.setup.proposal import Proposal
+
+
+@click.command("init", short_help="Propose settings, a hook and a job in CI for a repository.")
+@click.argument("path", default=".", type=click.Path(exists=True, file_okay=False))
+@click.option("--write", is_flag=True, help="Write the files, all of them or none; without it, nothing is written.")
+@click.option(
+    "--ci", type=click.Choice(["github", "gitlab", "none"]), default=None,
+    help="Where pull requests are checked.  [default: where .github or .gitlab-ci.yml says]",
+)  # fmt: skip
+def command(path: str, write: bool, ci: str | None) -> None:
+    """Look at the repository at PATH (default: here) and show how kcheck would be turned on, as a diff for `git apply`.
+
+    A kcheck.yaml with the clusters that it found, the hook in .pre-commit-config.yaml, a job in CI. What is there stays
+    as it is. Exits with 0, or with 2 where files cannot be written.
+    """
+    click.echo(f"kcheck: reading {path}", err=True)
+    from kcheck.files import save
+    from kcheck.gate.setup import proposal
+
+    systems = None if ci is None else () if ci == "none" else (ci,)
+    found = options.guarded(lambda: proposal.propose(path, systems))
+    if found.result is None:
+        click.echo(NOTHING, err=True)
+        return
+    try:
+        if write:
+            save.save(found.files)
+        else:
+            with chdir(found.base):
+                sys.stdout.buffer.write(b"".join(map(save.diff, found.files)))
+            sys.stdout.flush()
+    except save.SaveError as error:
+        click.echo(f"kcheck: {error}", err=True)
+        sys.exit(2)
+    for line in _said(found, write=write):
+        click.echo(line, err=True)
+    options.tell_bugs(found.result)
+    if found.result.bugs:
+        sys.exit(3)
+
+
+def _said(found: Proposal, *, write: bool) -> Iterable[str]:
+    """What is in the proposal, what a check says then, and what to do next."""
+    from kcheck.report import text
+
+    yield from found.notes
+    if found.files and os.path.realpath(found.base) != os.path.realpath("."):
+        yield f"Paths are those below {found.base}, where `git apply` takes the diff."
+    if not found.files:
+        yield "Nothing to do: kcheck is turned on here."
+    count = Counter(finding.severity.word for finding in found.result.findings) if found.result else Counter[str]()
+    words = [text.count(count[word], word) for word in ("error", "warning") if count[word]]
+    if words:
+        yield f"With these settings, `kcheck check` finds {' and '.join(words)}."
+    where = "" if os.path.realpath(found.folder) == os.path.realpath(".") else f" {shlex.quote(found.folder)}"
+    steps = []
+    if found.files and not write:
+        steps.append(f"`kcheck init{where} --write` writes this")
+    steps.append(f"`kcheck check{where}` shows what there is")
+    if words and not found.has_baseline:
+        steps.append(f"`kcheck baseline{where}` takes note of it, so that only what is new fails")
+    if any(file.path.endswith(".pre-commit-config.yaml") for file in found.files):
+        steps.append("`pre-commit install` turns the hook on")
+    yield f"Next: {'; '.join(steps)}."

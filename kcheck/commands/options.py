@@ -1,0 +1,213 @@
+"""Options that several commands share, and the settings that come of them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from kcheck.config.config import Config, ConfigError, parse_nodes, parse_price, parse_variables
+from kcheck.files.tree import PathError, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.engine.engine import Result
+    from kcheck.files.disk import Disk
+    from kcheck.source.findings import Finding
+
+T = TypeVar("T")
+_FLAGS = {"var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values"}
+"""Settings whose flag has another name."""
+
+
+def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
+    """Names of groups and rules, for the shell."""
+    from kcheck.engine import rules
+
+    every = rules.load()
+    names = [*dict.fromkeys(rule.group for rule in every), *(rule.name for rule in every)]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+select = click.option(
+    "--select", multiple=True, metavar="RULE", shell_complete=complete_rules,
+    help="Only this rule, or group of rules; may be repeated.",
+)  # fmt: skip
+var_files = click.option(
+    "--var-file", "var_files", multiple=True, metavar="FILE", help="A tfvars file, as for Terraform."
+)
+variables = click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="A variable of the roots.")
+env_vars = click.option("--env-vars", is_flag=True, help="Also take variables from TF_VAR_* in the environment.")
+own_rules = click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rules of your own.")
+fail_on = click.option(
+    "--fail-on", type=click.Choice(["error", "warning", "info", "never"]), default=None,
+    help="The severity from which on the exit status is 1.  [default: warning]",
+)  # fmt: skip
+hook = click.option(
+    "--hook", is_flag=True,
+    help="For pre-commit: PATHs that are files are those of the commit; nothing is done unless one of them matters.",
+)  # fmt: skip
+_OPTIONS = (
+    click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path()),
+    click.option("--nodes", multiple=True, metavar="[CLUSTER=]N", help="How many nodes the cluster is meant to reach."),
+    var_files,
+    variables,
+    env_vars,
+    click.option(
+        "--render", type=click.Choice(["helm"]), default=None, help="Render charts with the helm that is installed."
+    ),
+    click.option("--helm-values", multiple=True, metavar="FILE", help="A file of values for the rendered charts."),
+    click.option("--price", metavar="USD", help="What one node costs an hour, instead of list prices."),
+    click.option("--exclude", multiple=True, metavar="PATH", help="A file, folder or pattern not to read."),
+    click.option(
+        "--ignore",
+        multiple=True,
+        metavar="RULE",
+        shell_complete=complete_rules,
+        help="A rule or group of rules not to run.",
+    ),
+    own_rules,
+    click.option("--config", "file", metavar="FILE", help="The settings; else the closest kcheck.yaml upwards."),
+)
+
+
+def with_config(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the shared options; it takes `paths` and `config` in their place.
+
+    A command with `hook` is not run for a commit that is nothing to it.
+    """
+
+    @wraps(command)
+    def wrapper(
+        paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
+        exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None,
+        variables: tuple[str, ...], env_vars: bool, render: str | None, helm_values: tuple[str, ...],
+        hook: bool = False, **rest: Any,
+    ) -> None:  # fmt: skip
+        from kcheck.files.disk import Disk
+
+        flags = {
+            "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
+            "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
+            "helm_values": helm_values,
+        }  # fmt: skip
+        touched = {path for path in paths if hook and not os.path.isdir(path)}
+        paths = tuple(path for path in paths if path not in touched)
+        settings = partial(effective, paths, file, flags)
+        config = guarded(lambda: settings(Disk()))
+        if touched:
+            from kcheck.gate.relevance import matters
+
+            if not guarded(lambda: matters(touched, paths, config, Disk())):
+                return
+        click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
+        command(paths=paths, config=config, **rest)
+
+    for option in reversed(_OPTIONS):
+        wrapper = option(wrapper)
+    return wrapper
+
+
+class Run(NamedTuple):
+    """How a command was called: what makes the settings of some files, and the arguments that decide what is found."""
+
+    settings: Callable[[Disk], Config]
+    arguments: tuple[str, ...]
+
+
+def _canonical(paths: tuple[str, ...], file: str | None, flags: dict[str, Any]) -> tuple[str, ...]:
+    """The paths and flags of a run, those aside that only choose rules."""
+    chosen = [f"--config={file}"] if file else []
+    for name, value in sorted(flags.items()):
+        flag = _FLAGS.get(name, name)
+        if value is True:
+            chosen.append(f"--{flag}")
+        elif value and name != "ignore":
+            chosen += [f"--{flag}={each}" for each in (value if isinstance(value, tuple) else (value,))]
+    return (*sorted({os.path.normpath(path) for path in paths} or {"."}), *chosen)
+
+
+def effective(paths: tuple[str, ...], file: str | None, flags: dict[str, Any], disk: Disk | None = None) -> Config:
+    """The settings of the closest file, with what the flags say instead.
+
+    Raises:
+        ConfigError: the file or a flag makes no sense.
+    """
+    from kcheck.config import settings
+
+    config = settings.load(paths, file, disk)
+    given = {name: value for name, value in flags.items() if value}
+    places = config.places | {name: f"--{_FLAGS.get(name, name)}" for name in given}
+    nodes = parse_nodes(given.pop("nodes", ()))
+    variables = parse_variables(given.pop("variables", ()))
+    price = parse_price(given.pop("price", None))
+    if "helm_values" in given and not given.get("render", config.render):
+        raise ConfigError("--helm-values is for charts that are rendered; add --render helm")
+    environments = config.environments
+    if "" in nodes:
+        environments = tuple(replace(environment, nodes=None) for environment in environments)
+    if price is not None:
+        environments = tuple(replace(environment, price=None) for environment in environments)
+    return replace(
+        config,
+        nodes=config.nodes | nodes,
+        variables=variables,
+        price=config.price if price is None else price,
+        environments=environments,
+        places=places,
+        **given,
+    )
+
+
+def rule_folders(given: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders with rules of the user's own: of the flag, else of the settings of this place."""
+    from kcheck.config import settings
+
+    return given or settings.load(()).rules
+
+
+def guarded(action: Callable[[], T]) -> T:
+    """Run an action; what the user got wrong becomes a usage error.
+
+    Raises:
+        click.UsageError: a path or a variable file does not exist, or the settings make no sense.
+    """
+    try:
+        return action()
+    except (PathError, ConfigError) as error:
+        raise click.UsageError(str(error)) from error
+
+
+def selected(names: tuple[str, ...], config: Config) -> None:
+    """Refuse names of rules that do not exist.
+
+    Raises:
+        ConfigError: there is no such rule or group.
+    """
+    from kcheck.engine import rules
+
+    rules.chosen(replace(config, select=names))
+
+
+def fails(finding: Finding, threshold: str) -> bool:
+    """Whether a finding counts for the exit status."""
+    from kcheck.source.findings import Severity
+
+    return threshold != "never" and finding.severity >= Severity[threshold.upper()]
+
+
+def tell_bugs(result: Result) -> None:
+    """Say what failed in kcheck itself."""
+    for bug in result.bugs:
+        click.echo(f"kcheck: bug in {bug.rule or 'the model'} on {bug.object}: {bug.message}", err=True)
+    if result.bugs:
+        click.echo("Please send these lines to the project's issue tracker; the other rules ran.", err=True)
+
+
+def tree(paths: tuple[str, ...], config: Config) -> Tree:
+    """The files of the given paths, the working directory without any."""
+    return Tree(list(paths), exclude=config.exclude)

@@ -1,0 +1,138 @@
+"""kcheck simulate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kcheck.commands import options
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+    from kcheck.fix.what_if import Saving
+    from kcheck.model import Cluster
+    from kcheck.scale.world import World
+    from kcheck.simulate.results import Outcome
+    from kcheck.simulate.scenario import Scenario
+
+
+@click.command("simulate", short_help="Say how long a job takes and what it costs, and which setting costs it.")
+@options.with_config
+@click.option("--duration", metavar="TIME", default=None, help="How long each pod works, such as 10m.  [default: 10m]")
+@click.option("--image-size", metavar="SIZE", default=None, help="What a fresh node pulls, such as 5GiB.")
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json", "svg", "html"]), default="text", show_default=True
+)
+@click.option(
+    "--what-if", "what_if", is_flag=True, help="Also say what each of kcheck's fixes would save, and all of them."
+)
+def command(
+    paths: tuple[str, ...], config: Config, duration: str | None, image_size: str | None, format_: str, what_if: bool
+) -> None:
+    """Run the largest job of each cluster below PATH through a model of its autoscaler and its cloud.
+
+    Without a job in the code, one pod for each node that the pools may have, or for --nodes. Exits with 0, or with 2
+    on wrong use.
+    """
+    from kcheck.report import picture, simulation
+
+    image, seconds = _size(image_size), _seconds(duration)
+    found, left = options.guarded(lambda: _outcomes(paths, config, seconds, image))
+    for why in left:
+        click.echo(f"kcheck: {why}", err=True)
+    if not found:
+        click.echo("kcheck: no cluster that can be simulated here.", err=True)
+        return
+    if format_ == "svg" and len(found) > 1:
+        raise click.UsageError("svg is of one cluster: name its folder, or take html")
+    if format_ in ("svg", "html"):
+        click.echo(picture.as_svg(found[0]) if format_ == "svg" else picture.as_html(found), nl=False)
+        return
+    pairs = [(one, _savings(paths, config, one, seconds, image) if what_if else None) for one in found]
+    if format_ == "json":
+        click.echo(simulation.as_json(pairs), nl=False)
+        return
+    parts = [simulation.as_text(one) + ("" if saved is None else simulation.table(one, saved)) for one, saved in pairs]
+    click.echo("\n".join(parts), nl=False)
+
+
+def _savings(
+    paths: tuple[str, ...], config: Config, outcome: Outcome, seconds: float | None, image: float | None
+) -> list[Saving]:
+    """What fixes save of a run."""
+    from kcheck.fix import what_if
+    from kcheck.simulate import scenario
+
+    def again(world: World) -> Scenario | str:
+        own = [one for one in world.inventory.clusters if one.id == outcome.scenario.cluster.id]
+        if not own:
+            return "the cluster is gone"
+        return scenario.of(world, own[0], nodes=_asked(world, own[0]), duration=seconds, image=image)
+
+    return what_if.savings(list(paths) or ["."], config, outcome, again)
+
+
+def _outcomes(
+    paths: tuple[str, ...], config: Config, seconds: float | None, image: float | None
+) -> tuple[list[Outcome], list[str]]:
+    """The runs of every cluster, and why some have none."""
+    from kcheck.engine import rules
+    from kcheck.reading import inventory
+    from kcheck.scale.world import World
+    from kcheck.simulate import results, scenario
+
+    rules.check_limits(config)
+    world = World(inventory.read(options.tree(paths, config), config).inventory, config)
+    found, left = [], []
+    for cluster in world.inventory.clusters:
+        one = scenario.of(world, cluster, nodes=_asked(world, cluster), duration=seconds, image=image)
+        if isinstance(one, str):
+            left.append(one)
+        else:
+            found.append(results.of(one))
+    return found, left
+
+
+def _asked(world: World, cluster: Cluster) -> int | None:
+    """Nodes of the run that --nodes asks for; what the cluster is meant to reach says nothing of a job."""
+    own = world.named(cluster)
+    return world.config.nodes.get("") if own is None else own
+
+
+def _seconds(text: str | None) -> float | None:
+    """A duration of the command line.
+
+    Raises:
+        BadParameter: it is none.
+    """
+    from kcheck.source.units import seconds
+
+    if text is None:
+        return None
+    try:
+        found = float(seconds(text))
+    except ValueError:
+        found = 0
+    if found <= 0:
+        raise click.BadParameter(f"{text} is no time, such as 10m or 1h30m", param_hint="--duration")
+    return found
+
+
+def _size(text: str | None) -> float | None:
+    """A size of the command line in MiB.
+
+    Raises:
+        BadParameter: it is none.
+    """
+    from kcheck.source.units import quantity
+
+    if text is None:
+        return None
+    try:
+        found = float(quantity(text.removesuffix("B"))) / (1 << 20)
+    except ValueError:
+        found = 0
+    if found <= 0:
+        raise click.BadParameter(f"{text} is no size, such as 5GiB", param_hint="--image-size")
+    return found

@@ -1,0 +1,1 @@
+"""Settings, flags and schemas in; a checked Config out."""

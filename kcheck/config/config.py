@@ -1,0 +1,134 @@
+"""What the user asked for: targets, environments, which rules, whose numbers. Made of flags and `kcheck.yaml`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import datetime
+
+    from kcheck.source.text import Span
+
+
+class ConfigError(Exception):
+    """Wrong use: what is wrong and what would be right, in one line."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """One root module with variables of its own. `price` is in US cents for a node and hour."""
+
+    root: str
+    name: str = ""
+    var_files: tuple[str, ...] = ()
+    manifests: tuple[str, ...] = ()
+    nodes: int | None = None
+    price: int | None = None
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A finding that is accepted in the settings, in some files or everywhere, for a time or for good."""
+
+    rule: str
+    path: str
+    reason: str
+    expires: datetime.date | None
+    place: Span
+
+
+@dataclass(frozen=True)
+class Config:
+    """The effective settings of one run. All paths are relative to the working directory.
+
+    `nodes` maps a cluster's name or address to the number of nodes it is meant to reach; the key "" holds for
+    every cluster. `price` is what one node costs, in US cents an hour. `places` says where each setting comes from.
+    `variables` are texts from the command line; `env_vars` says that TF_VAR_* of the environment count. `render` is
+    helm where charts are to be rendered, with the files of `helm_values`. `per_path_ignores` maps patterns of paths to
+    rules and groups; nothing silences those that are `not_ignorable`. `baseline` is the file of what was known before.
+    """
+
+    nodes: dict[str, int] = field(default_factory=dict)
+    var_files: tuple[str, ...] = ()
+    price: int | None = None
+    environments: tuple[Environment, ...] = ()
+    exclude: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_path_ignores: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    not_ignorable: tuple[str, ...] = ()
+    severity: dict[str, str] = field(default_factory=dict)
+    limits: dict[str, int] = field(default_factory=dict)
+    mirrors: dict[str, str] = field(default_factory=dict)
+    rules: tuple[str, ...] = ()
+    accepted: tuple[Accepted, ...] = ()
+    baseline: str = ""
+    render: str = ""
+    helm_values: tuple[str, ...] = ()
+    fail_on: str = "warning"
+    places: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    env_vars: bool = False
+
+    def environment(self, root: str, name: str) -> Environment | None:
+        """The environment of that name for a root module."""
+        return next((e for e in self.environments if e.root == root and e.name == name), None)
+
+
+def parse_nodes(values: tuple[str, ...]) -> dict[str, int]:
+    """Read `--nodes [CLUSTER=]N`, given any number of times.
+
+    Raises:
+        ConfigError: N is not a positive whole number.
+    """
+    result: dict[str, int] = {}
+    for value in values:
+        name, _, number = value.rpartition("=")
+        digits = number.replace(",", "").replace("_", "")
+        if not digits.isdigit() or int(digits) < 1:
+            raise ConfigError(f"--nodes {value}: N must be a whole number of at least 1, such as --nodes 1000")
+        result[name] = int(digits)
+    return result
+
+
+def parse_variables(values: tuple[str, ...]) -> dict[str, str]:
+    """Read `--var NAME=VALUE`, given any number of times.
+
+    Raises:
+        ConfigError: there is no `=`.
+    """
+    result = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"--var {value}: give a name and a value, such as --var size=100")
+        result[name.strip()] = text
+    return result
+
+
+def parse_price(value: str | None) -> int | None:
+    """Read `--price`, in US dollars for one node and hour, as cents.
+
+    Raises:
+        ConfigError: it is not a positive number.
+    """
+    if value is None:
+        return None
+    try:
+        cents = round(float(value.removeprefix("$")) * 100)
+    except (ValueError, OverflowError):
+        cents = 0
+    if cents <= 0:
+        raise ConfigError(f"--price {value}: give US dollars for one node and hour, such as --price 30")
+    return cents
+
+
+def nearest(name: str, names: tuple[str, ...]) -> str:
+    """A hint at the name that was meant, or at all of them."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names, 1, 0.6)
+    if close:
+        return f"did you mean {close[0]}?"
+    return "known are " + ", ".join(names) if len(names) <= 12 else "see the documentation for the known names"

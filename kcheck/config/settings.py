@@ -1,0 +1,181 @@
+"""`kcheck.yaml` and `[tool.kcheck]`: found upwards, checked against the published schema, made into a Config."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from kcheck.config import schemas
+from kcheck.config.config import Accepted, Config, ConfigError, Environment
+from kcheck.files.disk import MAX_BYTES, Disk, TooLargeError
+from kcheck.source.text import Source
+from kcheck.source.values import Known, Origin, plain, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.source.values import Datum
+
+NAME = "kcheck.yaml"
+PROJECT = "pyproject.toml"
+_TABLE = re.compile(rb"^\[tool\.kcheck(?:\.|\])", re.MULTILINE)
+
+
+def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = None) -> Config:
+    """The settings of the file that is closest to the paths, upwards; the defaults if there is none.
+
+    Raises:
+        ConfigError: the file cannot be read, or says something that no setting takes.
+    """
+    disk = disk or Disk()
+    found = named or closest(paths, disk)
+    if found is None:
+        return Config()
+    try:
+        content = disk.read(found)
+    except TooLargeError as error:
+        raise ConfigError(f"{found}: too large for settings") from error
+    if content is None:
+        raise ConfigError(f"{found}: no such file, or it cannot be read")
+    source = Source(os.path.relpath(found).replace(os.sep, "/"), content)
+    data = _toml(source) if found.endswith(".toml") else schemas.document(source)
+    schemas.check(data, schema(), "setting", "the settings")
+    return _config(data, os.path.dirname(found))
+
+
+def schema() -> dict[str, Any]:
+    """The schema of the settings."""
+    return schemas.load("settings")
+
+
+def closest(paths: Iterable[str], disk: Disk) -> str | None:
+    """The settings file of the folder that holds all paths, or of the nearest one above it in the same repository."""
+    real = [os.path.realpath(path) for path in paths] or [os.getcwd()]
+    folder = os.path.commonpath(real)
+    if not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    while True:
+        own, project = os.path.join(folder, NAME), os.path.join(folder, PROJECT)
+        if disk.is_file(own):
+            return os.path.relpath(own)
+        if disk.is_file(project) and _TABLE.search(disk.head(project, MAX_BYTES)):
+            return os.path.relpath(project)
+        above = os.path.dirname(folder)
+        if above == folder or os.path.exists(os.path.join(folder, ".git")):
+            return None
+        folder = above
+
+
+# --- reading
+
+
+def _toml(source: Source) -> Datum:
+    import tomllib
+
+    try:
+        data = tomllib.loads(source.data.decode("utf-8"), parse_float=_finite)
+    except ValueError as error:
+        raise ConfigError(f"{source.path}: not TOML: {error}") from error
+    match = _TABLE.search(source.data)
+    start = match.start() if match else 0
+    end = source.data.find(b"\n", start)
+    table = Origin((source.span(start, end if end >= 0 else len(source.data)),))
+    settings = data.get("tool", {}).get("kcheck", {})
+    if not isinstance(settings, dict):
+        raise ConfigError(f"{source.path}: [tool.kcheck] must be a table")
+    # TOML allows dashes where YAML has underscores; the library tells no places, so keys are looked for
+    parts = {
+        name.replace("-", "_"): wrap(_text_days(value), _line_of(source, start, name) or table)
+        for name, value in settings.items()
+    }
+    return Known(parts, table)
+
+
+def _finite(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except ValueError:
+        raise ValueError(f"`{text}` is no number of nodes or dollars") from None
+
+
+def _text_days(value: Any) -> Any:
+    """TOML's days as text, as YAML has them."""
+    if isinstance(value, dict):
+        return {key: _text_days(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_text_days(item) for item in value]
+    return value.isoformat() if isinstance(value, datetime.date) else value
+
+
+def _line_of(source: Source, start: int, key: str) -> Origin | None:
+    pattern = rb"^[ \t]*(?:\[+tool\.kcheck\.)?[\"']?" + re.escape(key.encode()) + rb"\b[^\n]*"
+    match = re.compile(pattern, re.MULTILINE).search(source.data, start)
+    return Origin((source.span(match.start(), match.end()),)) if match else None
+
+
+# --- making
+
+
+def _config(data: Datum, folder: str) -> Config:
+    values: dict[str, Any] = plain(data)
+    members: dict[str, Any] = data.value if isinstance(data, Known) else {}
+    places = {name: schemas.at(member.origin.written) for name, member in members.items()}
+
+    def near(path: str) -> str:
+        return os.path.normpath(os.path.join(folder, path)).replace(os.sep, "/")
+
+    def paths(name: str, table: dict[str, Any] = values) -> tuple[str, ...]:
+        return tuple(map(near, table.get(name, ())))
+
+    nodes, price = values.get("nodes"), values.get("price")
+    environments = []
+    for table in values.get("clusters", ()):
+        files, own = paths("var_files", table), table.get("price")
+        label = table.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else "")
+        cents = None if own is None else round(own * 100)
+        environment = Environment(
+            near(table["root"]), label, files, paths("manifests", table), table.get("nodes"), cents
+        )
+        environments.append(environment)
+    for one in environments:
+        if sum((one.root, one.name) == (other.root, other.name) for other in environments) > 1:
+            raise ConfigError(f"{places['clusters']}: clusters: two entries for {one.root} need names that differ")
+    accepted = [_accepted(item, near) for item in (members["suppressions"].value if "suppressions" in members else ())]
+    per_path = {near(path): tuple(names) for path, names in values.get("per_path_ignores", {}).items()}
+    baseline = values.get("baseline")
+    return Config(
+        nodes={"": nodes} if nodes else {},
+        var_files=paths("var_files"),
+        price=None if price is None else round(price * 100),
+        environments=tuple(environments),
+        exclude=paths("exclude"),
+        select=tuple(values.get("select", ())),
+        ignore=tuple(values.get("ignore", ())),
+        per_path_ignores=per_path,
+        not_ignorable=tuple(values.get("not_ignorable", ())),
+        severity=values.get("severity", {}),
+        limits={name: limit["value"] for name, limit in values.get("limits", {}).items()},
+        mirrors={registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
+        rules=paths("rules"),
+        accepted=tuple(accepted),
+        baseline=near(baseline) if baseline else "",
+        render=values.get("render", ""),
+        helm_values=paths("helm_values"),
+        fail_on=values.get("fail_on", "warning"),
+        places=places,
+    )
+
+
+def _accepted(item: Known[Any], near: Any) -> Accepted:
+    table = plain(item)
+    place = item.origin.written
+    expires = table.get("expires")
+    try:
+        day = datetime.date.fromisoformat(expires) if expires else None
+    except ValueError as error:
+        raise ConfigError(f"{schemas.at(place)}: suppressions: {expires} is no day of the calendar") from error
+    path = near(table["path"]) if "path" in table else ""
+    return Accepted(table["rule"], path, table["reason"], day, place)

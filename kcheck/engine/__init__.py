@@ -1,0 +1,1 @@
+"""Rules and a world in; findings, and what could not be decided, out."""

@@ -1,0 +1,266 @@
+"""Run the rules over a tree: decide, grade, suppress, prune. Every command goes through `run`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.config.config import ConfigError, nearest
+from kcheck.engine import may_change, rules
+from kcheck.engine.judge import Judge, joined
+from kcheck.engine.suppressions import Suppressions
+from kcheck.model import Input
+from kcheck.reading import inventory
+from kcheck.scale.world import World
+from kcheck.source.findings import Finding, Fix, Related, Severity, Undecided
+from kcheck.source.values import known
+from kcheck.syntax import cel
+from kcheck.words import raw_views
+from kcheck.words.subjects import things
+from kcheck.words.views import wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcheck.config.config import Config
+    from kcheck.engine.rules import Rule
+    from kcheck.files.tree import Tree
+    from kcheck.model import Inventory
+    from kcheck.source.text import Span
+    from kcheck.terraform.variables import Variables
+
+
+class Bug(NamedTuple):
+    """A rule or a reader that failed: kcheck's fault, never the user's."""
+
+    rule: str
+    object: str
+    message: str
+
+
+@dataclass
+class Result:
+    """What a run found. `decided` counts the checks with an answer; `hints` say how to give inputs that miss.
+
+    `known` counts what was found and left out, as it was there before.
+    """
+
+    world: World
+    findings: list[Finding] = field(default_factory=list)
+    undecided: list[Undecided] = field(default_factory=list)
+    bugs: list[Bug] = field(default_factory=list)
+    decided: int = 0
+    suppressed: int = 0
+    known: int = 0
+    relevant: bool = False
+    hints: list[str] = field(default_factory=list)
+
+    def unknown_inputs(self) -> dict[str, int]:
+        """What is not known, and how many checks wait for it, the most wanted first."""
+        waiting: dict[str, int] = {}
+        for check in self.undecided:
+            for reason in check.missing:
+                waiting[reason] = waiting.get(reason, 0) + 1
+        return dict(sorted(waiting.items(), key=lambda item: (-item[1], item[0])))
+
+
+def silent(text: str) -> None:
+    """Tell nobody what goes on."""
+
+
+def run(tree: Tree, config: Config, tell: Callable[[str], None] = silent) -> Result:
+    """Read the tree and decide every rule on every subject; `tell` is told what goes on."""
+    chosen = rules.chosen(config)
+    tell(f"reading {tree.count:,} files" if tree.count else "reading")
+    reading = inventory.read(tree, config, rules.raw(chosen))
+    found = reading.inventory
+    world = World(found, config)
+    _check_targets(found, config)
+    result = Result(world)
+    result.relevant = bool(found.telling() or reading.problems)
+    comments = Suppressions(reading.sources, config, chosen)
+    by_subject: dict[str, list[Rule]] = {}
+    for rule in chosen:
+        by_subject.setdefault(rule.subject, []).append(rule)
+    for number, (subject, matching) in enumerate(by_subject.items(), 1):
+        if subject != "input":
+            tell(f"checking, {number} of {len(by_subject)}: {subject}")
+            result.findings += may_change.given(_decide(subject, matching, world, result), world, tree, reading.roots)
+    result.findings = _pruned(result.findings, by_subject)
+    _suppress(result, comments)
+    world.inputs = list(_inputs(reading, comments, config, result.undecided, tree))
+    result.findings += _decide("input", by_subject.get("input", []), world, result)
+    _suppress(result, comments)
+    result.findings = _merged([_graded(finding, config) for finding in result.findings])
+    result.hints = list(_hints(result.unknown_inputs(), reading.variables))
+    return result
+
+
+def _check_targets(found: Inventory, config: Config) -> None:
+    """Refuse targets of clusters that are not there.
+
+    Raises:
+        ConfigError: --nodes names one.
+    """
+    names = {name for cluster in found.clusters for name in (cluster.address, cluster.id, known(cluster.name)) if name}
+    for name in config.nodes.keys() - names - {""} if names else ():
+        raise ConfigError(f"--nodes {name}: there is no such cluster; {nearest(name, tuple(sorted(names)))}")
+
+
+_NO_VALUE = re.compile(r"var\.(\w+) has no default")
+
+
+def _hints(inputs: Iterable[str], variables: Variables | None) -> Iterable[str]:
+    """How to give the variables that have no value: with files that set them, else by name."""
+    names = [match[1] for match in map(_NO_VALUE.fullmatch, inputs) if match]
+    if not names or variables is None:
+        return
+    found = list(variables.candidates(names))
+    for path, own in found:
+        yield f"--var-file {path} sets {', '.join(own)}"
+    if len(found) > 1:
+        yield "entries under `clusters:` in kcheck.yaml check them all, each by its name"
+    if not found:
+        yield f"--var {names[0]}=VALUE, or a tfvars file with --var-file, gives the value"
+
+
+def _graded(finding: Finding, config: Config) -> Finding:
+    """The finding with the severity that the settings give its rule."""
+    wanted = config.severity.get(finding.rule)
+    return finding._replace(severity=Severity[wanted.upper()]) if wanted else finding
+
+
+def _pruned(findings: list[Finding], by_subject: dict[str, list[Rule]]) -> list[Finding]:
+    """One cause, one finding: without those that another one on the same object or place makes redundant."""
+    unless = {rule.name: rule.unless for own in by_subject.values() for rule in own if rule.unless}
+    found = {(f.rule, where) for f in findings for where in (f.object, f.span)}
+
+    def told(finding: Finding) -> bool:
+        names = unless.get(finding.rule, ())
+        return any((name, where) in found for name in names for where in (finding.object, finding.span))
+
+    return [finding for finding in findings if not told(finding)]
+
+
+def _merged(findings: list[Finding]) -> list[Finding]:
+    """One cause, one finding: a module that is called several times is named once, with its other objects."""
+    groups: dict[tuple[str, Span], list[Finding]] = {}
+    for finding in sorted(findings, key=lambda finding: finding.key):
+        groups.setdefault((finding.rule, finding.span), []).append(finding)
+    result = []
+    for group in groups.values():
+        worst = max(group, key=lambda finding: finding.severity)
+        others = tuple(dict.fromkeys(f.object for f in group if f.object != worst.object))
+        related = (*worst.related, *(Related(worst.span, f"also {name}") for name in others))
+        fix = _together(worst, group)
+        help_text = worst.help or next((f.help for f in group if fix is None and f.help), "")
+        result.append(worst._replace(related=related, also=others, fix=fix, help=help_text))
+    return result
+
+
+def _together(worst: Finding, group: list[Finding]) -> Fix | None:
+    """The fix of one finding with the changes that its other objects need."""
+    fixes = [finding.fix for finding in group if finding.fix is not None]
+    if worst.fix is None or len(fixes) < len(group):
+        return None
+    changes = {(change.place, change.name): change for fix in (*fixes, worst.fix) for change in fix.changes}
+    return worst.fix._replace(changes=tuple(changes.values()))
+
+
+def _suppress(result: Result, comments: Suppressions) -> None:
+    kept = [finding for finding in result.findings if not comments.silences(finding)]
+    result.suppressed += len(result.findings) - len(kept)
+    result.findings = kept
+
+
+def _inputs(
+    reading: inventory.Reading, comments: Suppressions, config: Config, undecided: list[Undecided], tree: Tree
+) -> Iterable[Input]:
+    """What is to be said of the files themselves."""
+    for problem in reading.problems:
+        place = problem.span
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "unreadable", problem.message)
+    for gap in reading.gaps:
+        place = gap.span
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "not-rendered", gap.message)
+    for folder, sources in reading.templates.items():
+        many = len(sources) > 1
+        what = f"{len(sources)} files are templates; render them first" if many else "a template; render it first"
+        yield Input(folder, sources[0].span(0, 0), "templates", what)
+    for chart, count in reading.unrendered:
+        templates = f"its {count} templates were not" if count > 1 else "its template was not"
+        values = "only its values were checked, " if chart.values is not None else ""
+        what = f"the chart {chart.label}: {values}{templates}; --render helm renders it"
+        yield Input(chart.folder, chart.source.span(0, 0), "chart", what)
+    for suppression in comments.bare():
+        place = suppression.span
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "bare-suppression", ", ".join(suppression.rules))
+    for accepted in comments.expired():
+        place = accepted.place
+        what = f"{accepted.rule} ({accepted.reason}) expired on {accepted.expires}"
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "expired-suppression", what)
+    for accepted in comments.unused_settings(undecided, tree.given):
+        place = accepted.place
+        where = f" in {accepted.path}" if accepted.path else ""
+        what = f"`{accepted.rule}` has nothing to silence{where}; the entry can go"
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what)
+    every = rules.every(config.rules) if comments.all else []
+    names = {name for rule in every for name in (rule.name, rule.group)}
+    for suppression, name in comments.unused(names, undecided):
+        place = suppression.span
+        what = f"`{name}` has nothing to silence here" if name in names else f"there is no rule `{name}`"
+        what = f"`{name}` is not to be ignored, say the settings" if name in comments.firm else what
+        identity = f"{place.source.path}:{place.begin.line}:{name}"
+        yield Input(identity, place, "unused-suppression", f"{what}; the comment can go")
+    for place in comments.nameless:
+        what = "the comment names no rule, and silences nothing: write ignore[RULE] and a reason"
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what)
+
+
+def _decide(subject: str, matching: list[Rule], world: World, result: Result) -> list[Finding]:
+    """Decide the rules of one subject; `unless` rules come first, so that one cause gives one finding."""
+    findings: list[Finding] = []
+    found = things(subject, world)
+    if not found:
+        return findings
+    ordered = sorted(matching, key=lambda rule: (len(rule.unless), rule.name))
+    variables = (subject, "limits")
+    conditions: dict[str, cel.Expression] = {}
+    for rule in list(ordered):
+        try:
+            conditions[rule.name] = joined(rule.when, rule.problem, variables)
+        except cel.SyntaxProblem as error:
+            result.bugs.append(Bug(rule.name, subject, str(error)))
+            ordered.remove(rule)
+    fields = wanted(conditions.values())
+    for thing in found:
+        try:
+            judge = Judge(raw_views.view(subject, thing, world, fields.get(subject, {})))
+        except _BROKEN as error:
+            result.bugs.append(Bug("", thing.id, f"the view of the {subject} cannot be built: {error!r}"))
+            continue
+        whole: Judge | None = None
+        fired: set[str] = set()
+        for rule in ordered:
+            if fired.intersection(rule.unless):
+                continue
+            try:
+                verdict = judge.verdict(rule, conditions[rule.name])
+                if isinstance(verdict, Undecided):
+                    result.undecided.append(verdict)
+                    continue
+                result.decided += 1
+                if not verdict:
+                    continue
+                whole = whole or Judge(raw_views.view(subject, thing, world))
+                severity = whole.severity(rule)
+                if severity is not None:
+                    findings.append(whole.finding(rule, severity))
+                    fired.add(rule.name)
+            except (cel.ExpressionError, cel.SyntaxProblem, *_BROKEN) as error:
+                result.bugs.append(Bug(rule.name, thing.id, str(error)))
+    return findings
+
+
+_BROKEN = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError)

@@ -1,0 +1,322 @@
+"""One subject before the rules: whether a condition holds, how bad that is, what is said of it, and what mends it."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+from kcheck.source.findings import (
+    Change,
+    Finding,
+    Fix,
+    Related,
+    Severity,
+    Undecided,
+    called,
+    said,
+    unnumbered,
+)
+from kcheck.source.units import data_text, duration, shown
+from kcheck.source.values import Item, Origin
+from kcheck.syntax import cel
+from kcheck.syntax.hcl import computed_literals
+from kcheck.words.subjects import cloud_of
+from kcheck.words.views import ID
+
+if TYPE_CHECKING:
+    from kcheck.engine.rules import Grade, Rule
+    from kcheck.scale.world import World
+    from kcheck.source.text import Span
+    from kcheck.words.views import View
+
+
+def limits_view(cloud: str, world: World) -> dict[str, Any]:
+    """The limits of a cloud as rules see them: limits.group.name."""
+    return world.remember("limits view", cloud, lambda: _limits_view(cloud, world))
+
+
+def _limits_view(cloud: str, world: World) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, entry in world.limits(cloud).items():
+        if entry.value is None:
+            continue  # it differs by account, and nobody has said it
+        group, name = key.split(".")
+        result.setdefault(group, {})[name] = entry.value
+    return result
+
+
+@cache
+def joined(when: str, problem: str, variables: tuple[str, ...]) -> cel.Expression:
+    """`when` and `problem` as one three-valued conjunction: a known no beats an unknown."""
+    return cel.conjunction(when, problem, variables) if when else cel.compile(problem, variables)
+
+
+@cache
+def _compiled(text: str, variables: tuple[str, ...]) -> cel.Expression:
+    return cel.compile(text, variables)
+
+
+class Judge:
+    """Decides rules on one subject; expressions share one activation."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.variables = (view.subject, "limits")
+        self.limits = limits_view(cloud_of(view.thing, view.world), view.world)
+        self.activation = self.activated(view.data)
+
+    def activated(self, data: dict[str, Any]) -> cel.Activation:
+        """The data that expressions see."""
+        return cel.activation({self.view.subject: data, "limits": self.limits}, self.variables)
+
+    def verdict(self, rule: Rule, condition: cel.Expression) -> bool | Undecided:
+        """Whether the rule's condition holds, or what it waits for."""
+        holds, error = self.truth(condition)
+        if holds is None and self.view.open and rule.when:  # where one half looks at what is not known
+            halves = (_compiled(text, self.variables) for text in (rule.when, rule.problem))
+            holds = False if any(self.truth(half)[0] is False for half in halves) else None
+        if holds is not None:
+            return holds
+        missing = self.view.lacks(cel.usage(condition)) or ((error,) if error else ())
+        return Undecided(rule.name, self.view.thing.id, self.view.place(), missing)
+
+    def truth(self, condition: cel.Expression) -> tuple[bool | None, str]:
+        """The truth of a condition, None where it is undecided; what it stumbled over in an open view."""
+        if self.view.open and self.view.hidden(cel.usage(condition)):
+            return None, ""
+        try:
+            return cel.condition(condition, self.activation), ""
+        except cel.ExpressionError as error:
+            if not self.view.open:
+                raise
+            return None, f"it does not fit what is written: {error}"
+
+    def value(self, expression: str, activation: cel.Activation | None = None) -> Any:
+        """The value of an expression; None where it is not known."""
+        compiled = _compiled(expression, self.variables)
+        if activation is None and self.view.open and self.view.hidden(cel.usage(compiled)):
+            return None
+        try:
+            result = cel.evaluate(compiled, activation or self.activation)
+        except cel.ExpressionError:
+            if not self.view.open:
+                raise
+            return None
+        return None if result is cel.UNDECIDED else result
+
+    def severity(self, rule: Rule) -> Severity | None:
+        """How bad it is; None where the size is known and small."""
+        wanted = self.graded(rule.grade) if rule.grade else Severity[rule.severity.upper()]
+        if wanted is None:
+            return None
+        if rule.mild and self.value(rule.mild):
+            return Severity.INFO
+        return min(wanted, Severity.WARNING) if rule.weak and self.value(rule.weak) else wanted
+
+    def graded(self, grade: Grade) -> Severity | None:
+        """How bad it is by size; None where that is known and small."""
+        size = self.value(grade.of)
+        if size is None:
+            return Severity.INFO
+        if grade.wall and size > self.value(grade.wall):
+            return Severity.ERROR
+        if grade.recommended and size > self.value(grade.recommended):
+            return Severity.WARNING
+        return None
+
+    # --- findings
+
+    def finding(self, rule: Rule, severity: Severity) -> Finding:
+        """What is reported."""
+        origin = next(iter(self.origins(rule.at)), Origin((self.view.place(),)))
+        span = origin.written
+        related = [Related(use, "used here") for use in origin.spans[1:][-1:] if _line(use) != _line(span)]
+        for place in rule.related:
+            name = cel.split_place(place)[1]
+            found = (Related(other.written, name) for other in self.origins(place))
+            related += [other for other in found if _line(other.span) != _line(span)]
+        fix, help_text = self.fix(rule)
+        if fix is None and rule.help:
+            help_text = "; ".join(filter(None, (help_text, self.filled(rule.help))))
+        return Finding(
+            rule.name,
+            severity,
+            rule.waste,
+            self.filled(rule.message),
+            span,
+            tuple(dict.fromkeys(related)),
+            self.view.thing.id,
+            fix,
+            help_text,
+            (*origin.spans, self.view.place()),
+            shape=self.shape(rule),
+        )
+
+    def shape(self, rule: Rule) -> str:
+        """The message with `#` for what is filled in; of files themselves nothing else tells them apart."""
+        if rule.subject == "input":
+            return unnumbered(self.filled(rule.message))
+        parts = (part if isinstance(part, str) else "#" for part in cel.holes(rule.message))
+        return " ".join("".join(parts).split())
+
+    def origins(self, place: str) -> list[Origin]:
+        """Where the fields of a place come from: one, or one for each object of a list."""
+        return [self.view.origin(*target) for target in self.targets(place)]
+
+    def targets(self, place: str) -> list[tuple[int, tuple[str, ...]]]:
+        """The records of a place, each with the field that is meant: further down where what is above it is absent."""
+        path: tuple[str, ...] = ()
+        while True:
+            try:
+                place, name = cel.split_place(place)
+            except cel.SyntaxProblem:
+                if not path:
+                    raise
+                return []
+            path = (name, *path)
+            found = self.records(place)
+            if found or not self.view.open:
+                return [(record, path) for record in found]
+
+    def records(self, expression: str) -> list[int]:
+        """The numbers of the records that an expression gives: one, or a list of them."""
+        text = f"type({expression}) == list ? dyn({expression}).map(r, r.{ID}) : [dyn({expression}).{ID}]"
+        return self.value(text, self.numbered) or []
+
+    @cached_property
+    def numbered(self) -> cel.Activation:
+        """The data with the numbers of all records."""
+        return self.activation if self.view.numbered is self.view.data else self.activated(self.view.numbered)
+
+    def filled(self, text: str) -> str:
+        """A message with its holes filled."""
+        parts = []
+        for part in cel.holes(text):
+            if isinstance(part, str):
+                parts.append(part)
+                continue
+            value = self.value(part.text)
+            unit = self.unit(part.text)
+            unknown = "an unknown number of" if unit and "seconds" not in unit else "something unknown"
+            if value is None and part.text.strip() == f"{self.view.subject}.name":
+                value = getattr(self.view.thing, "address", None)  # what the code calls it
+            parts.append(unknown if value is None else shown(value, unit))
+        return " ".join("".join(parts).split())
+
+    def unit(self, expression: str) -> str:
+        """The unit of a hole that is a plain word."""
+        steps = expression.strip().split(".")
+        if len(steps) < 2 or steps[0] != self.view.subject or not all(step.isidentifier() for step in steps):
+            return ""
+        return self.view.unit_of(steps)
+
+    def fix(self, rule: Rule) -> tuple[Fix | None, str]:
+        """The changes that mend the finding, or what a person must do instead."""
+        for obstacle in rule.withheld:
+            if self.truth(_compiled(obstacle.where, self.variables))[0] is not False:
+                return None, self.filled(obstacle.help)
+        changes: list[Change] = []
+        titles: list[str] = []
+        for setting in rule.settings:
+            value = self.written(setting.to)
+            if value is None:
+                return None, ""
+            for record, path in self.targets(setting.place):
+                origin, name = self.view.origin(record, path), path[-1]
+                part = self.part(origin, record, path, value)
+                if part is not None:
+                    place = Origin((part.span,), literal=True)
+                    changes.append(Change(place, name, part.value, *self.view.owner(record)))
+                    titles.append(f"change {part.span.text} to {part.value} in {_short(origin.written)}")
+                    continue
+                seconds = isinstance(value, int) and self.view.unit(record, path) == "seconds"
+                written = duration(int(value)) if seconds else value
+                change = Change(origin, name, written, *self.view.owner(record), append=setting.append)
+                if not self.writable(change, path, record):
+                    return None, f"{self.giving(origin)}{said(change)}"
+                if origin.literal and value == self.view.value(record, path):
+                    continue  # it is written as it should be
+                changes.append(change)
+                titles.append(_title(change))
+        if not changes:
+            return None, ""
+        return Fix(rule.safety, tuple(changes), ", ".join(dict.fromkeys(titles))), ""
+
+    def part(self, origin: Origin, record: int, path: tuple[str, ...], value: Any) -> computed_literals.Part | None:
+        """The literal in a computed text by which it would be another one."""
+        old = None if origin.literal or origin.missing else self.view.value(record, path)
+        return (
+            computed_literals.rewritten(origin.written, old, value)
+            if isinstance(old, str) and isinstance(value, str)
+            else None
+        )
+
+    def written(self, text: str) -> Any:
+        """The value of an expression with the keys of its maps in the order of the text, or of the word that it is."""
+        subject, _, name = text.strip().partition(".")
+        word = self.view.data.get(name) if subject == self.view.subject else None
+        return word if isinstance(word, dict) else _ordered(self.value(text), text)
+
+    def giving(self, origin: Origin) -> str:
+        """What a person must change instead: the expression that gives a value, or the code behind a plan."""
+        if origin.written.source.private:
+            return f"in the code that {origin.written.source.path} was made from, "
+        return (
+            _parts(origin) if origin.written == self.view.place() else f"`{_short(origin.written)}` gives the value; "
+        )
+
+    def writable(self, change: Change, path: tuple[str, ...], record: int) -> bool:
+        """Whether a change can be made where the value is written, or would be."""
+        origin = change.origin
+        if isinstance(change.value, float | bytes) or origin.written.source.derived or origin.why:
+            return False
+        if origin.missing is not None:
+            return bool(origin.missing.path)
+        return origin.literal or (change.append and self.view.kind(record, path) == "list")
+
+
+def _parts(origin: Origin) -> str:
+    """Where a value that is put together has its parts; empty for another one, or one of which nothing may be shown."""
+    places = dict.fromkeys(f"{span.source.path}:{span.begin.line}" for span in origin.spans)
+    if len(places) == 1 or any(span.source.private for span in origin.spans):
+        return ""
+    return f"it is put together from {' and '.join(places)}; "
+
+
+def _ordered(value: Any, text: str) -> Any:
+    """A value with the keys of its maps in the order of the expression: CEL keeps none."""
+    if isinstance(value, list):
+        return [_ordered(item, text) for item in value]
+    if not isinstance(value, dict):
+        return value
+
+    def place(name: str) -> tuple[int, str]:
+        found = text.find(f"'{name}'")
+        return found if found >= 0 else len(text), name
+
+    return {name: _ordered(value[name], text) for name in sorted(value, key=place)}
+
+
+def _short(span: Span) -> str:
+    """The first line of a piece of code."""
+    lines = span.text.splitlines() or [""]
+    return lines[0].rstrip(" {[(") + (" ..." if len(lines) > 1 else "")
+
+
+def _title(change: Change) -> str:
+    written = change.origin.written.text if change.origin.missing is None else '"'
+    if isinstance(change.value, list | dict) or change.append:
+        return f"add {data_text(change.value)} to {called(change)}" if change.append else f"add {called(change)}"
+    plain = change.value if isinstance(change.value, str) else str(change.value).lower()
+    value = f'"{plain}"' if isinstance(change.value, str) and written.startswith('"') else plain
+    if change.origin.missing is not None:
+        path = change.origin.missing.path
+        name = next((step for step in path if isinstance(step, Item)), path[-1])
+        if change.origin.missing.container.source.path.endswith((".yaml", ".yml")) and not name.startswith("--"):
+            return f"add {'.'.join(change.origin.missing.path)}: {plain}"
+        return f"add {name}={change.value}" if name.startswith("--") else f"add {name} = {value}"
+    return f"change {change.origin.written.text} to {value}"
+
+
+def _line(span: Any) -> tuple[str, int]:
+    return span.source.path, span.begin.line

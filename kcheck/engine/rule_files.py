@@ -1,0 +1,157 @@
+"""Rule files of an organisation's own: read so that every mistake is told by file, line and column."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kcheck.config.config import ConfigError
+from kcheck.files.tree import shown
+from kcheck.source.text import Source
+from kcheck.source.values import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.source.text import Span
+    from kcheck.syntax import yaml
+
+SUFFIXES = (".yaml", ".yml")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_ESCAPES = {"x": 4, "u": 6, "U": 10}
+"""How long the escapes of a double-quoted text are that have a number."""
+
+
+class RuleError(ConfigError):
+    """A rule file that is not a rule: what is wrong, with its path."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that has the shape of a rule: its two documents, and where their parts are."""
+
+    path: str
+    group: str
+    name: str
+    rule: dict[str, Any]
+    root: yaml.Target
+
+    def at(self, path: tuple[str | int, ...], text: str = "", index: int = 0) -> str:
+        """The place of a key, or of a character of a text in its value."""
+        from kcheck.syntax import yaml
+
+        node = yaml.get(self.root, *path)
+        if node is None and path[:1] == ("fix",):  # one change needs no list
+            path = ("fix", path[-1])
+            node = yaml.get(self.root, *path)
+        if isinstance(node, yaml.Scalar):
+            begin = node.text.find(text)
+            offset = None if begin < 0 else _offset(node, begin + index)
+            start = node.start if offset is None else offset
+            return _place(node.source.span(start, start))
+        outer = node if node is not None else next(filter(None, (yaml.get(self.root, *path[:1]), self.root)))
+        return _place(outer.span)
+
+
+def find(folder: str) -> Iterator[tuple[str, str]]:
+    """The rule files of a folder, and of those in it, which are their groups."""
+    own = os.path.basename(os.path.abspath(folder))
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if name.endswith(SUFFIXES):
+            yield own, path
+        elif os.path.isdir(path) and name[0] != ".":
+            yield from (
+                (name, os.path.join(path, file)) for file in sorted(os.listdir(path)) if file.endswith(SUFFIXES)
+            )
+
+
+def read(group: str, path: str) -> File:
+    """One rule file.
+
+    Raises:
+        RuleError: it is no YAML, or has not the shape of a rule; all that is wrong, a line each.
+    """
+    from kcheck.config import schemas  # own rules are rare: others do not pay for their reader
+    from kcheck.syntax import yaml
+
+    try:
+        with open(path, "rb") as file:
+            source = Source(shown(path), file.read())
+    except OSError as error:
+        raise RuleError(f"{path}: {error.strerror}") from error
+    documents = list(yaml.documents(source))
+    broken = [document.problem for document in documents if document.problem]
+    if broken:
+        raise RuleError("\n".join(f"{_place(problem.span)}: {problem.message}" for problem in broken))
+    name = os.path.basename(path).rpartition(".")[0]
+    found = [document.root for document in documents if document.root is not None]
+    wrong = []
+    if not _NAME.fullmatch(name):
+        wrong.append(f"{source.path}: the file names the rule: lower-case words with dashes, not {name}")
+    if not found:
+        raise RuleError(f"{source.path}:1:1: there is no rule in it")
+    if len(found) > 2:
+        at = _place(found[2].span)
+        wrong.append(f"{at}: a rule file has two documents, the rule and its details; this one has {len(found)}")
+    schema = schemas.load("rule")["$defs"]
+    for root, part, whole in zip(found, ("rule", "details"), ("the rule", "the details"), strict=False):
+        data = schemas.datum(root)
+        found_wrong = schemas.differences(data, schema[part], "key", whole)
+        wrong += [f"{_place(place or root.span)}: {message}" for place, message in found_wrong]
+    rule = {} if wrong else plain(schemas.datum(found[0]))
+    if rule:
+        if ("severity" in rule) == ("grade" in rule):
+            wrong.append(f"{_place(found[0].span)}: the rule needs a severity or a grade, not both")
+        fix = rule.get("fix")
+        if fix is not None and not (("changes" in fix) ^ ("set" in fix and "to" in fix)):
+            wrong.append(f"{_place(_key(found[0], 'fix'))}: fix needs set and to, or a list of them as changes")
+    if wrong:
+        raise RuleError("\n".join(wrong))
+    return File(source.path, group, name, rule, found[0])
+
+
+def _key(root: yaml.Target, name: str) -> Span:
+    from kcheck.syntax import yaml
+
+    entry = yaml.entries(root).get(name) if isinstance(root, yaml.Mapping) else None
+    return entry.key.span if entry else root.span
+
+
+def _place(span: Span) -> str:
+    return f"{span.source.path}:{span.begin.line}:{span.begin.column}"
+
+
+def _offset(node: yaml.Scalar, index: int) -> int | None:
+    """Where a character of a text is written in its file; None where that cannot be told.
+
+    Blanks and line ends stand for each other: how they are folded matters to no place.
+    """
+    raw, text = node.span.text, node.text
+    at = 0
+    if node.style in ("literal", "folded"):
+        at = raw.find("\n") + 1
+    elif node.style in ("single", "double"):
+        at = 1
+    for i, character in enumerate(text[: index + 1]):
+        if not character.isspace() or i == index:
+            while at < len(raw) and raw[at].isspace() and not character.isspace():
+                at += 1
+            if node.style == "double" and raw.startswith("\\\n", at):
+                at += 2 + len(raw[at + 2 :]) - len(raw[at + 2 :].lstrip())
+        if i == index:
+            break
+        if character.isspace():
+            while at < len(raw) and raw[at].isspace():
+                at += 1
+        elif node.style == "double" and raw[at : at + 1] == "\\":
+            at += _ESCAPES.get(raw[at + 1 : at + 2], 2)
+        elif raw[at : at + 1] == character:
+            at += 2 if node.style == "single" and character == "'" else 1
+        else:
+            return None
+    else:
+        at = min(at, len(raw))
+    return int(node.start) + len(raw[:at].encode())

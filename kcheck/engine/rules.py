@@ -1,0 +1,419 @@
+"""Rules: YAML files, found by their path, compiled when a subject of theirs occurs."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+
+from kcheck.config.config import ConfigError, nearest
+from kcheck.engine import rule_files
+from kcheck.engine.rule_files import RuleError
+from kcheck.model import Raw
+from kcheck.numbers import profiles
+from kcheck.source.bundled import RULES
+from kcheck.source.units import as_text
+from kcheck.syntax import cel
+from kcheck.words.raw_views import KINDS, OPEN
+from kcheck.words.raw_views import SUBJECTS as RAW
+from kcheck.words.subjects import SUBJECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.config.config import Config
+    from kcheck.numbers.profiles import Entry
+
+_BELOW = tuple(f"{word}." for word in OPEN)
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Grade(NamedTuple):
+    """How bad it is by size: error past the wall, warning past the recommended number, info if unknown."""
+
+    of: str
+    wall: str | None
+    recommended: str | None
+
+
+class Setting(NamedTuple):
+    """One change of a fix: the place, and a CEL expression for the value, or for an item that its list gets."""
+
+    place: str
+    to: str
+    append: bool = False
+
+
+class Obstacle(NamedTuple):
+    """Where a fix may not be made: CEL, and what a person is told instead."""
+
+    where: str
+    help: str
+
+
+class Example(NamedTuple):
+    """Files that a rule fires on (`bad`), those that `fix` makes of them, and files it is silent on (`good`).
+
+    Each is a folder: file name -> text. `nodes` and `price` stand for the flags.
+    """
+
+    bad: dict[str, str]
+    good: dict[str, str]
+    fixed: dict[str, str] | None
+    nodes: int | None
+    price: str | None
+
+
+class Details(NamedTuple):
+    """The second document of a rule file."""
+
+    why: str
+    examples: tuple[Example, ...]
+
+
+class Rule(NamedTuple):
+    """One rule. Its path is its identity: `rules/<group>/<name>.yaml`."""
+
+    name: str
+    group: str
+    path: str
+    summary: str
+    subject: str
+    problem: str
+    when: str
+    at: str
+    related: tuple[str, ...]
+    message: str
+    help: str
+    severity: str
+    grade: Grade | None
+    waste: bool
+    unless: tuple[str, ...]
+    weak: str
+    mild: str
+    safety: str
+    settings: tuple[Setting, ...]
+    withheld: tuple[Obstacle, ...]
+    sources: tuple[str, ...]
+
+    @property
+    def fixable(self) -> bool:
+        """Whether the rule can mend what it finds."""
+        return bool(self.settings)
+
+    @property
+    def details(self) -> Details:
+        """Why, and examples: read when explain, docs or tests ask for them."""
+        return _details(self.path)
+
+    def entries(self) -> list[Entry | str]:
+        """The sources: entries of profiles, or addresses."""
+        return [_source(self, source) for source in self.sources]
+
+
+def _source(rule: Rule, text: str) -> Entry | str:
+    if text.startswith(("https://", "http://")):
+        return text
+    found = profiles.entry(text)
+    if found is None:
+        raise RuleError(f"{rule.path}: there is no source {text}")
+    return found
+
+
+@cache
+def load() -> tuple[Rule, ...]:
+    """Kcheck's own rules, by group and name."""
+    found = ((group, path) for group, path in rule_files.find(RULES))
+    # the second document is only for people and tests: do not pay for it on every run
+    return tuple(_rule(group, path, yaml.load(_read(path).split(b"\n---", 1)[0], _Loader)) for group, path in found)  # noqa: S506 - the loader is a safe one
+
+
+def read(folder: str) -> list[Rule]:
+    """An organisation's own rules below a folder, by group and name.
+
+    Raises:
+        ConfigError: there is no such folder, or no rule in it.
+        RuleError: files are not rules; all that is wrong, a line each.
+    """
+    if not os.path.isdir(folder):
+        raise ConfigError(f"rules: there is no folder {folder}")
+    result: list[Rule] = []
+    wrong: list[str] = []
+    for group, path in rule_files.find(folder):
+        try:
+            file = rule_files.read(group, path)
+        except RuleError as error:
+            wrong.append(str(error))
+            continue
+        rule = _rule(group, path, file.rule)
+        wrong += [f"{file.at(*problem.place)}: {problem.message}" for problem in problems(rule)]
+        result.append(rule)
+    if wrong:
+        raise RuleError("\n".join(wrong))
+    if not result:
+        raise ConfigError(f"rules: there is no rule in {folder}: rules are DIR/<group>/<name>.yaml")
+    return result
+
+
+def every(folders: Iterable[str]) -> list[Rule]:
+    """Kcheck's rules and those of some folders.
+
+    Raises:
+        ConfigError: there is no such folder.
+        RuleError: a rule of the user's own is wrong.
+    """
+    result = list(load())
+    names = {rule.name for rule in result}
+    for folder in dict.fromkeys(folders):
+        for rule in read(folder):
+            if rule.name in names:
+                raise RuleError(f"{rule.path}: there is another rule {rule.name}")
+            names.add(rule.name)
+            result.append(rule)
+    for rule in result[len(load()) :]:
+        for name in rule.unless:
+            if name not in names:
+                raise RuleError(f"{rule.path}: unless: there is no rule {name}; {nearest(name, tuple(sorted(names)))}")
+    return result
+
+
+def _details(path: str) -> Details:
+    documents = [document for document in yaml.load_all(_read(path), _Loader) if document is not None]
+    data = documents[1] if len(documents) > 1 else {}
+    return Details(data.get("why", "").strip(), tuple(_example(item) for item in data.get("examples", ())))
+
+
+def chosen(config: Config) -> list[Rule]:
+    """The rules of a run: kcheck's and the user's own, less those that the settings leave out.
+
+    Raises:
+        ConfigError: the settings name a rule or a limit that does not exist, or may not be changed.
+        RuleError: a rule of the user's own is wrong.
+    """
+    result = every(config.rules)
+    names = {rule.name for rule in result} | {rule.group for rule in result}
+    wanted: dict[str, Iterable[str]] = {
+        "select": config.select,
+        "ignore": config.ignore,
+        "severity": config.severity,
+        "suppressions": [accepted.rule for accepted in config.accepted],
+        "per_path_ignores": {name: None for listed in config.per_path_ignores.values() for name in listed},
+        "not_ignorable": config.not_ignorable,
+    }
+    for setting, listed in wanted.items():
+        for name in listed:
+            if name not in names:
+                raise ConfigError(f"{setting}: there is no rule {name}; {nearest(name, tuple(sorted(names)))}")
+    kept = firm(config)
+    for setting in ("ignore", "suppressions", "per_path_ignores"):
+        for name in kept.intersection(wanted[setting]):
+            raise ConfigError(f"{setting}: {name} is not to be ignored, says not_ignorable")
+    for name in kept:
+        if config.severity.get(name) == "info":
+            raise ConfigError(f"severity: {name} is not to be ignored, says not_ignorable; infos are not shown")
+    check_limits(config)
+    selected = named(result, config.select) if config.select else result
+    left_out = {rule.name for rule in named(selected, config.ignore)} - kept
+    return [rule for rule in selected if rule.name not in left_out]
+
+
+def firm(config: Config) -> set[str]:
+    """The rules that are not to be ignored."""
+    return {rule.name for rule in named(every(config.rules), config.not_ignorable)} if config.not_ignorable else set()
+
+
+def named(rules: Iterable[Rule], names: Iterable[str]) -> list[Rule]:
+    """Those of some rules that are named, or are of a group that is."""
+    wanted = set(names)
+    return [rule for rule in rules if {rule.name, rule.group} & wanted]
+
+
+def check_limits(config: Config) -> None:
+    """Refuse limits of the settings that do not exist or are hard.
+
+    Raises:
+        ConfigError: one does not exist, or nobody can raise it.
+    """
+    for name in config.limits:
+        cloud, _, key = name.partition(".")
+        entry = profiles.limits(cloud).get(key) if cloud in ("any", *profiles.CLOUDS) else None
+        if entry is None or not isinstance(entry.value, int | None):
+            clouds = ("any", *profiles.CLOUDS)
+            known = tuple(f"{c}.{k}" for c in clouds for k, e in profiles.limits(c).items() if e.kind != "hard")
+            raise ConfigError(f"limits: there is no limit {name}; {nearest(name, known)}")
+        if entry.kind == "hard":
+            raise ConfigError(f"limits: {name} is a hard limit of {entry.value} {entry.unit}; nobody can raise it")
+
+
+def raw(rules: Iterable[Rule]) -> Raw:
+    """What the raw ones of some rules look at: the kinds and types that their conditions demand."""
+    found: dict[str, list[frozenset[str] | None]] = {subject: [] for subject in KINDS}
+    for rule in rules:
+        if rule.subject in KINDS:
+            variables = (rule.subject, "limits")
+            try:
+                condition = cel.conjunction(rule.when or "true", rule.problem, variables)
+            except cel.SyntaxProblem:  # told when it runs
+                continue
+            found[rule.subject].append(cel.demanded(condition, KINDS[rule.subject]))
+    kinds, types = (None if None in own else frozenset().union(*filter(None, own)) for own in found.values())
+    return Raw(kinds, types)
+
+
+def words(subject: str) -> set[str]:
+    """Everything that a rule about a subject may name, limits aside."""
+    result = {subject, "limits"}
+    for name in RAW.get(subject, ()):
+        result.add(f"{subject}.{name}".rstrip("."))
+    for field in SUBJECTS.get(subject, ()):
+        result.add(f"{subject}.{field.name}")
+        if field.kind in ("record", "records"):
+            result |= {f"{subject}.{field.name}.{inner.name}" for inner in SUBJECTS[field.type]}
+    return result
+
+
+def expressions(rule: Rule) -> list[str]:
+    """All expressions of a rule, its places aside."""
+    return [text for place, text in _texts(rule) if not _is_place(place)]
+
+
+def limits(rule: Rule) -> set[str]:
+    """The limits that the expressions of a rule use, as `group.name`."""
+    used = {path for text in expressions(rule) for path in _used(text, rule.subject, place=False)}
+    return {path.removeprefix("limits.") for path in used if path.count(".") == 2 and path.startswith("limits.")}
+
+
+Steps = tuple["str | int", ...]
+
+
+def _texts(rule: Rule) -> Iterator[tuple[Steps, str]]:
+    """All expressions and places of a rule, with the keys that they are under."""
+    for name in ("when", "problem", "weak", "mild", "at"):
+        if text := getattr(rule, name):
+            yield (name,), text
+    for name in ("of", "wall", "recommended"):
+        if text := getattr(rule.grade, name, None):
+            yield ("grade", name), text
+    yield from ((("related", i), text) for i, text in enumerate(rule.related))
+    for i, setting in enumerate(rule.settings):
+        yield ("fix", "changes", i, "append" if setting.append else "set"), setting.place
+        yield ("fix", "changes", i, "to"), setting.to
+    for i, obstacle in enumerate(rule.withheld):
+        yield ("fix", "withheld", i, "where"), obstacle.where
+        yield from ((("fix", "withheld", i, "help"), hole) for hole in _holes(obstacle.help))
+    for name in ("message", "help"):
+        yield from (((name,), hole) for hole in _holes(getattr(rule, name)))
+
+
+def _holes(text: str) -> Iterator[str]:
+    """The expressions in a text with holes."""
+    return (hole.text for hole in cel.holes(text) if not isinstance(hole, str))
+
+
+def _is_place(steps: Steps) -> bool:
+    return steps[0] in ("at", "related") or steps[-1] in ("set", "append")
+
+
+class Mistake(NamedTuple):
+    """What is wrong with a rule: the keys that it is under, the text, and the character in it that is meant."""
+
+    place: tuple[Steps, str, int]
+    message: str
+
+
+def _used(text: str, subject: str, *, place: bool) -> set[str]:
+    """The words that an expression or a place uses; of a place, the field may be that of each object in a list."""
+    prefix, name = cel.split_place(text) if place else (text, "")
+    usage = cel.usage(cel.compile(prefix, (subject, "limits")))
+    return set(usage.paths) | ({f"{path.rstrip('[]')}.{name}" for path in usage.result} if place else set())
+
+
+def problems(rule: Rule) -> Iterator[Mistake]:
+    """What is wrong with a rule that can be told without running it: syntax, and words that do not exist."""
+    if rule.subject not in SUBJECTS and rule.subject not in RAW:
+        message = f"there is no subject {rule.subject}; {nearest(rule.subject, (*SUBJECTS, *RAW))}"
+        yield Mistake((("subject",), "", 0), message)
+        return
+    limits = {key for cloud in ("any", *profiles.CLOUDS) for key in profiles.limits(cloud)}
+    allowed = (
+        words(rule.subject) | {f"limits.{key}" for key in limits} | {f"limits.{key.split('.')[0]}" for key in limits}
+    )
+    maps = {f"{rule.subject}.{field.name}" for field in SUBJECTS.get(rule.subject, ()) if field.kind == "map"}
+    try:
+        texts = list(_texts(rule))
+    except cel.SyntaxProblem as error:
+        yield Mistake((("message",), "", 0), str(error))
+        return
+    for steps, text in texts:
+        try:
+            used = _used(text, rule.subject, place=_is_place(steps))
+        except cel.SyntaxProblem as error:
+            yield Mistake((steps, text, error.at or 0), str(error))
+            continue
+        for path in sorted(
+            path for path in used - allowed if not path.startswith(_BELOW) and path.rpartition(".")[0] not in maps
+        ):
+            message = f"`{text}`: there is no word {path}; {nearest(path, tuple(sorted(allowed)))}"
+            yield Mistake((steps, text, max(text.find(path), 0)), message)
+    for i, source in enumerate(rule.sources):
+        try:
+            _source(rule, source)
+        except RuleError:
+            yield Mistake((("sources", i), "", 0), f"there is no source {source}: an address or a key of profiles")
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _rule(group: str, path: str, data: dict[str, Any]) -> Rule:
+    try:
+        grade, fix = data.get("grade"), data.get("fix") or {}
+        changes = fix.get("changes") or ([fix] if fix else [])
+        return Rule(
+            name=os.path.basename(path).rpartition(".")[0],
+            group=group,
+            path=path,
+            summary=data["summary"],
+            subject=data["subject"],
+            problem=as_text(data["problem"]),
+            when=data.get("when", ""),
+            at=data["at"],
+            related=tuple(data.get("related", ())),
+            message=data["message"].strip(),
+            help=data.get("help", "").strip(),
+            severity=data.get("severity", ""),
+            grade=Grade(grade["of"], grade.get("wall"), grade.get("recommended")) if grade else None,
+            waste=data.get("waste", False),
+            unless=tuple(data.get("unless", ())),
+            weak=data.get("weak", ""),
+            mild=data.get("mild", ""),
+            safety=fix.get("safety", ""),
+            settings=tuple(map(_setting, changes)),
+            withheld=tuple(Obstacle(one["where"], one["help"].strip()) for one in fix.get("withheld", ())),
+            sources=tuple(data.get("sources", ())),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise RuleError(f"{path}: {error!r} is missing or of the wrong kind") from error
+
+
+def _setting(change: dict[str, Any]) -> Setting:
+    append = "append" in change
+    return Setting(change["append" if append else "set"], as_text(change["to"]), append)
+
+
+def _example(data: dict[str, Any]) -> Example:
+    def files(value: Any) -> dict[str, str]:
+        return value if isinstance(value, dict) else {data.get("file", "main.tf"): value}
+
+    fixed = data.get("fixed")
+    return Example(
+        files(data["bad"]) if "bad" in data else {},
+        files(data["good"]) if "good" in data else {},
+        None if fixed is None else files(fixed),
+        data.get("nodes"),
+        str(data["price"]) if "price" in data else None,
+    )

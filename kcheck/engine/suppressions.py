@@ -1,0 +1,192 @@
+"""What silences a rule: comments (`# kcheck: ignore[rule] reason`), and the settings."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.files.tree import holds, matches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.config.config import Accepted, Config
+    from kcheck.engine.rules import Rule
+    from kcheck.source.findings import Finding, Undecided
+    from kcheck.source.text import Source, Span
+
+COMMENT = re.compile(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore\[([^\]\n]*)\][ \t]*([^\n\r]*)")
+
+_NAMELESS = re.compile(rb"(?:#|//)[ \t]*kcheck:[ \t]*ignore(?![\[\w-])")
+
+
+class Suppression(NamedTuple):
+    """One comment. Without a reason it silences nothing; alone on its line, it holds for the next one too."""
+
+    span: Span
+    rules: tuple[str, ...]
+    reason: str
+    alone: bool
+
+
+def said(comment: re.Match[bytes]) -> tuple[tuple[str, ...], str]:
+    """The rules that a comment names, and its reason."""
+    rules, reason = (group.decode("utf-8", "replace") for group in comment.groups())
+    return tuple(name.strip() for name in rules.split(",")), reason.strip()
+
+
+class Suppressions:
+    """The comments of all sources, by file and line, and what the settings say of the rules that run.
+
+    A group stands for its rules. `firm` are the names of the rules that are not to be ignored, `nameless` the comments
+    that name none.
+    """
+
+    def __init__(self, sources: Iterable[Source], config: Config, rules: Iterable[Rule]) -> None:
+        self._accepted = config.accepted
+        self._ignored: dict[str, list[str]] = {}
+        self.firm: set[str] = set()
+        self._names: dict[str, set[str]] = {}
+        self._ran: dict[str, set[str]] = {}
+        sources = list(sources)
+        self._paths = [source.path for source in sources]
+        for rule in rules:
+            own = self._names[rule.name] = {rule.name, rule.group}
+            for name in own:
+                self._ran.setdefault(name, set()).add(rule.name)
+            if own.intersection(config.not_ignorable):
+                self.firm.add(rule.name)
+                continue
+            patterns = [path for path, names in config.per_path_ignores.items() if own.intersection(names)]
+            if patterns:
+                self._ignored[rule.name] = patterns
+        self._today = datetime.datetime.now(datetime.UTC).date()
+        self._useful: set[Accepted] = set()
+        self._by_line: dict[tuple[int, int], Suppression] = {}
+        self._by_block: dict[int, list[tuple[Span, Suppression]]] = {}
+        self.all: list[Suppression] = []
+        self.nameless: list[Span] = []
+        self._used: set[tuple[Span, str]] = set()
+        for source in sources:
+            if b"kcheck:" in source.data:
+                self._read(source)
+
+    def _read(self, source: Source) -> None:
+        found = []
+        for match in COMMENT.finditer(source.data):
+            span = source.span(match.start(), match.end())
+            start = source.data.rfind(b"\n", 0, match.start()) + 1
+            alone = not source.data[start : match.start()].strip()
+            suppression = Suppression(span, *said(match), alone)
+            found.append(suppression)
+            self._by_line[id(source), span.begin.line] = suppression
+        self.all += found
+        self.nameless += [source.span(m.start(), m.end()) for m in _NAMELESS.finditer(source.data)]
+        if found and source.path.endswith(".tf"):
+            self._by_block[id(source)] = list(_blocks(source, self._by_line))
+
+    def silences(self, finding: Finding) -> bool:
+        """Whether the finding is accepted: by the settings, or by a comment.
+
+        A comment stands at its line, on the line above, or on the first line of a block around it.
+        """
+        if finding.rule in self.firm:
+            return False
+        found = self._is_accepted(finding) or self._is_ignored(finding)
+        if not self.all:
+            return found
+        for suppression in self._around(finding.anchors):
+            for name in self._names[finding.rule].intersection(suppression.rules if suppression.reason else ()):
+                self._used.add((suppression.span, name))
+                found = True
+        return found
+
+    def _is_accepted(self, finding: Finding) -> bool:
+        found = False
+        for accepted in self._accepted:
+            if accepted.rule not in self._names[finding.rule] or self._has_expired(accepted):
+                continue
+            path = accepted.path
+            if not path or any(matches(anchor.source.path, path) for anchor in finding.anchors):
+                self._useful.add(accepted)
+                found = True
+        return found
+
+    def _is_ignored(self, finding: Finding) -> bool:
+        patterns = self._ignored.get(finding.rule, ())
+        return any(matches(anchor.source.path, path) for path in patterns for anchor in finding.anchors)
+
+    def _has_expired(self, accepted: Accepted) -> bool:
+        return accepted.expires is not None and self._today >= accepted.expires
+
+    def expired(self) -> list[Accepted]:
+        """What the settings accepted up to a day that has come."""
+        return [accepted for accepted in self._accepted if self._has_expired(accepted)]
+
+    def unused_settings(self, undecided: Iterable[Undecided], given: Iterable[str]) -> list[Accepted]:
+        """What the settings accept and nothing was found of, though its rules ran, were decided, and read its files.
+
+        `given` are the paths of the run.
+        """
+        waiting = {check.rule for check in undecided}
+        tops = list(given)
+
+        def is_judged(accepted: Accepted) -> bool:
+            rules = self._ran.get(accepted.rule)
+            if not rules or rules & waiting or self._has_expired(accepted):
+                return False
+            if any(holds(top, os.path.dirname(accepted.place.source.path) or ".") for top in tops):
+                return True  # all that the settings are about was read
+            return bool(accepted.path) and any(matches(path, accepted.path) for path in self._paths)
+
+        return [accepted for accepted in self._accepted if is_judged(accepted) and accepted not in self._useful]
+
+    def _around(self, anchors: Iterable[Span]) -> Iterator[Suppression]:
+        for anchor in anchors:
+            source = id(anchor.source)
+            line = anchor.begin.line
+            here, above = self._by_line.get((source, line)), self._by_line.get((source, line - 1))
+            if here is not None:
+                yield here
+            if above is not None and above.alone:
+                yield above
+            for block, suppression in self._by_block.get(source, ()):
+                if block.start <= anchor.start < block.end:
+                    yield suppression
+
+    def unused(self, names: set[str], undecided: Iterable[Undecided]) -> list[tuple[Suppression, str]]:
+        """Comments with a reason, and the rule in them that they did not silence, though it ran and was decided.
+
+        `names` are those of all rules and groups.
+        """
+        waiting: dict[str, set[str]] = {}
+        for check in undecided:
+            waiting.setdefault(check.span.source.path, set()).add(check.rule)
+
+        def is_judged(suppression: Suppression, name: str) -> bool:
+            if name not in names:
+                return True
+            rules = self._ran.get(name, set())
+            return bool(rules) and not rules & waiting.get(suppression.span.source.path, set())
+
+        found = [(suppression, name) for suppression in self.all if suppression.reason for name in suppression.rules]
+        return [(own, name) for own, name in found if (own.span, name) not in self._used and is_judged(own, name)]
+
+    def bare(self) -> list[Suppression]:
+        """Comments without a reason."""
+        return [suppression for suppression in self.all if not suppression.reason]
+
+
+def _blocks(source: Source, comments: dict[tuple[int, int], Suppression]) -> Iterator[tuple[Span, Suppression]]:
+    """The blocks of a Terraform file that a comment is about: on their first line, or alone on the line above."""
+    from kcheck.syntax.hcl.parse import parse
+
+    for block in parse(source).body.nested():
+        line = block.span.begin.line
+        here, above = comments.get((id(source), line)), comments.get((id(source), line - 1))
+        if here is not None:
+            yield block.span, here
+        if above is not None and above.alone:
+            yield block.span, above

@@ -1,0 +1,384 @@
+"""Which files there are: walk, skip, classify. Reads each file once, also when links lead to it twice."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+from kcheck.files.disk import Disk, TooLargeError
+from kcheck.source.text import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SKIPPED_FOLDERS = frozenset({"vendor", "node_modules", "testdata", "__pycache__", "site-packages", "venv"})
+"""Folders whose content somebody else maintains, or that is broken on purpose. Hidden ones are skipped too."""
+
+TERRAFORM = (".tf", ".tf.json")
+VARIABLES = (".tfvars", ".tfvars.json")
+MANIFESTS = (".yaml", ".yml")
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+CHART = "Chart.yaml"
+KERNEL = re.compile(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
+"""Settings of the kernel of nodes: sysctl.conf, or in a folder such as sysctl.d."""
+
+
+_KIND = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?kind[\"']?[ \t]*:", re.MULTILINE)
+_API_VERSION = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t-]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
+_FLOW = re.compile(rb"^[ \t]*\{.*\bkind\b", re.MULTILINE)
+_BRACE = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
+
+
+def holds_objects(data: bytes) -> bool:
+    """Whether YAML may hold Kubernetes objects: told without parsing, and never wrong where it says no."""
+    if b"kind" not in data or b"apiVersion" not in data:
+        return b"\x00" in data[:4] and b"k\x00i\x00n\x00d" in data  # UTF-16, to be told as unreadable
+    return bool((_KIND.search(data) and _API_VERSION.search(data)) or _FLOW.search(data) or in_braces(data))
+
+
+def in_braces(data: bytes) -> bool:
+    """Whether YAML is a map in flow style, as JSON is."""
+    return _BRACE.match(data) is not None
+
+
+_HEAD = 65_536
+"""So many bytes tell whether JSON may be a Kubernetes object: data can be large."""
+_JSON_KIND = re.compile(rb"\"(?:kind|apiVersion)\"[ \t\r\n]*:[ \t\r\n]*\"")
+_JSON_BEGIN = re.compile(_BRACE.pattern + rb"\s*" + _JSON_KIND.pattern)
+
+
+def is_json_object(data: bytes) -> bool:
+    """Whether JSON is a Kubernetes object: others have a kind or a version too, but not both and not as texts.
+
+    JSON that cannot be read is one if it begins as one.
+    """
+    if not _JSON_KIND.search(data):
+        return False
+    import json
+
+    try:
+        root = json.loads(data)
+    except (ValueError, RecursionError):
+        return _JSON_BEGIN.match(data) is not None
+    return isinstance(root, dict) and all(isinstance(root.get(key), str) for key in ("kind", "apiVersion"))
+
+
+def matches(path: str, pattern: str) -> bool:
+    """Whether a path is a file or below a folder that is named, or fits a pattern; `**` stands for any folders."""
+    path, pattern = path.removeprefix("./"), pattern.removeprefix("./").rstrip("/")
+    if pattern in (".", "") or path == pattern or path.startswith(pattern + "/"):
+        return True
+    return any(character in pattern for character in "*?[") and _pattern(pattern).fullmatch(path) is not None
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """A pattern of the settings as a regular expression; it also fits what is below a folder that fits."""
+    try:
+        return re.compile(glob(text) + "(?:/.*)?")
+    except re.error:  # a class such as [z-a]: only the text itself fits
+        return re.compile(re.escape(text))
+
+
+_GLOB = re.compile(r"\*\*/|\*\*|\[\^?[^\]]+\]|\\.|.", re.DOTALL)
+_WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def glob(pattern: str, *, braces: bool = False) -> str:
+    """A pattern of paths as the text of a regular expression: `*`, `?`, `**`, `[a-z]`, and `{a,b}` with `braces`."""
+    result = []
+    depth = 0
+    for part in _GLOB.findall(pattern):
+        if part in _WILD:
+            result.append(_WILD[part])
+        elif part[0] == "[" and len(part) > 1:
+            result.append(part)
+        elif braces and (part == "{" or (depth and part in ",}")):
+            depth += {"{": 1, ",": 0, "}": -1}[part]
+            result.append({"{": "(?:", ",": "|", "}": ")"}[part])
+        else:
+            result.append(re.escape(part[-1]))
+    return "".join(result)
+
+
+class PathError(Exception):
+    """A PATH that does not exist or cannot be read."""
+
+
+@dataclass
+class Folder:
+    """The Terraform files of one folder, sorted by name."""
+
+    path: str
+    terraform: list[Source] = field(default_factory=list)
+    variables: list[Source] = field(default_factory=list)
+
+
+class Tree:
+    """The files below the given paths, and folders outside them that modules refer to.
+
+    `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves and are
+    no manifests. `kustomizations` are the files of Kustomize, which name other files by their own folder; `charts` are
+    the folders of Helm charts; `kernel` are the settings of the kernel of nodes.
+    `exclude` are paths and patterns that are not read.
+    `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that is not there:
+    fixes not yet written, or the tree before a change.
+    """
+
+    def __init__(
+        self, paths: list[str], overlay: Mapping[str, bytes | None] | None = None, exclude: tuple[str, ...] = ()
+    ) -> None:
+        self.disk = Disk(overlay)
+        self.exclude = exclude
+        self.given = paths or ["."]
+        self.manifests: list[Source] = []
+        self.variables: list[str] = []
+        self.kustomizations: list[str] = []
+        self.plans: list[Source] = []
+        self.charts: list[str] = []
+        self.kernel: list[Source] = []
+        self.folders: list[Folder] = []
+        self.too_large: list[str] = []
+        self.count = 0
+        self._sources: dict[str, Source] = {}
+        self._real: dict[int, str] = {}
+        self._loaded: dict[str, Folder] = {}
+        self._visited: set[str] = set()
+        for path in self.given:
+            if self.disk.is_folder(path):
+                self._walk(path)
+            elif self.disk.is_file(path):
+                self._file(path)
+            elif not os.path.exists(path):
+                raise PathError(f"{path}: no such file or folder")
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing of ours in it."""
+        return not (self.folders or self.manifests or self.kustomizations or self.plans or self.charts)
+
+    def real_path(self, source: Source) -> str:
+        """The path on disk, links resolved, that a fix must write to."""
+        return self._real[id(source)]
+
+    def kept(self, source: Source) -> str:
+        """Why a file is not to be changed, with its path; empty if it may be."""
+        real = self._real.get(id(source))
+        if real is None:
+            return f"{source.path}, which is made from another file"
+        if self._excluded(source.path):
+            return f"{source.path}, which is excluded"
+        if _GENERATED.search(source.data, 0, _TOP):
+            return f"{source.path}, which is generated"
+        for path in self.given:
+            top = os.path.realpath(path)
+            if not os.path.isdir(top) and top.endswith((*TERRAFORM, *VARIABLES)):
+                top = os.path.dirname(top)  # the whole root module is read
+            if holds(top, real):
+                folders = os.path.relpath(real, top).split(os.sep)[:-1]
+                if _is_foreign(top, folders):
+                    return f"{source.path}, which others maintain"
+                return f"{source.path}, which is read-only" if is_read_only(real) else ""
+        return f"{source.path}, outside of the given paths"
+
+    def source(self, path: str) -> Source | None:
+        """The file at `path`, read once; None if it is not a regular file of sensible size."""
+        real = self.disk.real(path)
+        known = self._sources.get(real)
+        if known is not None:
+            return known
+        try:
+            data = self.disk.read(real)
+        except TooLargeError:
+            self.too_large.append(shown(path))
+            return None
+        if data is None:
+            return None
+        source = Source(shown(path), data)
+        self._sources[real] = source
+        self._real[id(source)] = real
+        return source
+
+    def folder(self, path: str) -> Folder | None:
+        """The Terraform files of one folder, also outside the given paths; None if there is no such folder."""
+        if path not in self._loaded:
+            real = os.path.realpath(path)
+            if real not in self._loaded:
+                try:
+                    names = [entry.name for entry in self.disk.entries(path)]
+                except OSError:
+                    return None
+                self._loaded[real] = self._terraform(path, names)
+            self._loaded[path] = self._loaded[real]
+        return self._loaded[path]
+
+    def repository(self, path: str) -> str:
+        """The folder of the repository that holds `path`; without one the working directory, or a given path."""
+        top = repository(path)
+        return top or next((folder for folder in (".", *self.given) if holds(folder, path)), path)
+
+    def _terraform(self, path: str, names: list[str]) -> Folder:
+        folder = Folder(shown(path))
+        for name in names:
+            if name.startswith(".") or name.endswith("~"):
+                continue
+            if name.endswith((*TERRAFORM, *VARIABLES)):
+                source = self.source(os.path.join(path, name))
+                if source is not None:
+                    (folder.terraform if name.endswith(TERRAFORM) else folder.variables).append(source)
+        return folder
+
+    def _file(self, path: str) -> None:
+        """A single file: the whole root module of a Terraform file, a plan in JSON, a kustomization, a manifest."""
+        if path.endswith((*TERRAFORM, *VARIABLES)):
+            self._add_folder(os.path.dirname(path) or ".")
+        elif os.path.basename(path) in KUSTOMIZATIONS:
+            self._add_kustomization(path)
+        elif path.endswith(".json"):
+            source = self.source(path)
+            if source is not None and is_json_object(source.data):
+                self._add_manifest(path)
+            elif source is not None:
+                source.private = True
+                self.plans.append(source)
+        elif self.disk.head(path, len(_ARCHIVE)) == _ARCHIVE:
+            raise PathError(f"{path} is a binary plan; `terraform show -json {path} > plan.json` writes one to read")
+        else:
+            self._add_manifest(path)
+            chart = self._chart_of(path)
+            if chart is not None:
+                self.charts.append(chart)
+
+    def _walk(self, top: str) -> None:
+        for path, found in self._folders(top):
+            names = [name for name in found if not self._excluded(os.path.join(path, name))]
+            if any(name.endswith(TERRAFORM) for name in names):
+                self._add_folder(path)
+            if CHART in names:
+                self.charts.append(path)
+            for name in names:
+                self.count += 1
+                where = os.path.join(path, name)
+                if name in KUSTOMIZATIONS:
+                    self._add_kustomization(where)
+                elif name.endswith(MANIFESTS):
+                    self._add_manifest(where)
+                elif name.endswith(VARIABLES):
+                    self.variables.append(where)
+                elif name.endswith(".json") and not name.endswith(TERRAFORM):
+                    self._add_json(where)
+                elif name.endswith(".conf") and KERNEL.search(shown(where)):
+                    self.kernel += filter(None, [self.source(where)])
+
+    def _chart_of(self, path: str) -> str | None:
+        """The folder of the chart that a file is of: beside it, or above its `templates`."""
+        folder, parts = os.path.dirname(path), os.path.realpath(path).split(os.sep)
+        steps = parts[::-1].index("templates") if "templates" in parts else 0
+        for _ in range(steps):
+            folder = os.path.join(folder or ".", "..")
+        if not self.disk.is_file(os.path.join(folder, CHART)):
+            return None
+        return os.path.normpath(folder) if folder else "."
+
+    def _folders(self, top: str) -> Iterator[tuple[str, list[str]]]:
+        """Folders below `top` with their sorted file names; links are followed, loops are not."""
+        stack = [top]
+        while stack:
+            path = stack.pop()
+            real = os.path.realpath(path)
+            if real in self._visited:
+                continue
+            self._visited.add(real)
+            try:
+                entries = self.disk.entries(path)
+            except OSError:
+                continue
+            yield path, [entry.name for entry in entries if not entry.is_folder]
+            inner = [entry.path for entry in entries if entry.is_folder and is_ours(entry.name)]
+            stack.extend(folder for folder in reversed(inner) if not self._excluded(folder))
+
+    def _excluded(self, path: str) -> bool:
+        return bool(self.exclude) and any(matches(shown(path), pattern) for pattern in self.exclude)
+
+    def _add_folder(self, path: str) -> None:
+        folder = self.folder(path)
+        if folder is not None and folder.terraform and folder not in self.folders:
+            self.folders.append(folder)
+
+    def _add_kustomization(self, path: str) -> None:
+        if path not in self.kustomizations:
+            self.kustomizations.append(path)
+        self._add_manifest(path)  # another tool's may have the name
+
+    def _add_json(self, path: str) -> None:
+        if not _JSON_KIND.search(self.disk.head(path, _HEAD)):
+            return
+        source = self.source(path)
+        if source is not None and is_json_object(source.data):
+            self._add_manifest(path)
+
+    def _add_manifest(self, path: str) -> None:
+        source = self.source(path)
+        if source is not None and source not in self.manifests and holds_objects(source.data):
+            self.manifests.append(source)
+
+
+_ARCHIVE = b"PK\x03\x04"
+"""How plans of Terraform begin."""
+_GENERATED = re.compile(
+    rb"^[ \t]*(?:#|//|/?\*)[^\n]*\b"
+    rb"(?:do not (?:edit|modify|change)|automatically generated|auto-?generated|generated (?:by|from))\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TOP = 1_500
+"""Where a file says that it is generated: a licence may stand before it."""
+
+
+def is_ours(folder: str) -> bool:
+    """Whether a folder is looked into, by its name."""
+    return folder not in SKIPPED_FOLDERS and (folder[0] != "." or folder in ("..", "."))
+
+
+def _is_foreign(top: str, folders: list[str]) -> bool:
+    """Whether one of the folders below `top` holds what others maintain: vendored, hidden, or charts of a chart."""
+    for folder in folders:
+        if not is_ours(folder):
+            return True
+        if folder == "charts" and os.path.isfile(os.path.join(top, CHART)):
+            return True
+        top = os.path.join(top, folder)
+    return False
+
+
+def repository(path: str) -> str:
+    """The folder of the repository that holds `path`; empty without one."""
+    top = os.path.realpath(path)
+    while not os.path.exists(os.path.join(top, ".git")):
+        above = os.path.dirname(top)
+        if above == top:
+            return ""
+        top = above
+    return top
+
+
+def is_read_only(path: str) -> bool:
+    """Whether a file that is there is not to be written: nobody may, or its owner says so."""
+    return os.path.exists(path) and not (os.stat(path).st_mode & stat.S_IWUSR and os.access(path, os.W_OK))
+
+
+def holds(folder: str, path: str) -> bool:
+    """Whether a path is a folder or below it."""
+    return os.path.join(os.path.realpath(path), "").startswith(os.path.join(os.path.realpath(folder), ""))
+
+
+def shown(path: str) -> str:
+    """A path as findings print it: relative to the working directory, with forward slashes."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # another drive on Windows
+        relative = path
+    return relative.replace(os.sep, "/")

@@ -1,0 +1,1 @@
+"""Findings with changes in, edited files out, each proved by a second run."""

@@ -1,0 +1,279 @@
+"""Mend what was found: rounds of edits, each read and checked again before it counts. Nothing is written here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.engine import engine, rules
+from kcheck.files.save import File
+from kcheck.files.tree import Tree
+from kcheck.gate.comparison import Known, narrowed
+from kcheck.source.findings import Severity
+from kcheck.source.text import OverlapError, apply
+from kcheck.syntax import edit
+from kcheck.words.subjects import SUBJECTS, things
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.config.config import Config
+    from kcheck.engine.engine import Result
+    from kcheck.gate.comparison import Gate
+    from kcheck.source.findings import Change, Finding
+    from kcheck.source.text import Source
+
+MAX_ROUNDS = 10
+
+
+class Refused(NamedTuple):
+    """A fix that was not written, and why. `bug` says that kcheck is to blame."""
+
+    finding: Finding
+    reason: str
+    bug: bool
+
+
+@dataclass
+class Outcome:
+    """What `fix` would write, and what is left: `held_back` are the fixes of classes that were not asked for."""
+
+    result: Result
+    files: list[File] = field(default_factory=list)
+    fixed: list[Finding] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    held_back: list[Finding] = field(default_factory=list)
+
+    @property
+    def left(self) -> list[Finding]:
+        """What is found after the fixes."""
+        return self.result.findings
+
+
+class _State(NamedTuple):
+    """Files as they are after some fixes, and what is found in them."""
+
+    overlay: dict[str, bytes]
+    tree: Tree
+    result: Result
+
+
+class _Worse(NamedTuple):
+    """What some fixes bring along, whether kcheck is to blame, and the objects that have it."""
+
+    reason: str
+    bug: bool
+    objects: frozenset[str] = frozenset()
+
+
+class _Fixer:
+    def __init__(
+        self, paths: list[str], config: Config, safeties: tuple[str, ...], names: tuple[str, ...], least: Severity,
+        gate: Gate | None, tell: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self.paths = paths
+        self.tell = tell
+        self.runs = 0
+        self.least = least
+        self.gate = gate
+        self.known = Known()
+        self.config = config
+        self.safeties = safeties
+        self.names = names
+        chosen = rules.chosen(config)
+        self.unless = {rule.name: rule.unless for rule in chosen}
+        self.groups = {rule.name: rule.group for rule in chosen}
+        self.originals: dict[str, Source] = {}
+        self.fixed: list[Finding] = []
+        self.refused: list[Refused] = []
+
+    def read(self, overlay: dict[str, bytes]) -> _State:
+        tree = Tree(self.paths, overlay, self.config.exclude)
+        self.runs += 1
+        return _State(overlay, tree, engine.run(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}")))
+
+    def wanted(self, result: Result) -> list[Finding]:
+        """What is to be mended and was not tried in vain."""
+        vain = {key for refused in self.refused for key in refused.finding.keys}
+        return [
+            finding
+            for finding in result.findings
+            if finding.fix is not None
+            and self.asked(finding)
+            and not self.known.had(finding)
+            and self.named(finding)
+            and not vain & finding.keys
+        ]
+
+    def named(self, finding: Finding) -> bool:
+        """Whether its rule is one of those that are asked for."""
+        return not self.names or bool({finding.rule, self.groups[finding.rule]}.intersection(self.names))
+
+    def asked(self, finding: Finding) -> bool:
+        """Whether fixes of its class are asked for, and of its severity."""
+        return finding.fix is not None and finding.fix.safety in self.safeties and finding.severity >= self.least
+
+    def all(self) -> Outcome:
+        state = self.read({})
+        if self.gate is not None:
+            self.known = self.gate.known(state.result.findings)
+        for _ in range(MAX_ROUNDS):
+            chosen = self.choose(self.wanted(state.result))
+            if not chosen:
+                break
+            state = self.attempt(state, chosen)
+        left = narrowed(state.result, self.known.had)
+        left.findings = [finding for finding in left.findings if self.named(finding)]
+        outcome = Outcome(left, fixed=self.fixed, refused=self.refused)
+        outcome.held_back = [f for f in outcome.left if f.fix is not None and not self.asked(f)]
+        for real, source in self.originals.items():
+            new = state.overlay.get(real, source.data)
+            if new != source.data:
+                outcome.files.append(File(real, source.path, source.data, new))
+        outcome.files.sort(key=lambda file: file.path)
+        return outcome
+
+    def choose(self, wanted: list[Finding]) -> list[Finding]:
+        """Findings whose changes can be made together; others wait for another round."""
+        chosen: list[Finding] = []
+        changes: dict[Source, list[Change]] = {}
+        for finding in wanted:
+            touched: dict[Source, list[Change]] = {}  # only these files are worked out again
+            for change in finding.changes:
+                source = edit.source_of(change)
+                touched.setdefault(source, list(changes.get(source, ()))).append(change)
+            try:
+                for source, own in touched.items():
+                    apply(source.data, edit.edits(own))
+            except edit.EditError as error:
+                self.refused.append(Refused(finding, str(error), bug=True))
+            except OverlapError:
+                continue
+            else:
+                chosen.append(finding)
+                changes |= touched
+        return chosen
+
+    def attempt(self, state: _State, chosen: list[Finding]) -> _State:
+        """The state with as many of the fixes as check out; some are left out where not all do."""
+        if not chosen:
+            return state
+        after = self.read(state.overlay | self.edited(state, chosen))
+        vain = self.unmended(state, after, chosen)
+        if vain:
+            self.refused += vain
+            blamed = {id(refused.finding) for refused in vain}
+            return self.attempt(state, [finding for finding in chosen if id(finding) not in blamed])
+        worse = self.worsened(state, after, chosen)
+        if worse is not None:  # what they bring along may be mended too
+            more = self.choose([f for f in self.wanted(after.result) if not _keys(f) <= _all_keys(state.result)])
+            further = self.read(after.overlay | self.edited(after, more)) if more else after
+            if more and not self.unmended(after, further, more) and not self.worsened(state, further, chosen + more):
+                chosen, after, worse = chosen + more, further, None
+        if worse is None:
+            self.fixed += chosen
+            return after
+        groups = _groups(chosen)
+        if len(groups) == 1:
+            self.refused += [Refused(finding, worse.reason, worse.bug) for finding in chosen]
+            return state
+        late = [any(_names(finding) & worse.objects for finding in group) for group in groups]
+        if all(late) or not any(late):
+            late = [i >= len(groups) // 2 for i in range(len(groups))]
+        first = [f for group, waits in zip(groups, late, strict=True) if not waits for f in group]
+        suspects = [f for group, waits in zip(groups, late, strict=True) if waits for f in group]
+        half = self.attempt(state, first)
+        # where places have moved, the others have their turn in the next round
+        return self.attempt(state, suspects) if half is state else half
+
+    def edited(self, state: _State, chosen: list[Finding]) -> dict[str, bytes]:
+        """The new bytes of the files that some fixes touch, by their paths on disk."""
+        changes: dict[Source, list[Change]] = {}
+        for finding in chosen:
+            for change in finding.changes:
+                changes.setdefault(edit.source_of(change), []).append(change)
+        result = {}
+        for source, own in changes.items():
+            real = state.tree.real_path(source)
+            self.originals.setdefault(real, source)
+            result[real] = edit.applied(source, edit.edits(own))
+        return result
+
+    def unmended(self, before: _State, after: _State, chosen: list[Finding]) -> list[Refused]:
+        """The fixes that do not do what they are for."""
+        found = {key for finding in after.result.findings for key in finding.keys}
+        found |= {(check.rule, check.object) for check in after.result.undecided}
+        broken = next((f.span for f in before.result.findings if f.rule == _UNREADABLE), None)
+        vain = []
+        for finding in chosen:
+            if finding.keys & found and broken is not None:
+                why = f"{broken.source.path}:{broken.begin.line} cannot be read; mend that first"
+                vain.append(Refused(finding, why, bug=False))
+            elif finding.keys & found:
+                vain.append(Refused(finding, "the finding would still be there", bug=True))
+        return vain
+
+    def worsened(self, before: _State, after: _State, chosen: list[Finding]) -> _Worse | None:
+        """What is worse after some fixes than before; None if nothing is."""
+        for subject in {change.subject for f in chosen for change in f.changes} & SUBJECTS.keys():
+            if len(things(subject, after.result.world)) < len(things(subject, before.result.world)):
+                return _Worse(f"a {subject} could not be read any more", bug=True)
+        if len(after.result.bugs) > len(before.result.bugs):
+            return _Worse(after.result.bugs[-1].message, bug=True)
+        old = _all_keys(before.result)
+        found = [f for f in after.result.findings if not _keys(f) <= old and not self.hidden(f, before.result)]
+        if not found:
+            return None
+        worst = max(found, key=lambda finding: finding.severity)
+        reason = f"then {worst.rule} would be found: {worst.message}"
+        return _Worse(reason, worst.rule == _UNREADABLE, frozenset(name for f in found for name in f.objects))
+
+    def hidden(self, finding: Finding, before: Result) -> bool:
+        """Whether a finding was there before, and another one on the same thing stood for it."""
+        names = self.unless.get(finding.rule, ())
+        return any(
+            other.rule in names and (finding.objects & other.objects or _path(other) == _path(finding))
+            for other in before.findings
+        )
+
+
+def fix(
+    paths: list[str], config: Config, *, safeties: tuple[str, ...] = ("safe", "costs"), rules: tuple[str, ...] = (),
+    least: Severity = Severity.INFO, gate: Gate | None = None, tell: Callable[[str], None] = engine.silent,
+) -> Outcome:  # fmt: skip
+    """Work out all fixes of the allowed classes, of some rules or groups or of all; nothing is written yet.
+
+    Only findings of the `least` severity, or worse, are mended, and none that a gate knows.
+    """
+    return _Fixer(paths, config, safeties, rules, least, gate, tell).all()
+
+
+_UNREADABLE = "unreadable-file"
+
+
+def _keys(finding: Finding) -> set[tuple[str, str]]:
+    """What tells a finding from others also after an edit, which moves what is broken below it."""
+    return {(finding.rule, f"{_path(finding)}: {finding.message}")} if finding.rule == _UNREADABLE else finding.keys
+
+
+def _all_keys(result: Result) -> set[tuple[str, str]]:
+    return {key for finding in result.findings for key in _keys(finding)}
+
+
+def _groups(findings: list[Finding]) -> list[list[Finding]]:
+    """Findings in groups that are mended together or not at all: pools of a root share the target between them."""
+    groups: dict[object, list[Finding]] = {}
+    for i, finding in enumerate(findings):
+        shared = any(change.subject == "pool" for change in finding.changes)
+        key = (finding.rule, finding.object.partition(":")[0]) if shared else i
+        groups.setdefault(key, []).append(finding)
+    return list(groups.values())
+
+
+def _names(finding: Finding) -> set[str]:
+    """The objects of a finding, and those that its fix changes."""
+    return finding.objects | {change.owner for change in finding.changes}
+
+
+def _path(finding: Finding) -> str:
+    return finding.span.source.path

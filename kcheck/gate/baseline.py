@@ -1,0 +1,264 @@
+"""What was known before: findings that a team has taken stock of, in a file beside the settings."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.config.config import ConfigError
+from kcheck.files.tree import TERRAFORM, VARIABLES, holds, shown
+from kcheck.source.findings import Severity, tally
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from kcheck.engine.engine import Result
+    from kcheck.source.findings import Finding, Identity
+
+NAME = "kcheck-baseline.json"
+VERSION = 1
+
+
+class Entry(NamedTuple):
+    """One known finding. It has no line and no numbers, which change; a worse severity is a new finding."""
+
+    rule: str
+    path: str
+    objects: tuple[str, ...]
+    shape: str
+    severity: str
+    since: str
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """What an entry and its finding have in common, whatever the objects."""
+        return self.rule, self.path, self.shape
+
+
+class Baseline:
+    """The entries of one file. `firm` are rules that it cannot silence.
+
+    `arguments` are the paths and flags of the run that wrote it: only with the same ones can be told what is gone.
+    """
+
+    def __init__(
+        self, path: str, entries: Iterable[Entry] = (), firm: Collection[str] = (), arguments: Sequence[str] = ()
+    ) -> None:
+        self.path = path
+        self.entries = list(entries)
+        self.firm = firm
+        self.arguments = tuple(arguments)
+        self.known = tally(
+            ((entry.rule, entry.path, name, entry.shape), Severity[entry.severity.upper()])
+            for entry in self.entries
+            for name in entry.objects
+        )
+
+    def followed(self, findings: Iterable[Finding]) -> Baseline:
+        """The entries by the names that things have now: in a file that was moved, or with a message worded anew."""
+        now: dict[tuple[str, str], list[Identity]] = {}
+        there = {identity for finding in findings for identity in finding.identities}
+        for identity in sorted(there - self.known.keys()):
+            now.setdefault((identity[0], _bare(identity[2])), []).append(identity)
+        entries = []
+        for entry in self.entries:
+            for name in entry.objects:
+                place = entry.rule, entry.path, name, entry.shape
+                if place in there or name == entry.path:
+                    continue
+                near = now.get((entry.rule, _bare(name)), [])
+                moved = next((one for one in near if one[2] == name or not os.path.exists(entry.path)), None)
+                if moved is not None:
+                    near.remove(moved)
+                    names = tuple(moved[2] if own == name else own for own in entry.objects)
+                    entry = entry._replace(path=moved[1], objects=names, shape=moved[3])  # noqa: PLW2901
+            entries.append(entry)
+        return Baseline(self.path, entries, self.firm, self.arguments)
+
+    def gone(self, result: Result, rules: Collection[str]) -> list[Entry]:
+        """The entries, or the objects of them, that a whole run of some rules would have found and did not.
+
+        What could not be decided or read is not gone.
+        """
+        if result.bugs or any(found.kind == "unreadable" for found in result.world.inputs):
+            return []
+        there = {identity for finding in result.findings for identity in finding.identities}
+        undecided = {(check.rule, check.object) for check in result.undecided}
+        missing = []
+        for entry in self.entries:
+            if entry.rule not in rules:
+                continue
+            names = [
+                name
+                for name in entry.objects
+                if (entry.rule, name) not in undecided and (entry.rule, entry.path, name, entry.shape) not in there
+            ]
+            if names:
+                missing.append(entry._replace(objects=tuple(names)))
+        return missing
+
+    def without(self, gone: Iterable[Entry]) -> Baseline:
+        """The entries without those, or those objects of them, that are gone."""
+        lost = {(*entry.place, name) for entry in gone for name in entry.objects}
+        kept = []
+        for entry in self.entries:
+            names = tuple(name for name in entry.objects if (*entry.place, name) not in lost)
+            if names:
+                kept.append(entry._replace(objects=names))
+        return Baseline(self.path, kept, self.firm, self.arguments)
+
+    def updated(self, findings: Iterable[Finding], paths: Iterable[str], arguments: Sequence[str]) -> Baseline:
+        """The entries of what is found now below some paths, and the old ones of other places. Days are kept."""
+        tops = list(paths)
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        since = {(*entry.place, name): entry.since for entry in self.entries for name in entry.objects}
+        found = [finding for finding in findings if finding.rule not in self.firm]
+        told = {identity for finding in found for identity in finding.identities}
+        entries = []
+        for entry in self.entries:
+            names = tuple(name for name in entry.objects if (entry.rule, entry.path, name, entry.shape) not in told)
+            if names and not _is_below(entry.path, tops):
+                entries.append(entry._replace(objects=names))
+        for finding in found:
+            names = tuple(sorted(identity[2] for identity in finding.identities))
+            place = finding.rule, finding.span.source.path, finding.shape
+            days = {since.get((*place, name), today) for name in names}
+            entries.append(Entry(place[0], place[1], names, place[2], finding.severity.word, min(days)))
+        others = any(not _is_below(entry.path, tops) for entry in self.entries)
+        own = self.arguments if others else tuple(arguments)
+        return Baseline(self.path, sorted(entries, key=_order), self.firm, own)
+
+    def dump(self) -> bytes:
+        """The file, sorted, so that it merges well."""
+        import json
+
+        folder = _home(os.path.dirname(self.path))
+        entries = [
+            {
+                "rule": entry.rule,
+                "path": entry.path,
+                "objects": list(entry.objects),
+                "message": entry.shape,
+                "severity": entry.severity,
+                "since": entry.since,
+            }
+            for entry in self.entries
+        ]
+        data = {"version": VERSION, "folder": folder, "arguments": list(self.arguments), "findings": entries}
+        return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+
+
+def _home(folder: str) -> str:
+    """The working directory as seen from a folder, beyond its links; as it is on another drive of Windows."""
+    here = os.path.realpath(".")
+    with contextlib.suppress(ValueError):
+        here = os.path.relpath(here, os.path.realpath(folder))
+    return here.replace(os.sep, "/")
+
+
+def _order(entry: Entry) -> tuple[str, ...]:
+    return entry.path, entry.rule, entry.shape, *entry.objects
+
+
+def _is_below(path: str, tops: list[str]) -> bool:
+    """Whether a run over some paths would have read a file: a file of Terraform stands for its root module."""
+    return any(
+        holds(os.path.dirname(top) or "." if top.endswith((*TERRAFORM, *VARIABLES)) else top, path) for top in tops
+    )
+
+
+def load(path: str, firm: Collection[str] = ()) -> Baseline:
+    """Read a file of known findings.
+
+    Raises:
+        ConfigError: it is not there, is none, or is for runs in a folder that is not there.
+    """
+    import json
+
+    try:
+        with open(path, "rb") as file:
+            data = json.loads(file.read())
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; `kcheck baseline` writes it") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"{path}: not JSON: {error}; settle the conflict, or delete it and run `kcheck baseline`"
+        ) from error
+    if not isinstance(data, dict) or not isinstance(data.get("findings"), list):
+        raise ConfigError(f"{path}: not a baseline of kcheck; `kcheck baseline` writes one")
+    if data.get("version") != VERSION:
+        raise ConfigError(f"{path}: version {data.get('version')} is of another kcheck; this one knows {VERSION}")
+    try:
+        folder = str(data["folder"])
+        arguments = [str(text) for text in data["arguments"]]
+        entries = [_entry(item) for item in data["findings"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"{path}: not a whole baseline of kcheck: {error}; `kcheck baseline` writes one") from error
+    home = os.path.join(os.path.dirname(path), folder)
+    if not os.path.isdir(home):
+        raise ConfigError(f"{path} is for runs in {os.path.normpath(home)}, which is not there: write it anew")
+    if not os.path.samefile(home, "."):
+        entries = [_seen(entry, home) for entry in entries]
+        arguments = [home, *arguments]  # never those of a run here
+    return Baseline(path, entries, firm, arguments)
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The parts of a name: cloud, folder or file, environment, the rest; and how another name begins in the rest."""
+    from kcheck.numbers.profiles import CLOUDS
+
+    clouds = "|".join(CLOUDS)
+    name = rf"(?:({clouds})/)?(?:([^:@\"\[]+)(@[^:]*)?:)?(.*)"
+    return re.compile(name, re.DOTALL), re.compile(rf"(/[\w-]+/)(?=(?:{clouds})/)")
+
+
+def _named(name: str, placed: Callable[[str, str, str, str], str]) -> str:
+    """An object by another name, that a function makes of its parts; so is one that is named in it."""
+    whole, inner = _patterns()
+    match = whole.fullmatch(name)
+    cloud, place, environment, rest = (part or "" for part in match.groups()) if match else ("", "", "", name)
+    first, *more = inner.split(rest, maxsplit=1)  # a limit of a pool is called by both
+    if more:
+        first = f"{first}{more[0]}{_named(more[1], placed)}"
+    return placed(cloud, place, environment, first)
+
+
+def _bare(name: str) -> str:
+    """An object without the folder or file that it is of."""
+    return _named(name, lambda cloud, _, environment, rest: f"{cloud}/{environment}:{rest}")
+
+
+def _seen(entry: Entry, home: str) -> Entry:
+    """An entry of runs in another folder, as a run in this one names it."""
+
+    def path(name: str) -> str:
+        return shown(os.path.join(os.path.realpath(home), name))
+
+    def placed(cloud: str, place: str, environment: str, rest: str) -> str:
+        if not cloud and not place:
+            return path(rest)  # a folder
+        place = path(place or ".")
+        if not (cloud and place == "." and not environment):
+            rest = f"{place}{environment}:{rest}"
+        return f"{cloud}/{rest}" if cloud else rest
+
+    names = tuple(_named(name, placed) for name in entry.objects)
+    return entry._replace(path=path(entry.path), objects=names)
+
+
+def _entry(item: dict[str, Any]) -> Entry:
+    names = ("rule", "path", "message", "severity", "since")
+    rule, path, message, severity, since = (item[name] for name in names)
+    objects = item["objects"]
+    if not isinstance(objects, list) or not all(
+        isinstance(text, str) for text in (rule, path, message, since, *objects)
+    ):
+        raise ValueError("an entry holds something else than texts")
+    if not isinstance(severity, str) or severity.upper() not in Severity.__members__:
+        raise ValueError(f"there is no severity {severity}")
+    return Entry(rule, path, tuple(objects), message, severity, since)

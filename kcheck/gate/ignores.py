@@ -1,0 +1,196 @@
+"""Comments that silence what is found, written where they do. Nothing is saved here."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.engine import engine
+from kcheck.engine.suppressions import COMMENT, said
+from kcheck.files.save import File
+from kcheck.files.tree import KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree
+from kcheck.source.text import Edit
+from kcheck.syntax import edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.config.config import Config
+    from kcheck.engine.engine import Result
+    from kcheck.source.findings import Finding, Identity
+    from kcheck.source.text import Source, Span
+    from kcheck.syntax.hcl.align import Lines
+
+
+class Silenced(NamedTuple):
+    """The files with their comments, what they silence, and what no comment can silence, each with the reason.
+
+    `still` is all that would be found with them.
+    """
+
+    files: list[File]
+    findings: list[Finding]
+    left: list[tuple[Finding, str]]
+    still: frozenset[Identity]
+
+
+def comments(tree: Tree, config: Config, result: Result, found: Iterable[Finding], reason: str) -> Silenced:
+    """Work out comments with a reason for some of what a run found, and check that they do what they are for.
+
+    Files in which they would bring something else are left as they are.
+    """
+    findings = list(found)
+    places = _Places(tree)
+    rules: dict[Source, dict[_Place, list[str]]] = {}
+    left: list[tuple[Finding, str]] = []
+    for finding in findings:
+        place, why = places.of(finding)
+        if place is None:
+            left.append((finding, why))
+            continue
+        names = rules.setdefault(place.span.source, {}).setdefault(place, [])
+        if finding.rule not in names:
+            names.append(finding.rule)
+    new = {source: _written(source, own, reason) for source, own in rules.items()}
+    known = _identities(result.findings)
+    while True:
+        overlay = {tree.real_path(source): data for source, data in new.items()}
+        after = engine.run(Tree(tree.given, overlay, config.exclude), config).findings
+        broken = {f.span.source.path for f in after if not f.identities <= known} & {source.path for source in new}
+        if not broken:
+            break
+        new = {source: data for source, data in new.items() if source.path not in broken}
+    still = _identities(after)
+    told = {id(finding) for finding, _ in left}
+    done = [f for f in findings if not f.identities & still]
+    left += [(f, "a comment there does not reach it") for f in findings if f.identities & still and id(f) not in told]
+    files = [File(tree.real_path(source), source.path, source.data, data) for source, data in new.items()]
+    return Silenced(sorted(files, key=lambda file: file.path), done, left, still)
+
+
+def _identities(findings: Iterable[Finding]) -> frozenset[Identity]:
+    return frozenset(identity for finding in findings for identity in finding.identities)
+
+
+class _Place(NamedTuple):
+    """Where a comment goes: an empty span at the begin or the end of a line, or what a comment that is there says."""
+
+    span: Span
+    kind: str
+    indent: str = ""
+    rules: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class _Places:
+    """Finds places for comments."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.lines: dict[Source, Lines] = {}
+        self.texts: dict[Source, list[Span]] = {}
+        self.blocks: dict[Source, list[Span]] = {}
+
+    def of(self, finding: Finding) -> tuple[_Place | None, str]:
+        """The first place at which a comment is about a finding; or why there is none."""
+        why = ""
+        for anchor in dict.fromkeys((finding.span, *finding.anchors)):
+            source = anchor.source
+            if source.derived or source.private:
+                why = why or f"{source.path} holds no comments"
+                continue
+            kept = self.tree.kept(source)
+            if kept:
+                why = why or f"it stands in {kept}"
+            elif source.path.endswith(".json") or not source.path.endswith(_COMMENTED):
+                why = why or f"{source.path} holds no comments"
+            else:
+                place = next(self.candidates(anchor), None)
+                if place is not None:
+                    return place, ""
+                why = why or f"it stands in a text in {source.path}"
+        return None, why
+
+    def candidates(self, anchor: Span) -> Iterator[_Place]:
+        """Places for a comment about what begins with a span, the closest first."""
+        source = anchor.source
+        if not source.path.endswith((*TERRAFORM, *VARIABLES)):
+            if not any(text.start < source.line_start(anchor.start) < text.end for text in self.yaml_texts(source)):
+                yield _beside(anchor) or _above(anchor)
+            return
+        lines = self.hcl_lines(source)
+        for span in chain((anchor,), self.around(anchor)):
+            if not lines.begins(source.line_start(span.start)):
+                continue
+            end = source.line_end(span.start)
+            behind = _Place(source.span(end, end), "behind")
+            yield _beside(span) or (behind if lines.is_assignment(span.start) else _above(span))
+
+    def around(self, anchor: Span) -> Iterator[Span]:
+        """The blocks of Terraform around a place, the innermost first."""
+        source = anchor.source
+        if source not in self.blocks:
+            from kcheck.syntax.hcl.parse import parse
+
+            self.blocks[source] = [block.span for block in parse(source).body.nested()]
+        for block in reversed(self.blocks[source]):
+            if block.start <= anchor.start < block.end:
+                yield block
+
+    def hcl_lines(self, source: Source) -> Lines:
+        """The lines of a file of Terraform."""
+        if source not in self.lines:
+            from kcheck.syntax.hcl.align import Lines
+
+            self.lines[source] = Lines(source.data)
+        return self.lines[source]
+
+    def yaml_texts(self, source: Source) -> list[Span]:
+        """The texts of a file of YAML that go over several lines."""
+        if source not in self.texts:
+            from kcheck.syntax import yaml
+
+            nodes = (node for document in yaml.documents(source) for node in yaml.walk(document.root))
+            texts = (node.span for node in nodes if isinstance(node, yaml.Scalar))
+            self.texts[source] = [span for span in texts if b"\n" in source.data[span.start : span.end]]
+        return self.texts[source]
+
+
+_COMMENTED = (*TERRAFORM, *VARIABLES, *MANIFESTS, *KUSTOMIZATIONS)
+
+
+def _beside(span: Span) -> _Place | None:
+    """A comment that is about the line already."""
+    source, number = span.source, span.begin.line
+    for line in (number, number - 1):
+        if line < 1:
+            continue
+        start = source.line_starts[line - 1]
+        match = COMMENT.search(source.data, start, source.line_end(start))
+        alone = match is not None and not source.data[start : match.start()].strip()
+        if match is not None and (line == number or alone):
+            rules, reason = said(match)
+            return _Place(source.span(match.start(1), match.end()), "said", rules=rules, reason=reason)
+    return None
+
+
+def _above(span: Span) -> _Place:
+    source = span.source
+    start = source.line_start(span.start)
+    line = source.data[start : source.line_end(start)].decode("utf-8", "replace")
+    return _Place(source.span(start, start), "above", line[: len(line) - len(line.lstrip())])
+
+
+def _written(source: Source, places: dict[_Place, list[str]], reason: str) -> bytes:
+    """The bytes of a file with comments at some places."""
+    edits = []
+    for place, rules in places.items():
+        comment = f"# kcheck: ignore[{', '.join(rules)}] {reason}"
+        names = ", ".join(dict.fromkeys((*filter(None, place.rules), *rules)))
+        text = {
+            "above": f"{place.indent}{comment}{source.newline}",
+            "behind": f" {comment}",
+            "said": f"{names}] {place.reason or reason}",
+        }[place.kind]
+        edits.append(Edit(place.span, text))
+    return edit.applied(source, edits)

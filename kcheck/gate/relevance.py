@@ -1,0 +1,137 @@
+"""Whether files that have changed can change what is found, told without reading more than needed."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.config import settings
+from kcheck.files.disk import TooLargeError
+from kcheck.files.tree import (
+    CHART,
+    KERNEL,
+    KUSTOMIZATIONS,
+    MANIFESTS,
+    TERRAFORM,
+    VARIABLES,
+    Tree,
+    holds_objects,
+    is_ours,
+    matches,
+    shown,
+)
+from kcheck.gate.baseline import NAME as BASELINE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kcheck.config.config import Config
+    from kcheck.files.disk import Disk
+    from kcheck.source.text import Source
+
+SUFFIXES = (
+    ".tf", ".tfvars", *MANIFESTS, ".json", ".tftpl", ".tpl", ".tmpl",
+    ".sh", ".conf", ".cfg", ".ini", ".env", ".properties", ".toml",
+)  # fmt: skip
+NAMES = ("Kustomization", ".terraform.lock.hcl")
+"""What a file is called that may matter: its end, or all of it."""
+_OTHERS = frozenset({
+    "mkdocs.yml", "mkdocs.yaml", "_config.yml", "antora.yml", "docker-compose.yml", "docker-compose.yaml",
+    "compose.yml", "compose.yaml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "buildspec.yml", "appveyor.yml",
+    "codecov.yml", "package.json", "package-lock.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "tsconfig.json",
+    "renovate.json", "Cargo.toml", "cliff.toml", "netlify.toml", "poetry.toml", "ruff.toml", "mypy.ini", "pytest.ini",
+    "setup.cfg", "tox.ini",
+})  # fmt: skip
+"""Files of other tools, which nobody hands to a cluster."""
+_OWN = (settings.NAME, settings.PROJECT, BASELINE, CHART, ".terraform.lock.hcl", *KUSTOMIZATIONS)
+
+
+def matters(files: Iterable[str], paths: Sequence[str], config: Config, disk: Disk) -> bool:
+    """Whether one of the files is read in a run over some paths, or named by what is."""
+    unclear = []
+    own = _own(config)
+    for path in map(shown, files):
+        if any(matches(path, pattern) for pattern in config.exclude):
+            continue
+        name = os.path.basename(path)
+        if name in _OWN or path.endswith((*TERRAFORM, *VARIABLES)) or any(matches(path, one) for one in own):
+            return True
+        if not all(is_ours(folder) for folder in os.path.dirname(path).split("/") if folder):
+            continue
+        if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
+            return True
+        if name.endswith(".conf") and KERNEL.search(path):
+            return True
+        if name.startswith(".") or name in _OTHERS or not name.endswith(SUFFIXES):
+            continue
+        if _is_of_chart(path, disk):
+            return True
+        unclear.append(path)
+    return bool(unclear) and _is_named(unclear, Tree(list(paths), disk.overlay, config.exclude))
+
+
+def _own(config: Config) -> set[str]:
+    """The files and folders that the settings name, and those that the settings are in."""
+    values = (path for environment in config.environments for path in environment.var_files)
+    places = (place.rpartition(":")[0] for place in config.places.values())
+    return {*config.rules, *config.var_files, *config.helm_values, *values, *filter(None, (config.baseline, *places))}
+
+
+def _read(path: str, disk: Disk) -> bytes:
+    try:
+        return disk.read(path) or b""
+    except TooLargeError:  # then nobody reads it
+        return b""
+
+
+def _is_of_chart(path: str, disk: Disk) -> bool:
+    """Whether a file is below a folder that is a chart."""
+    folder = os.path.dirname(path)
+    while folder not in ("", os.sep) and folder != os.path.dirname(folder):
+        if disk.is_file(os.path.join(folder, CHART)):
+            return True
+        folder = os.path.dirname(folder)
+    return False
+
+
+_PIECE = re.compile(r"\$\{[^{}]*\}|\*+")
+_COMPUTED = re.compile(rb"\}[\w./-]*\.(?:ya?ml|json|tftpl|tpl|tmpl)\b")
+"""The ends of names of files that are not written as they are."""
+_FILESET = re.compile(rb"\bfileset\((?:[ \t]*\"([^\"\n]*)\"|[^,\n\"]*),[ \t]*\"([^\"\n]*)\"|\bfileset\(")
+
+
+def _is_named(paths: list[str], tree: Tree) -> bool:
+    """Whether Terraform, a kustomization or a manifest has the name of a file in it, or may work it out."""
+    names = [os.path.basename(path).encode() for path in paths]
+    terraform = [source for folder in tree.folders for source in folder.terraform]
+    others = [*tree.manifests, *filter(None, map(tree.source, tree.kustomizations))]
+    if any(name in source.data for source in (*terraform, *others) for name in names):
+        return True
+    return any(_may_name(source, path) for source in terraform for path in paths)
+
+
+def _may_name(source: Source, path: str) -> bool:
+    """Whether Terraform has an expression that may be the name of a file."""
+    data = source.data
+    texts = [data[data.rfind(b'"', 0, m.start()) + 1 : m.end()] for m in _COMPUTED.finditer(data)]
+    for match in _FILESET.finditer(data):
+        if match[2] is None:
+            return True
+        texts.append((match[1] or b"${}") + b"/" + match[2])
+    return any(_fits(text.decode(errors="replace"), path, source) for text in texts)
+
+
+def _fits(text: str, path: str, source: Source) -> bool:
+    """Whether a path may be what a text with computed parts or stars says: told by the steps that are written."""
+    parts = _PIECE.split(text.rpartition("../")[2])
+    if not re.search(".*".join(map(re.escape, parts)) + "$", f"/{path}"):
+        return False
+    bare = not re.search(r"\w", "".join(parts).rpartition(".")[0])
+    own = bare and (text.startswith("${path.module}") or not text.startswith("${"))  # its folder, or one below
+    return not own or path.startswith(_folder(source))
+
+
+def _folder(source: Source) -> str:
+    folder = os.path.dirname(source.path)
+    return f"{folder}/" if folder else ""

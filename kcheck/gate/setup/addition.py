@@ -1,0 +1,53 @@
+"""Something added to a file of YAML that somebody else looks after: it says what it said, and one thing more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcheck.config import schemas
+from kcheck.source.text import Source, apply
+from kcheck.source.values import plain
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.source.text import Edit
+
+
+class AdditionError(Exception):
+    """Why nothing can be added."""
+
+
+def root_of(source: Source) -> yaml.Mapping:
+    """The map that a file consists of.
+
+    Raises:
+        AdditionError: it is none.
+    """
+    documents = list(yaml.documents(source))
+    problem = next((document.problem for document in documents if document.problem), None)
+    if problem is not None:
+        raise AdditionError(f"line {problem.span.begin.line} cannot be read: {problem.message}")
+    if len(documents) != 1 or not isinstance(documents[0].root, yaml.Mapping):
+        raise AdditionError("it is not one map")
+    return documents[0].root
+
+
+def checked(source: Source, edits: list[Edit] | None, expected: Callable[[Any], Any]) -> bytes:
+    """The bytes after some edits, which read as expected.
+
+    Raises:
+        AdditionError: they do not.
+    """
+    new = Source(source.path, apply(source.data, edits or []))
+    if not edits or _value(new) != expected(_value(source)):
+        raise AdditionError("kcheck cannot add to what stands there")
+    return new.data
+
+
+def _value(source: Source) -> Any:
+    try:
+        return plain(schemas.datum(root_of(source)))
+    except AdditionError:
+        return None

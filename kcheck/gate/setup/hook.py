@@ -1,0 +1,58 @@
+"""The hook in .pre-commit-config.yaml."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from kcheck import __version__
+from kcheck.gate.setup.addition import AdditionError, checked, root_of
+from kcheck.syntax import yaml
+from kcheck.syntax.insertion import Insertion
+from kcheck.syntax.members import added
+from kcheck.syntax.style import PLAIN
+
+if TYPE_CHECKING:
+    from kcheck.source.text import Source
+
+NAME = ".pre-commit-config.yaml"
+_SPECIAL, _ESCAPED = re.compile(r"[.+*?^$()\[\]{}|\\]"), r"\\\g<0>"
+REPOSITORY = "https://github.com/kcheck/kcheck"
+
+
+def _repository(below: str) -> dict[str, Any]:
+    """The entry; a folder to keep to is the one that is checked, and whose files start the hook."""
+    limits = {"files": f"^{_SPECIAL.sub(_ESCAPED, below)}/", "args": [below]} if below else {}
+    return {"repo": REPOSITORY, "rev": f"v{__version__}", "hooks": [{"id": "kcheck", **limits}]}
+
+
+def text(below: str) -> str:
+    """A new file; `below` is the folder that is checked, empty for all."""
+    return "".join(f"{line}\n" for line in PLAIN.lines({"repos": [_repository(below)]}))
+
+
+def inserted(source: Source, below: str) -> bytes | None:
+    """The file with the hook, in its own style; None if it has it.
+
+    Raises:
+        AdditionError: it is no configuration of pre-commit, or written so that nothing can be added.
+    """
+    root = root_of(source)
+    entry = root.own("repos")
+    if entry is None or isinstance(entry.value, yaml.Alias):
+        raise AdditionError("it has no list of `repos`")
+    hooks = (item for repo in _items(entry.value) for item in _items(yaml.get(repo, "hooks")))
+    if any(isinstance(name := yaml.get(hook, "id"), yaml.Scalar) and name.text == "kcheck" for hook in hooks):
+        return None
+    repo = _repository(below)
+    edits = added(entry.value.span, Insertion(items=[repo]))
+
+    def expected(before: dict[str, Any]) -> dict[str, Any]:
+        return before | {"repos": [*(before["repos"] or ()), repo]}
+
+    return checked(source, edits, expected)
+
+
+def _items(node: yaml.Node | None) -> tuple[yaml.Node, ...]:
+    node = yaml.resolve(node) if node is not None else None
+    return node.items if isinstance(node, yaml.Sequence) else ()

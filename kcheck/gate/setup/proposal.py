@@ -1,0 +1,173 @@
+"""Everything that `kcheck init` would write into a repository, and why it leaves alone what it does."""
+
+from __future__ import annotations
+
+import os
+from contextlib import chdir
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from kcheck.config import settings
+from kcheck.config.config import Config
+from kcheck.engine import engine, rules
+from kcheck.files.disk import Disk
+from kcheck.files.save import File
+from kcheck.files.tree import Tree, holds, shown
+from kcheck.gate import baseline
+from kcheck.gate.comparison import Gate, narrowed
+from kcheck.gate.setup import ci, clusters, hook
+from kcheck.gate.setup import settings as own
+from kcheck.gate.setup.addition import AdditionError
+from kcheck.reading import inventory
+from kcheck.source.text import Source
+from kcheck.source.values import Known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.engine.engine import Result
+
+
+@dataclass
+class Proposal:
+    """New and changed files, a sentence for each and for those left alone, and what a check finds then.
+
+    Paths are as seen from `base`: the working directory, or the top of the repository where that is not below it.
+    `result` is None if there is nothing to check.
+    """
+
+    folder: str
+    base: str
+    files: list[File] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    result: Result | None = None
+    has_baseline: bool = False
+
+    def shown(self, real: str) -> str:
+        """A path as it is printed."""
+        with chdir(self.base):
+            return shown(real)
+
+
+def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
+    """What to write for a folder; `systems` are those of CI, None for what is there.
+
+    Raises:
+        ConfigError: its settings make no sense.
+        PathError: it does not exist.
+    """
+    real = os.path.realpath(folder)
+    top = os.path.realpath(Tree([folder]).repository(folder))
+    proposal = Proposal(folder, os.path.realpath(".") if holds(".", top) else top)
+    with chdir(folder):  # paths in settings are relative to their file
+        present = settings.closest(["."], Disk())
+        config, text = (settings.load(["."]), None) if present else _settled(Config())
+        result = _new_only(engine.run(Tree(["."], exclude=config.exclude), config), config)
+    if not (result.relevant or result.findings):
+        return proposal
+    proposal.result, proposal.has_baseline = result, bool(config.baseline)
+    if present:
+        path = proposal.shown(os.path.join(real, present))
+        proposal.notes.append(f"{path}: has settings of kcheck, left as it is")
+    elif text is not None:
+        _new(proposal, os.path.join(real, settings.NAME), text(result), "new")
+    below = os.path.relpath(real, top).replace(os.sep, "/").removeprefix(".")
+    _changed(proposal, os.path.join(top, hook.NAME), below, hook.text, hook.inserted, "the hook")
+    if systems is None:
+        there = {"github": ".github", "gitlab": ci.GITLAB}
+        systems = tuple(name for name, path in there.items() if os.path.exists(os.path.join(top, path)))
+    if "github" in systems:
+        _workflow(proposal, top, below)
+    if "gitlab" in systems:
+        _changed(proposal, os.path.join(top, ci.GITLAB), below, ci.pipeline, ci.added, "a job")
+    return proposal
+
+
+def _new_only(result: Result, config: Config) -> Result:
+    """A result without what the baseline of the settings knows."""
+    if not config.baseline:
+        return result
+    gate = Gate(["."], config, lambda _: config, baseline.load(config.baseline, rules.firm(config)))
+    return narrowed(result, gate.known(result.findings).has)
+
+
+# --- kcheck.yaml
+
+
+def _settled(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
+    """The settings for the working directory, and how they are written once it is known what they lead to."""
+    tree = Tree(["."])
+    reading = inventory.read(tree, nothing)
+    roots = {cluster.root for cluster in reading.inventory.clusters}
+    exclude = clusters.excluded(cluster.root for cluster in reading.inventory.clusters)
+    if exclude:
+        rest = Tree(["."], exclude=tuple(exclude))
+        other = inventory.read(rest, nothing)
+        if {cluster.root for cluster in other.inventory.clusters} <= roots:
+            tree, reading = rest, other
+        else:  # a module that only examples call would be judged as if somebody applied it
+            exclude = []
+    entries = clusters.environments(reading, tree)
+    config = Config(environments=tuple(entries), exclude=tuple(exclude))
+    if any(entry.var_files for entry in entries):
+        reading = inventory.read(tree, config)
+        made = {(cluster.root, cluster.environment) for cluster in reading.inventory.clusters}
+        entries = [entry for entry in entries if (entry.root, entry.name) in made]
+    entries, left = clusters.with_manifests(entries, reading.inventory)
+    config = replace(config, environments=tuple(entries))
+
+    def text(result: Result) -> str:
+        most: dict[tuple[str, str], list[int]] = {}
+        for cluster in result.world.inventory.clusters:
+            target = result.world.target(cluster)
+            number = target.value if isinstance(target, Known) else 0
+            most.setdefault((cluster.root, cluster.environment), []).append(number)
+        single = {key: numbers[0] if len(numbers) == 1 else 0 for key, numbers in most.items()}
+        return own.text(entries, exclude, left, single)
+
+    return config, text
+
+
+# --- files
+
+
+def _new(proposal: Proposal, real: str, text: str, what: str) -> None:
+    path = proposal.shown(real)
+    proposal.files.append(File(real, path, b"", text.encode(), fresh=True))
+    proposal.notes.append(f"{path}: {what}")
+
+
+def _changed(
+    proposal: Proposal, real: str, below: str, text: Callable[[str], str],
+    added: Callable[[Source, str], bytes | None], what: str,
+) -> None:  # fmt: skip
+    """A file with something added, or a new one."""
+    if not os.path.lexists(real):
+        _new(proposal, real, text(below), "new")
+        return
+    path = proposal.shown(real)
+    try:
+        with open(real, "rb") as file:
+            old = file.read()
+        new = added(Source(path, old), below)
+    except OSError as error:
+        proposal.notes.append(f"{path}: left as it is: {error.strerror}")
+    except AdditionError as error:
+        proposal.notes.append(f"{path}: left as it is: {error}")
+    else:
+        if new is not None:
+            proposal.files.append(File(os.path.realpath(real), path, old, new))
+        proposal.notes.append(f"{path}: {'has kcheck, left as it is' if new is None else f'{what} added'}")
+
+
+def _workflow(proposal: Proposal, top: str, below: str) -> None:
+    """A workflow of its own, unless one runs kcheck."""
+    folder = os.path.join(top, ci.WORKFLOWS)
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    for name in names:
+        if name.endswith((".yml", ".yaml")):
+            real = os.path.join(folder, name)
+            if ci.runs_kcheck(Disk().read(real) or b"") or f"{ci.WORKFLOWS}/{name}" == ci.WORKFLOW:
+                proposal.notes.append(f"{proposal.shown(real)}: has kcheck, left as it is")
+                return
+    _new(proposal, os.path.join(top, ci.WORKFLOW), ci.workflow(below), "new")

@@ -1,0 +1,128 @@
+"""What ACK's templates are filled with: a VPC with vSwitches by zone, pools by zone, the engine that scales them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.generate import recommended
+from kcheck.generate.pools import label, system_nodes
+from kcheck.generate.ranges import Layout, Slot
+from kcheck.numbers.profiles import limits
+
+if TYPE_CHECKING:
+    from kcheck.generate.intent import Intent
+    from kcheck.generate.pools import Pool
+
+_LARGEST = 16
+"""The shortest prefix of a vSwitch: https://github.com/aliyun/terraform-provider-alicloud/blob/v1.289.0/website/docs/r/vswitch.html.markdown"""
+_NODES, _PODS = 24, 22
+"""The longest ones that are worth having: pods of the cluster itself are more than one a node."""
+_FLANNEL = 20
+_SERVICES = 16
+_REGISTRY = ".cr.aliyuncs.com"
+_SUFFIX = "-registry-vpc"
+
+
+def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
+    """A vSwitch of nodes in each zone, one of pods beside it or a range of pods for all, and the range of Services."""
+    nodes = [Slot(f"nodes {zone}", "the VPC", least=_NODES, most=_LARGEST) for zone in intent.zones]
+    services = Slot("services", prefix=_SERVICES, routed=False)
+    if intent.mode == "flannel":
+        return [*nodes, Slot("pods", routed=False, least=_FLANNEL), services]
+    pods = [Slot(f"pods {zone}", "the VPC", least=_PODS, most=_LARGEST) for zone in intent.zones]
+    return [*nodes, *pods, services]
+
+
+def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:
+    """The vSwitches, the tier of the control plane, the engine, the registry."""
+    usual, numbers = recommended.values(intent.cloud), limits(intent.cloud)
+    return {
+        "vpc": layout.networks["the VPC"],
+        "zones": [
+            {"name": zone, "letter": label(zone), "nodes": layout.ranges[f"nodes {zone}"],
+             "pods": layout.ranges.get(f"pods {zone}", "")}
+            for zone in intent.zones
+        ],
+        "release": _release(intent),
+        "plane": _plane(intent),
+        "nftables": intent.minor >= int(usual["proxy.nftables_from"]),
+        "engine": _engine(pools),
+        "engine_pools": numbers["autoscaler.pools"].number,
+        "engine_nodes": numbers["autoscaler.nodes"].number,
+        "idle": _minutes(numbers["autoscaler.idle_time"].number),
+        "after_add": _minutes(numbers["autoscaler.delay_after_add"].number),
+        "flannel_nodes": numbers["flannel.nodes"].number,
+        "flannel_ceiling": numbers["flannel.ceiling"].number,
+        "basic_group": numbers["security_group.basic"].number,
+        "disk": str(numbers["disk.fast"].value),
+        "price_cap": "" if intent.price_cap is None else _money(intent.price_cap),
+        "registry": _registry(intent),
+        "docker_hub": intent.registry.partition("/")[0] if _registry(intent) else "",
+        "hub_images": _hub_images(intent),
+        "namespace_labels": {"node-local-dns-injection": "enabled"},
+        "device_plugin": False,
+        "node_local_dns": False,
+    }  # fmt: skip
+
+
+def _release(intent: Intent) -> str:
+    """The version in full, as ACK wants it."""
+    usual = recommended.values(intent.cloud)
+    return str(usual.get(f"release.minor{intent.minor}", f"{intent.kubernetes}.{usual['release.patch']}"))
+
+
+def _plane(intent: Intent) -> str:
+    """Which of the recommended tiers of a control plane: by the nodes that a burst may bring."""
+    usual, burst = recommended.values(intent.cloud), limits(intent.cloud)["plane.burst"].number
+    target = intent.nodes + system_nodes(intent)
+    if target > int(usual["plane.large_from"]):
+        return "large"
+    return "tier" if target > burst else "usual"
+
+
+def _engine(pools: list[Pool]) -> str:
+    """Which engine scales: the one that is rated for some pools of some nodes, if these are no more."""
+    numbers = limits("ack")
+    few = len(pools) <= numbers["autoscaler.pools"].number
+    small = max(pool.nodes for pool in pools) <= numbers["autoscaler.nodes"].number
+    return "small" if few and small else "large"
+
+
+def _minutes(seconds: int) -> str:
+    """A duration as the provider writes it."""
+    return f"{seconds // 60}m"
+
+
+def _money(mills: int) -> str:
+    """Thousandths of a currency as a decimal number."""
+    return f"{mills / 1000:.3f}".rstrip("0").rstrip(".")
+
+
+class Registry(NamedTuple):
+    """An instance of Container Registry that the cluster pulls from: what is in front of its namespaces."""
+
+    host: str
+    instance: str
+    namespace: str
+    repository: str
+
+
+def _registry(intent: Intent) -> Registry | None:
+    """The registry of an intent as an instance, a namespace and a repository; None if it is somebody else's.
+
+    https://www.alibabacloud.com/help/en/acr/developer-reference/api-cr-2018-12-01-struct-routeitem
+    """
+    host, _, _ = intent.registry.partition("/")
+    name, _, region = host.removesuffix(_REGISTRY).partition(f"{_SUFFIX}.")
+    path = f"{intent.registry}/{intent.image}".partition("/")[2].rpartition(":")[0]
+    namespace, _, repository = path.partition("/")
+    if not host.endswith(_REGISTRY) or region != intent.region or not repository:
+        return None
+    return Registry(host, name, namespace, repository)
+
+
+def _hub_images(intent: Intent) -> list[str]:
+    """Images of Docker Hub that are kept in the registry: those of Volcano where it runs, else one to begin with."""
+    usual = recommended.values(intent.cloud)
+    key = "registry.hub_of_volcano" if intent.scheduler == "volcano" else "registry.hub"
+    return str(usual[key]).split(", ")

@@ -1,0 +1,181 @@
+"""What AKS' templates are filled with: one subnet of nodes behind a NAT gateway, pools by zone and machine type."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.config.config import ConfigError
+from kcheck.generate import jobs, recommended
+from kcheck.generate.intent import letters_of
+from kcheck.generate.manifests import PROVISIONING
+from kcheck.generate.pools import system_nodes
+from kcheck.generate.ranges import Layout, Slot
+from kcheck.numbers import machines
+from kcheck.numbers.profiles import limits
+from kcheck.scale.deletion import batch_for
+from kcheck.source import units
+
+if TYPE_CHECKING:
+    from kcheck.generate.intent import Intent
+    from kcheck.generate.pools import Pool
+
+_SPOT_KEY, _SPOT = "kubernetes.azure.com/scalesetpriority", "spot"
+"""The taint and the label of AKS' own on spot nodes: https://learn.microsoft.com/azure/aks/spot-node-pool"""
+_REGISTRY = ".azurecr.io"
+_VAULT = 24
+"""Letters of the name of a Key Vault: https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules"""
+
+
+class Group(NamedTuple):
+    """A node pool as AKS has it: of one machine type, with a name of up to 12 letters and digits."""
+
+    name: str
+    zones: tuple[str, ...]
+    nodes: int
+    spot: bool
+    machine: str
+    ephemeral: bool
+
+
+class Market(NamedTuple):
+    """What Karpenter may start of a market, and how much of it: nodes, their GPUs and their processors."""
+
+    name: str
+    machines: tuple[str, ...]
+    nodes: int
+    gpus: int
+    vcpus: int
+
+
+def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
+    """The subnet of the nodes, and ranges that only the cluster knows: of Services, and of pods where they have one.
+
+    Raises:
+        ConfigError: a zone that Azure does not have, or something that Karpenter cannot give.
+    """
+    if intent.autoscaler == "karpenter" and intent.job_nodes > 1:
+        for machine in filter(machines.fabric, intent.machines):
+            told = f"InfiniBand of {machine} joins machines of one scale set, and Karpenter's are in none"
+            raise ConfigError(f"autoscaler: {told}; take managed, or jobs of one node")
+    if intent.autoscaler == "karpenter" and intent.price_cap is not None:
+        raise ConfigError("spot.price_cap: Karpenter pays up to the price on demand, and takes no cap; take managed")
+    for zone in intent.zones:
+        if not zone.isdigit():
+            raise ConfigError(f"zones: {zone} is no zone of Azure, where they are called 1, 2 and 3")
+    services = Slot("services", prefix=int(recommended.values("aks")["network.services"]), routed=False)
+    pods = Slot("pods", routed=False, least=16)
+    return [Slot("nodes", "the network", least=24), services, *([] if intent.mode == "node-subnet" else [pods])]
+
+
+def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:  # noqa: ARG001 - as of every cloud
+    """The node pools, the addresses of the NAT gateway, and what the autoscaler is told."""
+    usual = recommended.values("aks")
+    found = groups(pools)
+    fabric = any(machines.fabric(machine) for machine in intent.machines)
+    whole = fabric and any(pool.nodes >= intent.job_nodes for pool in pools)
+    ports = sum(pool.nodes for pool in pools) * int(usual["nat.ports"])
+    short, unique = letters_of(intent.name), letters_of(intent.account)[:8]
+    return {
+        "groups": found,
+        "nat_prefix": prefix(ports),
+        "nat_addresses": 1 << (32 - prefix(ports)),
+        "fabric": fabric,
+        "whole": whole,
+        "setup_source": recommended.entries("aks")["pools.setup"].sources[0],
+        "markets": markets(intent),
+        "kinds": len({group.machine for group in found}) > 1,
+        "disks": sorted({group.ephemeral for group in found}),
+        "training_pods": limits("any")["gpu_node.pods"].number,
+        "drain_minutes": drain(intent.job_hours),
+        "drain_reason": _drain_reason(intent.job_hours),
+        "patches": intent.spot_nodes == 0 or intent.autoscaler == "karpenter",
+        "registry_name": intent.registry.removesuffix(_REGISTRY) if _is_new(intent.registry) else "",
+        "docker_hub": f"{intent.registry}/docker-hub" if _is_new(intent.registry) else "",
+        "vault": f"{short[: _VAULT - 1 - len(unique)]}-{unique}",
+        "spot_taint": {"key": _SPOT_KEY, "value": _SPOT, "effect": "NoSchedule"},
+        "deletion": batch(sum(group.nodes for group in found) + system_nodes(intent)),
+        "cap_is_low": _is_low(intent),
+        "nap_zones": [jobs.zone(intent, zone) for zone in intent.zones],
+        "refused": _retired() if intent.mode == "kubenet" else "",
+        "accelerated": intent.gpus > 0,
+        "node_local_dns": False,
+        "dns_autoscaler": False,
+        "provisioning_class": PROVISIONING if intent.autoscaler == "managed" and (whole or not fabric) else "",
+        "charts": True,
+    }  # fmt: skip
+
+
+def groups(pools: list[Pool]) -> list[Group]:
+    """The pools by machine type: each type may carry all spot nodes, as nobody knows which can be had."""
+    vcpus = limits("aks")["disk.vcpus"].number
+    result = []
+    for pool in pools:
+        for i, machine in enumerate(pool.machines):
+            kind = chr(ord("a") + i) if len(pool.machines) > 1 else ""
+            name, local = letters_of(pool.name) + kind, bool(machines.ephemeral(machine, vcpus))
+            result.append(Group(name, pool.zones, pool.nodes, pool.spot, machine, local))
+    return result
+
+
+def markets(intent: Intent) -> list[Market]:
+    """On demand and spot, with limits in what the smallest of their machines has."""
+    result = []
+    for name, types, nodes in (
+        ("on-demand", intent.machines[:1], intent.nodes - intent.spot_nodes),
+        ("spot", intent.machines, intent.spot_nodes),
+    ):
+        found = [machines.machine("aks", one) for one in types]
+        vcpus = min((one.vcpus or 0 if one else 0) for one in found)
+        if nodes:
+            result.append(Market(name, types, nodes, nodes * intent.gpus, nodes * vcpus))
+    return result
+
+
+def prefix(ports: int) -> int:
+    """The length of the prefix of public addresses that have so many ports, as many as a NAT gateway takes at most."""
+    usual = recommended.values("aks")
+    wanted = ceil(ports / int(usual["nat.ports_each"]))
+    count = min(max(wanted, int(usual["nat.least"])), int(usual["nat.most"]))
+    return 32 - (count - 1).bit_length()
+
+
+def drain(hours: int) -> int:
+    """Minutes that an upgrade waits for a node: as long as a job runs, within what AKS takes and what is worth it."""
+    least = limits("aks")["upgrade.drain_timeout"].number // 60
+    return max(least, min(hours * 60, int(recommended.values("aks")["upgrade.drain_most"])))
+
+
+def _drain_reason(hours: int) -> str:
+    usual = recommended.values("aks")
+    if hours * 60 > int(usual["upgrade.drain_most"]):
+        return f"{recommended.reasons('aks')['upgrade.drain_most']}, and jobs run longer"
+    return "as long as a job runs, if a budget keeps it from being evicted"
+
+
+def batch(nodes: int) -> int:
+    """How many the autoscaler deletes a loop, so that so many nodes go in time; on AKS it marks only few a second.
+
+    Where marking alone takes longer than they may, they may take twice that.
+    """
+    usual, common = recommended.values("aks"), limits("any")
+    qps, goal = common["autoscaler.client_qps"].number, common["autoscaler.deletion_time"].number
+    pause = max(units.seconds(str(usual[f"autoscaler.{key}"])) for key in ("scan_interval", "after_delete"))
+    marking = ceil(nodes / qps)
+    return batch_for(nodes, goal if marking < goal else 2 * marking, pause, qps) or nodes
+
+
+def _is_new(registry: str) -> bool:
+    """Whether a registry is one of Azure, which is made beside the cluster."""
+    return registry.endswith(_REGISTRY) and "/" not in registry
+
+
+def _is_low(intent: Intent) -> bool:
+    """Whether the most that is paid for a spot node is less than what one costs on demand by list price."""
+    prices = (machines.price("aks", machine, spot=False) for machine in intent.machines)
+    return intent.price_cap is not None and any(found and intent.price_cap < found.mills for found in prices)
+
+
+def _retired() -> str:
+    """Why no cluster is made with kubenet, whatever its size."""
+    return f"kubenet stops being supported on AKS on {limits('aks')['kubenet.retirement'].value}"

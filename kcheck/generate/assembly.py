@@ -1,0 +1,214 @@
+"""From an intent to files: drafted, read by kcheck itself, sized by what it says, refused where a wall forbids it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from importlib import import_module
+from itertools import count
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kcheck.config import settings
+from kcheck.files.disk import Disk
+from kcheck.files.tree import Tree
+from kcheck.generate import intent_text, manifests, ranges, readme, recommended, render
+from kcheck.generate.intent import Intent, resized
+from kcheck.generate.pools import Pool, split, system_nodes
+from kcheck.generate.ranges import Layout, NoRoomError, Slot
+from kcheck.numbers.profiles import limits
+from kcheck.reading import inventory
+from kcheck.scale import addresses as demands
+from kcheck.scale import walls
+from kcheck.scale.world import World
+from kcheck.source.values import Unknown, known
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+    from kcheck.engine.engine import Result
+    from kcheck.model import Cluster, PodRange, Subnet
+    from kcheck.scale.walls.model import Wall
+
+_SETTINGS, _README = "kcheck.yaml", "README.md"
+_ABOUT = "any/templates/_README.md.j2"
+"""The template of the README, which is written last: it tells what the other files come to."""
+
+
+class Cloud(Protocol):
+    """What a cloud adds: the ranges that its network needs, and what its templates are filled with."""
+
+    def slots(self, intent: Intent, pools: list[Pool]) -> list[Slot]:
+        """The ranges that its network needs."""
+        ...
+
+    def context(self, intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:
+        """What its templates are filled with, beside what all are."""
+        ...
+
+
+class ImpossibleError(Exception):
+    """An intent that no configuration can meet: the wall that forbids it, and the nearest intent that can be met."""
+
+
+@dataclass
+class Output:
+    """The files of a cluster by path, and what `kcheck check` says of them in the folder `top`, which is not there."""
+
+    files: dict[str, bytes]
+    result: Result
+    top: str
+
+
+@dataclass
+class _Made:
+    """A cluster on its way: its files, and how kcheck reads them."""
+
+    files: dict[str, bytes]
+    context: dict[str, Any]
+    config: Config
+    world: World
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.world.inventory.clusters[0]
+
+
+def generate(intent: Intent) -> Output:
+    """The files for an intent: the same bytes for the same intent.
+
+    Raises:
+        ImpossibleError: a wall that cannot be moved, or too little room in the network.
+    """
+    made = _made(intent)
+    if isinstance(made, str):
+        raise ImpossibleError(_refusal(intent, made))
+    context = made.context | {"requests": readme.requests(made.world, made.cluster)}
+    files = render.files(intent.cloud, context)
+    result, top = checked(files), os.path.relpath(folder())
+    context |= readme.context(result.world, intent, top)
+    return Output(files | {_README: render.text(_ABOUT, context).encode()}, result, top)
+
+
+def checked(files: dict[str, bytes]) -> Result:
+    """What `kcheck check` says of files that are not written yet."""
+    from kcheck.engine import engine
+
+    return engine.run(*_tree(files))
+
+
+def folder() -> str:
+    """Where the files are while nothing is written: beside everything that is there, by a name that nothing has."""
+    name = os.path.join(os.path.realpath("."), "kcheck-generated")
+    return next(path for i in count() if not os.path.lexists(path := f"{name}{i or ''}"))
+
+
+def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
+    top = folder()
+    overlay: dict[str, bytes | None] = {os.path.join(top, *path.split("/")): data for path, data in files.items()}
+    config = settings.load([], os.path.join(os.path.relpath(top), _SETTINGS), Disk(overlay))  # roots are relative too
+    return Tree([top], overlay), config
+
+
+def _made(intent: Intent) -> _Made | str:
+    """The cluster without what is written about it; what forbids it, in words, if anything does."""
+    cloud: Cloud = import_module(f"kcheck.generate.{intent.cloud}")
+    pools = split(intent)
+    slots = cloud.slots(intent, pools)
+    first = _drawn(cloud, intent, pools, ranges.draft(slots))
+    refused = _refused(first)
+    if refused:  # before any range is too small for it
+        return refused
+    reserved = limits(intent.cloud)["subnet.reserved"].number
+    try:
+        layout = ranges.layout(slots, _needed(first.world, slots), reserved, intent.range, intent.in_use)
+    except NoRoomError as error:
+        return str(error)
+    made = _drawn(cloud, intent, pools, layout)
+    return _refused(made) or made
+
+
+def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _Made:
+    """The files with some ranges, read back."""
+    usual, why = recommended.values(intent.cloud), recommended.reasons(intent.cloud)
+    system = system_nodes(intent)
+    target = intent.nodes + system
+    context: dict[str, Any] = {
+        "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
+        "use": _nested(usual), "why": _nested(why), "requests": [], "beyond": {}, "target": target,
+        "system_nodes": system,
+    }  # fmt: skip
+    context |= {"about": intent_text.context(intent)["about"]}
+    context |= manifests.context(intent, pools, layout, target)
+    context |= cloud.context(intent, pools, layout)
+    files = render.files(intent.cloud, context)
+    tree, config = _tree(files)
+    return _Made(files, context, config, World(inventory.read(tree, config).inventory, config))
+
+
+def _nested(flat: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """`group.name` as a mapping of mappings."""
+    result: dict[str, dict[str, Any]] = {}
+    for key, value in flat.items():
+        group, _, name = key.partition(".")
+        result.setdefault(group, {})[name] = value
+    return result
+
+
+def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
+    """Addresses that each slot needs, growth included, as the capacity model has it.
+
+    Raises:
+        AssertionError: it is not known, or a slot is not in the draft: kcheck's fault.
+    """
+    every: list[Subnet | PodRange] = [*world.inventory.subnets, *world.inventory.ranges]
+    places = {known(place.cidr): place for place in every}
+    drafted = ranges.draft(slots).ranges
+    result = {}
+    for slot in slots:
+        if slot.prefix is None:
+            found = demands.bounds(places[drafted[slot.name]], world)
+            high = None if isinstance(found, Unknown) else demands.needed(found).high
+            if high is None:
+                raise AssertionError(f"what {slot.name} needs is not known: {found}")
+            result[slot.name] = recommended.grown("any", high)
+    return result
+
+
+def _refused(made: _Made) -> str:
+    """Why there cannot be such a cluster: a wall, or what the cloud's module says; empty if there can."""
+    wall = _forbidding(made)
+    if wall is None:
+        return str(made.context.get("refused", ""))
+    return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); to move it: {wall.move}"
+
+
+def _forbidding(made: _Made) -> Wall | None:
+    """The first wall before the target that no request to the provider moves."""
+    for wall in walls.of(made.cluster, made.world):
+        if wall.short and wall.kind == "hard" and wall.mechanism != "maximum":
+            return wall
+    return None
+
+
+def _refusal(intent: Intent, why: str) -> str:
+    """What forbids an intent, and the nearest that is possible: fewer nodes, or another way to give pods addresses."""
+    usual = str(recommended.values(intent.cloud)["intent.mode"])
+    nearest, mode = _most(intent), ""
+    if intent.mode != usual and (other := _most(replace(intent, mode=usual))) > nearest:
+        nearest, mode = other, f" with network.mode: {usual}"
+    told = f"the nearest that is possible: {nearest:,} nodes{mode}" if nearest else "not even one node is possible"
+    return f"{intent.nodes:,} nodes are impossible: {why}; {told}"
+
+
+def _most(intent: Intent) -> int:
+    """The most nodes with which an intent is possible, to a hundredth; fewer may be impossible all the same."""
+    high = low = intent.nodes
+    while low and not _possible(intent, low):
+        high, low = low, low * 3 // 4
+    while high - low > max(1, low // 100):
+        middle = (low + high) // 2
+        low, high = (middle, high) if _possible(intent, middle) else (low, middle)
+    return low
+
+
+def _possible(intent: Intent, nodes: int) -> bool:
+    return not isinstance(_made(resized(intent, nodes)), str)

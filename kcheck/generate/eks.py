@@ -1,0 +1,133 @@
+"""What EKS' templates are filled with: a VPC in blocks of at most /16, subnets by zone, groups by zone."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.config.config import ConfigError
+from kcheck.generate import jobs, ranges, recommended
+from kcheck.generate.manifests import PROVISIONING
+from kcheck.generate.pools import label, system_nodes
+from kcheck.generate.ranges import Layout, Slot
+from kcheck.numbers import machines, profiles
+from kcheck.numbers.profiles import limits
+
+if TYPE_CHECKING:
+    from kcheck.generate.intent import Intent
+    from kcheck.generate.pools import Pool
+
+_BLOCK = 16
+"""The shortest prefix of a block of a VPC, and of a subnet: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"""
+_PUBLIC = 26
+"""NAT gateways and load balancers are all that is in public subnets."""
+_SERVICES = 16
+
+
+class Interface(NamedTuple):
+    """A network interface of a node, by its place in the machine."""
+
+    card: int
+    device: int
+    kind: str
+
+
+def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
+    """A private and a public subnet in each zone, and the range of Services."""
+    private = [Slot(f"private {zone}", "the VPC", least=24, most=_BLOCK) for zone in intent.zones]
+    public = [Slot(f"public {zone}", "the VPC", prefix=_PUBLIC) for zone in intent.zones]
+    return [*private, *public, Slot("services", prefix=_SERVICES, routed=False)]
+
+
+def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:
+    """The blocks of the VPC, and which zone of its list each pool is in."""
+    inner = [layout.ranges[slot.name] for slot in slots(intent, pools) if slot.network]
+    machine = machines.machine(intent.cloud, intent.machine)
+    return {
+        "blocks": ranges.parts(layout.networks["the VPC"], _BLOCK, inner),
+        "zones": [
+            {"name": zone, "letter": label(zone), "private": layout.ranges[f"private {zone}"],
+             "public": layout.ranges[f"public {zone}"]}
+            for zone in intent.zones
+        ],
+        "ami": _ami(intent),
+        "interfaces": interfaces(jobs.efa(intent)),
+        "node_pools": node_pools(pools),
+        "autoscaler_chart": _chart(intent),
+        **_most(intent),
+        "dns_autoscaler": False,
+        "vpc_cni": True,
+        "charts": True,
+        "docker_hub": f"{_registry(intent)}/docker-hub",
+        "repository": _repository(intent),
+        "provisioning_class": PROVISIONING if intent.autoscaler == "cluster-autoscaler" else "",
+        "nvme": bool(machine and machine.nvme),
+        "plane_tier": _tier(intent),
+    }  # fmt: skip
+
+
+def _registry(intent: Intent) -> str:
+    """The registry of the account in the region, which the cache of Docker Hub is in whatever images come from.
+
+    https://docs.aws.amazon.com/AmazonECR/latest/userguide/Registries.html
+    """
+    return f"{intent.account}.dkr.ecr.{intent.region}.amazonaws.com"
+
+
+def _repository(intent: Intent) -> str:
+    """The repository of the training image, where it is in that registry; else empty."""
+    host, _, path = f"{intent.registry}/{intent.image}".partition("/")
+    return path.rpartition(":")[0] if host == _registry(intent) else ""
+
+
+def interfaces(efa: int) -> list[Interface]:
+    """One interface for addresses, and one on each card that is for EFA only and takes none.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
+    """
+    only = [Interface(card, 0 if card else 1, "efa-only") for card in range(efa)]
+    return [Interface(0, 0, "interface"), *only] if only else []
+
+
+def node_pools(pools: list[Pool]) -> list[Pool]:
+    """The pools as Karpenter wants them: one for each market and zone, of whatever size."""
+    found = groupby(sorted(pools, key=lambda pool: (pool.spot, pool.zones)), key=lambda pool: (pool.spot, pool.zones))
+    every = [list(own) for _, own in found]
+    return [own[0]._replace(name=own[0].name.rstrip("0123456789"), nodes=sum(p.nodes for p in own)) for own in every]
+
+
+def _tier(intent: Intent) -> str:
+    """The tier of a control plane that is provided in advance for a burst; none for small ones."""
+    usual, entry = recommended.values(intent.cloud), limits(intent.cloud)["plane.burst"]
+    return str(usual["plane.tier"]) if intent.nodes > entry.number // 2 else ""
+
+
+def _chart(intent: Intent) -> str:
+    """The version of the chart that brings the autoscaler of the cluster's Kubernetes.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    found = profiles.chart_of(intent.minor)
+    if found is None:
+        raise ConfigError(f"kubernetes: no chart of the cluster autoscaler is known for {intent.kubernetes}")
+    return found
+
+
+def _ami(intent: Intent) -> str:
+    """The AMI type of training nodes: families with a g behind their number have processors of ARM.
+
+    https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html
+    """
+    arm = all(re.match(r"a1\.|[a-z]+\d+g", name) for name in intent.machines)
+    return f"AL2023_{'ARM_64' if arm else 'x86_64'}_{'NVIDIA' if intent.gpus else 'STANDARD'}"
+
+
+def _most(intent: Intent) -> dict[str, int]:
+    """The most cores and GiB of memory that the autoscaler may make, those of the cluster's own pods included."""
+    usual = recommended.values(intent.cloud)
+    types = [machines.machine(intent.cloud, name) for name in (*intent.machines, str(usual["system.machine"]))]
+    widest = max((one.vcpus or 0 for one in types if one), default=0)
+    nodes = intent.nodes + system_nodes(intent)
+    return {"most_cores": nodes * widest, "most_memory": nodes * int(usual["autoscaler.memory_each"])}

@@ -1,0 +1,132 @@
+"""What GKE's templates are filled with: one subnet with a range of pods and one of Services, a NAT gateway, pools."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.clouds.gke.addresses import pod_block
+from kcheck.config.config import ConfigError
+from kcheck.generate import recommended
+from kcheck.generate.pools import system_nodes
+from kcheck.generate.ranges import Layout, Slot
+from kcheck.numbers import machines
+from kcheck.numbers.profiles import limits, settings
+from kcheck.scale import egress
+
+if TYPE_CHECKING:
+    from kcheck.generate.intent import Intent
+    from kcheck.generate.pools import Pool
+
+
+class TrainingPool(NamedTuple):
+    """A node pool as GKE has it: of one machine type."""
+
+    name: str
+    zones: tuple[str, ...]
+    nodes: int
+    spot: bool
+    machine: str
+
+
+class Machine(NamedTuple):
+    """What a node pool of a machine type says of it; `accelerator` is empty without GPUs."""
+
+    name: str
+    accelerator: str
+    gpus: int
+    local_ssds: int
+    disk_type: str
+    disk_size: int
+
+
+class Quota(NamedTuple):
+    """A quota as the Cloud Quotas API knows it: its id there, whether it is one of a region, and of what else."""
+
+    id: str
+    region: bool
+    key: str = ""
+    value: str = ""
+
+
+class Gateway(NamedTuple):
+    """The way out: nodes that it has ports for, their public addresses, and the ports of each of these."""
+
+    nodes: int
+    addresses: int
+    ports: int
+
+
+def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
+    """The nodes, their pods and the Services: all three are ranges of one subnet, which the VPC routes."""
+    services = int(recommended.values(intent.cloud)["network.services"])
+    return [Slot("nodes", least=24), Slot("pods", least=21, most=9), Slot("services", prefix=services)]
+
+
+def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:  # noqa: ARG001 - as of every cloud
+    """The pools by machine type, the gateway, the repositories, and what goes without saying on GKE."""
+    usual, total = recommended.values(intent.cloud), intent.nodes + system_nodes(intent)
+    own = [one for pool in pools for one in _of_one_type(pool)]
+    few = limits("any")["gpu_node.pods"].number
+    host = f"{intent.region}-docker.pkg.dev/{intent.account}/"
+    return {
+        "training_pools": own,
+        "training_machines": [_machine(name, intent) for name in intent.machines],
+        "gateway": gateway(sum(pool.nodes for pool in own) + system_nodes(intent), intent.cloud),
+        "training_pods": few, "training_block": pod_block(few), "system_block": pod_block(int(usual["system.pods"])),
+        "together": intent.job_nodes > 1 and re.search(str(usual["pools.placement"]), intent.machine) is not None,
+        "parallel_upgrades": limits(intent.cloud)["pool.parallel_upgrades"].number,
+        "direct": intent.job_nodes > 1 and re.search(str(usual["pools.direct"]), intent.machine) is not None,
+        "scaled": total > int(usual["cluster.scale"]), "unsupported": total > int(usual["cluster.autoscaled"]),
+        "taint_value": "present" if intent.gpus else "true",
+        "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",
+        "docker_hub": f"{host}docker-hub",
+        "quota_of": quota, "direct_source": recommended.entries(intent.cloud)["pools.direct"].sources[0],
+        "device_plugin": False, "node_local_dns": False, "dns_autoscaler": False,
+    }  # fmt: skip
+
+
+def gateway(nodes: int, cloud: str) -> Gateway:
+    """The public addresses that nodes need, with room to grow, if each may have its ports at the same time."""
+    usual, room = recommended.values(cloud), limits(cloud)["snat.ports_per_address"].number
+    grown = recommended.grown(cloud, nodes)
+    return Gateway(grown, egress.nat_addresses(int(usual["nat.ports"]), grown, room) or 0, room)
+
+
+def quota(code: str) -> Quota:
+    """The id of a quota of Compute Engine whose code is `N2_CPUS` or `CPUS_PER_VM_FAMILY vm_family=C3D`.
+
+    https://docs.cloud.google.com/docs/quotas/terminology: the quotas of a region are called NAME-per-project-region.
+    """
+    name, _, dimension = code.partition(" ")
+    words = name.replace("_", "-")
+    if words.endswith("ALL-REGIONS"):
+        return Quota(f"{words}-per-project", region=False)
+    key, _, value = dimension.partition("=")
+    return Quota(f"{words}-per-project-region", region=True, key=key, value=value)
+
+
+def _of_one_type(pool: Pool) -> list[TrainingPool]:
+    """A pool once for each of its machine types: any of them may be the one that is to be had."""
+    several = len(pool.machines) > 1
+    return [
+        TrainingPool(f"{pool.name}-{machine}" if several else pool.name, pool.zones, pool.nodes, pool.spot, machine)
+        for machine in pool.machines
+    ]
+
+
+def _machine(name: str, intent: Intent) -> Machine:
+    """What a node pool says of a machine type.
+
+    Raises:
+        ConfigError: it should have GPUs, and has none of its own, or it is not known how Google calls them.
+    """
+    usual, ssds = recommended.values(intent.cloud), machines.local_ssds(name)
+    count = machines.gpus(intent.cloud, name) or intent.gpus
+    accelerator = machines.accelerator(name) or ""
+    if count and not accelerator:
+        raise ConfigError(f"machines: {name} has no GPUs of its own; those that are attached are not made")
+    hyperdisk = re.search(str(settings(intent.cloud)["pool.other_disks"].value), name)
+    disk = str(usual["pools.disk"] if hyperdisk else limits(intent.cloud)["disk.fast"].value)
+    size = int(usual["disk.beside" if ssds else "disk.alone"])
+    return Machine(name, accelerator, count, ssds, disk, size)

@@ -1,0 +1,267 @@
+"""What somebody wants: a short file, and what is usual for everything that it leaves out."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kcheck.config import schemas
+from kcheck.config.config import ConfigError, nearest
+from kcheck.files.disk import Disk, TooLargeError
+from kcheck.generate import recommended
+from kcheck.generate.pools import label
+from kcheck.generate.system_nodes import within
+from kcheck.numbers import machines
+from kcheck.report.text import count
+from kcheck.source.ip_ranges import parse_cidr
+from kcheck.source.text import Source
+from kcheck.source.values import plain
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_RESERVED = re.compile(r"(kube-.*|.*-system|default|root|shared)")
+"""What no team can be called: namespaces that are there, queues of Volcano, and the queue of what no team has.
+
+https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
+"""
+_OF_KUBERNETES = "system-"
+"""Priority classes of Kubernetes begin so: https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/"""
+
+
+@dataclass(frozen=True)
+class Team:
+    """Who shares the nodes, with the percent of them that it always gets."""
+
+    name: str
+    share: int
+
+
+@dataclass(frozen=True)
+class Intent:
+    """A cluster that somebody wants; no field is left open.
+
+    `nodes` are for training: those that were `asked` for, or fewer where that is all the cloud has in a cluster, and
+    some of it is for the cluster's own pods. `spot` is the percent of them that is bought as spot, for at most
+    `price_cap` thousandths of the currency of the bill an hour. `tiers` begin with the least urgent. `mode` is how pods
+    get addresses, `range` what the network must keep to, or empty, `in_use` what it must not touch.
+    """
+
+    cloud: str
+    name: str
+    account: str
+    region: str
+    zones: tuple[str, ...]
+    kubernetes: str
+    nodes: int
+    asked: int
+    machines: tuple[str, ...]
+    gpus: int
+    spot: int
+    price_cap: int | None
+    job_nodes: int
+    job_hours: int
+    teams: tuple[Team, ...]
+    tiers: tuple[str, ...]
+    scheduler: str
+    autoscaler: str
+    registry: str
+    image: str
+    mode: str
+    range: str
+    in_use: tuple[str, ...]
+
+    @property
+    def machine(self) -> str:
+        """The machine type that is bought on demand."""
+        return self.machines[0]
+
+    @property
+    def cap(self) -> str:
+        """The price cap as it is written."""
+        return f"{(self.price_cap or 0) / 1000:g}"
+
+    @property
+    def spot_nodes(self) -> int:
+        """Training nodes that are bought as spot."""
+        return self.nodes * self.spot // 100
+
+    @property
+    def minor(self) -> int:
+        """The minor version of Kubernetes."""
+        return int(self.kubernetes.partition(".")[2])
+
+
+def load(path: str) -> dict[str, Any]:
+    """What an intent file says.
+
+    Raises:
+        ConfigError: it cannot be read, or says something that no intent has; the message names the line.
+    """
+    try:
+        content = Disk().read(path)
+    except TooLargeError as error:
+        raise ConfigError(f"{path}: too large for an intent") from error
+    if content is None:
+        raise ConfigError(f"{path}: no such file, or it cannot be read")
+    data = schemas.document(Source(os.path.relpath(path).replace(os.sep, "/"), content))
+    schemas.check(data, schemas.load("intent"), "field", "the intent")
+    found: dict[str, Any] = plain(data)
+    return found
+
+
+def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
+    """An intent with what is usual on the cloud for what is not given.
+
+    Raises:
+        ConfigError: two things that are given do not go together, or one does not go with the cloud.
+    """
+    usual = recommended.values(cloud)
+    spot, job, network = (dict(given.get(key) or {}) for key in ("spot", "job", "network"))
+    region = str(given.get("region", usual["intent.region"]))
+    account = str(given.get("account", usual["intent.account"]))
+    asked = int(given.get("nodes", usual["intent.nodes"]))
+    nodes = within(cloud, asked)
+    types = tuple(given.get("machines") or _listed(usual["intent.machines"]))
+    gpus = given.get("gpus", machines.gpus(cloud, types[0]))
+    if gpus is None:
+        gpus = usual.get("intent.gpus")
+    if gpus is None and machines.machine(cloud, types[0]) is None:
+        raise ConfigError(f"machines: kcheck does not know {types[0]}; say with gpus: how many GPUs it has")
+    share = int(spot.get("share", 0))
+    cap = spot.get("price_cap")
+    letters = _listed(usual["intent.zones"])
+    zones = given.get("zones") or [str(usual["intent.zone"]).format(region=region, zone=one) for one in letters]
+    most = max(nodes - nodes * share // 100, nodes * share // 100)
+    names = {"short": letters_of(str(given.get("name", usual["intent.name"]))), "unique": letters_of(account)[:8]}
+    registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
+    teams = given.get("teams") or _teams(str(usual["intent.teams"]))
+    mode, own = str(network.get("mode", usual["intent.mode"])), str(network.get("range", ""))
+
+    def chosen(key: str) -> str:
+        return str(given.get(key, usual[f"intent.{key}"]))
+
+    intent = Intent(
+        cloud, chosen("name"), account, region, tuple(zones), chosen("kubernetes"), nodes, asked, types,
+        int(gpus or 0), share, None if cap is None else round(cap * 1000),
+        int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
+        int(job.get("hours", usual["intent.job_hours"])),
+        tuple(Team(team["name"], team["share"]) for team in teams),
+        tuple(given.get("tiers") or _listed(usual["intent.tiers"])), chosen("scheduler"), chosen("autoscaler"),
+        str(given.get("registry", registry)), chosen("image"), mode, own, tuple(network.get("in_use") or ()),
+    )  # fmt: skip
+    _check(intent, usual)
+    return intent
+
+
+def letters_of(name: str) -> str:
+    """The lower-case letters and digits of a name, where nothing else is allowed."""
+    return re.sub("[^a-z0-9]", "", name.lower())
+
+
+def _listed(text: object) -> list[str]:
+    return str(text).split(", ")
+
+
+def _teams(text: str) -> list[dict[str, Any]]:
+    """Teams in a profile: `name share`, separated by commas."""
+    pairs = (entry.split(" ") for entry in text.split(", "))
+    return [{"name": name, "share": int(share)} for name, share in pairs]
+
+
+def _job(nodes: int, most: int) -> int:
+    """The nodes of the usual job: a power of two, at most a quarter of the cluster."""
+    return min(most, 1 << max(0, (max(1, nodes // 4)).bit_length() - 1))
+
+
+def _check(intent: Intent, usual: recommended.Values) -> None:
+    """Refuse what does not go together.
+
+    Raises:
+        ConfigError: something does not.
+    """
+    for name, chosen in (("autoscaler", intent.autoscaler), ("mode", intent.mode)):
+        able = _listed(usual[f"intent.{name}s"])
+        if chosen not in able:
+            field = f"network.{name}" if name == "mode" else name
+            raise ConfigError(f"{field}: {chosen} is not for {intent.cloud}; {nearest(chosen, tuple(able))}")
+    oldest = str(usual["intent.oldest"])
+    if intent.minor < int(oldest.partition(".")[2]):
+        raise ConfigError(f"kubernetes: {intent.kubernetes} is too old; {oldest} is the oldest that is supported")
+    other = next((name for name in intent.machines if re.search(str(usual["intent.other_accelerators"]), name)), None)
+    if other is not None:
+        raise ConfigError(f"machines: the accelerators of {other} are not NVIDIA's; kcheck generates for those only")
+    for name in intent.machines:
+        own = machines.gpus(intent.cloud, name)
+        if own and own != intent.gpus:
+            raise ConfigError(
+                f"machines: {name} has {count(own, 'GPU')}, not {intent.gpus}; a job runs on machines that are alike"
+            )
+    for field, cidrs in (("range", [intent.range] if intent.range else []), ("in_use", intent.in_use)):
+        wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)
+        if wrong is not None:
+            raise ConfigError(f"network.{field}: {wrong} is no range of IPv4 addresses")
+    if intent.spot and not usual.get("intent.spot", True):
+        raise ConfigError(f"spot.share: {recommended.reasons(intent.cloud)['intent.spot']}")
+    if intent.nodes > int(usual.get("intent.most", intent.nodes)):
+        raise ConfigError(f"nodes: {intent.nodes:,} are too many: {recommended.reasons(intent.cloud)['intent.most']}")
+    _check_names(intent)
+    total = sum(team.share for team in intent.teams)
+    if total > 100:
+        raise ConfigError(f"teams: the shares add up to {total} percent; 100 is all there is")
+    most = _largest_market(intent)
+    if intent.job_nodes > most:
+        market = "on demand" if most > intent.spot_nodes or not intent.spot_nodes else "as spot"
+        raise ConfigError(
+            f"job.nodes: {intent.job_nodes:,} at once, but at most {most:,} are bought {market}; a job runs on one kind"
+        )
+
+
+def _check_names(intent: Intent) -> None:
+    """Refuse names that are taken, that are there twice, or that a YAML file cannot have without quotes.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    teams = tuple(team.name for team in intent.teams)
+    for what, values in (
+        ("name", (intent.name,)),
+        ("region", (intent.region,)),
+        ("teams", teams),
+        ("tiers", intent.tiers),
+        ("zones", intent.zones),
+        ("machines", intent.machines),
+    ):
+        twice = next((value for value in values if values.count(value) > 1), None)
+        if twice is not None:
+            raise ConfigError(f"{what}: {twice} is there twice")
+        word = next((value for value in values if yaml.literal(value) != value), None)
+        if word is not None and what != "zones":  # which stand in quotes where they need them
+            raise ConfigError(f"{what}: YAML reads {word} as something else than a name; take another one")
+    taken = next(filter(_RESERVED.fullmatch, teams), None)
+    if taken is not None:
+        raise ConfigError(f"teams: {taken} is the name of something else in the cluster; take another one")
+    taken = next((tier for tier in intent.tiers if tier.startswith(_OF_KUBERNETES)), None)
+    if taken is not None:
+        raise ConfigError(f"tiers: {taken}: names that begin with {_OF_KUBERNETES} are Kubernetes' own")
+    labels = [label(zone) for zone in intent.zones]
+    alike = [zone for zone, own in zip(intent.zones, labels, strict=True) if labels.count(own) > 1]
+    if alike:
+        told = "end alike, and pools are called by that; give them other names"
+        raise ConfigError(f"zones: {' and '.join(alike)} {told}")
+
+
+def resized(intent: Intent, nodes: int) -> Intent:
+    """The same intent for another number of nodes; a usual job becomes the one that is usual then, others still fit."""
+    most, now = _largest_market(intent), replace(intent, nodes=nodes, asked=nodes)
+    fits, usual = _largest_market(now), int(recommended.values(intent.cloud)["intent.job_nodes"])
+    wanted = _job(fits, usual) if intent.job_nodes == _job(most, usual) else intent.job_nodes
+    return replace(now, job_nodes=max(1, min(wanted, fits)))
+
+
+def _largest_market(intent: Intent) -> int:
+    """The more of the nodes on demand and of those that are spot: a job runs on one kind."""
+    return max(intent.nodes - intent.spot_nodes, intent.spot_nodes)

@@ -1,0 +1,117 @@
+"""The sample job: what each of its pods asks of a node, when it is stopped, where it runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.generate import recommended
+from kcheck.generate.pools import label
+from kcheck.numbers import machines
+from kcheck.numbers.profiles import limits
+
+if TYPE_CHECKING:
+    from kcheck.generate.intent import Intent
+    from kcheck.generate.pools import Pool
+
+_ZONE = "topology.kubernetes.io/zone"
+_HOUR = 3600
+
+
+class Near(NamedTuple):
+    """A label that nodes have which talk to each other as fast as they can, and what people call these nodes."""
+
+    key: str
+    value: str
+    name: str
+
+
+class Job(NamedTuple):
+    """Numbers of the sample job: `cpu` in whole vCPUs, `memory` and `shm` in GiB, `deadline` and `grace` in seconds.
+
+    `least` are the nodes with which an elastic one starts, `near` is the label of nodes that talk fast; None on spot.
+    """
+
+    team: str
+    tier: str
+    nodes: int
+    least: int
+    processes: int
+    cpu: int
+    memory: int
+    shm: int
+    deadline: int
+    grace: int
+    kept: int
+    on_spot: bool
+    near: Near | None
+
+
+def job(intent: Intent, pools: list[Pool]) -> Job:
+    """The usual job of the first team, of the tier in the middle."""
+    usual = recommended.values(intent.cloud)
+    on_demand = [pool for pool in pools if not pool.spot]
+    on_spot = intent.job_nodes > sum(pool.nodes for pool in on_demand)
+    processes = intent.gpus or 1
+    memory = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])
+    return Job(
+        intent.teams[0].name,
+        intent.tiers[len(intent.tiers) // 2],
+        intent.job_nodes,
+        max(1, intent.job_nodes * int(usual["job.least"]) // 100),
+        processes,
+        cpus(intent),
+        cpus(intent) * memory,
+        processes * int(usual["job.shm"]),
+        intent.job_hours * _HOUR * int(usual["job.deadline"]) // 100,
+        _grace(intent, on_spot=on_spot),
+        limits("any")["job.kept"].number,
+        on_spot,
+        None if on_spot else near(intent, next((p for p in on_demand if p.nodes >= intent.job_nodes), on_demand[0])),
+    )
+
+
+def vcpus(intent: Intent) -> int | None:
+    """How many vCPUs the smallest machine has that a pod may land on; None if one is not known."""
+    found = [machines.machine(intent.cloud, name) for name in intent.machines]
+    numbers = [one.vcpus for one in found if one is not None and one.vcpus is not None]
+    return min(numbers) if len(numbers) == len(intent.machines) else None
+
+
+def cpus(intent: Intent) -> int:
+    """How many vCPUs a pod has of a node for itself, in whole ones; what it surely has if it is not known."""
+    usual = recommended.values(intent.cloud)
+    of_node = vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
+    return max(1, of_node * int(usual["job.cpu"]) // 100)
+
+
+def efa(intent: Intent) -> int:
+    """EFA interfaces of an on-demand node, for NCCL; none where there is no such node, as spot nodes have none."""
+    machine = machines.machine(intent.cloud, intent.machine)
+    return machine.efa if machine is not None and intent.gpus and intent.spot_nodes < intent.nodes else 0
+
+
+def _grace(intent: Intent, *, on_spot: bool) -> int:
+    """Seconds to stop in: no more than the notice of a spot node where the job may be on one."""
+    wanted = int(recommended.values(intent.cloud)["job.grace"])
+    notice = limits(intent.cloud).get("spot.notice")
+    may = on_spot or (intent.scheduler == "kueue" and intent.spot_nodes > 0 and not efa(intent))
+    return min(wanted, notice.number) if may and notice is not None else wanted
+
+
+def by_pool(intent: Intent) -> bool:
+    """Whether the nodes of a job talk fast within a pool only: those of a scale set of Azure with InfiniBand."""
+    known = "label.pool_name" in recommended.values(intent.cloud)
+    return known and intent.job_nodes > 1 and intent.autoscaler == "managed" and machines.fabric(intent.machine)
+
+
+def near(intent: Intent, pool: Pool) -> Near:
+    """The nodes that those of a pool talk to as fast as they can: of their zone, or of their pool with InfiniBand."""
+    if by_pool(intent):
+        name = pool.name.replace("-", "")
+        return Near(str(recommended.values(intent.cloud)["label.pool_name"]), name, name)
+    return Near(_ZONE, zone(intent, pool.zones[0]), label(pool.zones[0]))
+
+
+def zone(intent: Intent, name: str) -> str:
+    """What the nodes of a zone have in topology.kubernetes.io/zone."""
+    return str(recommended.values(intent.cloud)["label.zone"]).format(zone=name, region=intent.region)

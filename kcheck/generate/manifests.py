@@ -1,0 +1,225 @@
+"""What the manifests are filled with, whatever the cloud: shares of teams, tiers, queues, the sample job."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.generate import jobs, recommended
+from kcheck.numbers.profiles import flag_default, limits
+from kcheck.scale.deletion import batch_for
+from kcheck.source import units
+
+if TYPE_CHECKING:
+    from kcheck.generate.intent import Intent
+    from kcheck.generate.pools import Pool
+    from kcheck.generate.ranges import Layout
+
+CARD = "nvidia.com/gpu"
+_EFA = "vpc.amazonaws.com/efa"
+PROVISIONING = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
+"""How the Cluster Autoscaler is asked for all nodes of a job at once; they come from one pool, or from similar ones.
+
+https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
+"""
+
+
+class Share(NamedTuple):
+    """What a team always gets, in whole nodes."""
+
+    name: str
+    percent: int
+    nodes: int
+
+
+class Tier(NamedTuple):
+    """A priority class."""
+
+    name: str
+    number: int
+
+
+class Flavor(NamedTuple):
+    """Nodes that Kueue tells from others: of a market and, on demand, those that talk fast to each other."""
+
+    name: str
+    market: str
+    near: jobs.Near | None
+    nodes: int
+    efa: int
+
+
+class Amount(NamedTuple):
+    """Of a resource, in whole units, what a queue has in a flavor."""
+
+    flavor: str
+    resources: list[tuple[str, int]]
+
+
+class Queue(NamedTuple):
+    """What a team always gets of each flavor; a queue without a `team` only lends."""
+
+    name: str
+    team: str
+    amounts: list[Amount]
+
+
+def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> dict[str, Any]:
+    """What all manifests are filled with, for so many nodes in all.
+
+    A cloud may say otherwise of what is in FLAGS, and of nothing else.
+    """
+    usual = recommended.values(intent.cloud)
+    efa = jobs.efa(intent)
+    flavors, covered = _flavors(intent, pools, efa), _covered(intent, efa)
+    return {
+        "shares": shares(intent),
+        "tiers": [
+            Tier(name, int(usual["priority.base"]) + i * int(usual["priority.step"]))
+            for i, name in enumerate(intent.tiers)
+        ],
+        "team_quotas": _quota(intent),
+        "teams": "|".join(team.name for team in intent.teams),
+        "taint": CARD if intent.gpus else str(usual["label.taint"]),
+        "vcpus": jobs.vcpus(intent) or 0,
+        "job": jobs.job(intent, pools),
+        "flavors": flavors,
+        "by_pool": jobs.by_pool(intent),
+        "queues": _queues(intent, flavors, covered),
+        "covered": covered,
+        "deserved": [_deserved(intent, share.nodes) for share in shares(intent)],
+        "binpack": limits("any")["volcano.gpu_weight"].number,
+        "ready_minutes": _ready(intent, target),
+        "dns_replicas": int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"])),
+        "dns_address": str(ip_network(layout.ranges["services"])[int(usual["network.dns"])]),
+        **_deletion(intent.nodes, int(usual["autoscaler.burst"])),
+        "spot_pools": [pool for pool in pools if pool.spot],
+        "on_demand_pools": [pool for pool in pools if not pool.spot],
+        "efa_interfaces": efa,
+        "karpenter": intent.autoscaler == "karpenter",
+        "own_autoscaler": intent.autoscaler == "cluster-autoscaler",
+        **FLAGS,
+        "device_plugin": intent.gpus > 0,
+    }
+
+
+FLAGS: dict[str, Any] = {
+    "provisioning_class": "",  # of ProvisioningRequests, where the autoscaler knows any
+    "node_local_dns": True,  # false where the cloud has a switch for it
+    "dns_autoscaler": True,  # false where CoreDNS scales without us
+    "device_plugin": True,  # false where the cloud brings NVIDIA's
+    "spot_taint": None,  # key, value and effect of the taint that the cloud puts on spot nodes
+    "namespace_labels": {},  # that namespaces of teams have for the cloud
+    "charts": False,  # whether Terraform installs Kueue or Volcano by their charts, with the values of values/
+    "docker_hub": "",  # what stands for docker.io in the names of images
+    "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
+    "own_etcd": False,  # whether those of etcd are
+}
+"""What a cloud has, where its module does not say it."""
+
+
+def apportioned(total: int, percents: list[int]) -> list[int]:
+    """A number in parts by percent; where these are all of it, so are the parts."""
+    found = [total * percent // 100 for percent in percents]
+    left = total - sum(found) if sum(percents) == 100 else 0
+    return [part + (i < left) for i, part in enumerate(found)]
+
+
+def shares(intent: Intent) -> list[Share]:
+    """The nodes of each team."""
+    parts = apportioned(intent.nodes, [team.share for team in intent.teams])
+    return [Share(team.name, team.share, part) for team, part in zip(intent.teams, parts, strict=True)]
+
+
+class Quota(NamedTuple):
+    """What the namespace of a team may ask for at once; without `cpu` where nobody knows the machine. GiB of memory."""
+
+    name: str
+    nodes: int
+    gpus: int
+    cpu: int
+    memory: int
+    pods: int
+
+
+def _quota(intent: Intent) -> list[Quota]:
+    """The share of a team, or all nodes where queues hold the shares: what these lend must not be refused."""
+    usual, vcpus = recommended.values(intent.cloud), jobs.vcpus(intent) or 0
+    result = []
+    for share in shares(intent):
+        nodes = share.nodes if intent.scheduler == "none" else intent.nodes
+        cpu = nodes * vcpus
+        memory, pods = cpu * int(usual["team.memory"]), nodes * int(usual["team.pods"])
+        result.append(Quota(share.name, nodes, nodes * intent.gpus, cpu, memory, pods))
+    return result
+
+
+def _deletion(target: int, burst: int) -> dict[str, int]:
+    """How the autoscaler deletes all nodes in time: so many at once, with so many requests a second and in a burst."""
+    goal = limits("any")["autoscaler.deletion_time"].number
+    qps = limits("any")["autoscaler.client_qps_of_bursts"].number
+    scan = units.seconds(str(flag_default("scan-interval", None)))
+    while (batch := batch_for(target, goal, scan, qps)) is None:
+        qps *= 2
+    return {"deletion_batch": batch, "client_qps": qps, "client_burst": burst * qps}
+
+
+# --- queues
+
+
+def _flavors(intent: Intent, pools: list[Pool], efa: int) -> list[Flavor]:
+    """On-demand nodes by zone, or by pool, so that Kueue puts a job into one of them, and then spot nodes."""
+    found: dict[jobs.Near, int] = {}
+    for pool in pools:
+        if not pool.spot:
+            near = jobs.near(intent, pool)
+            found[near] = found.get(near, 0) + pool.nodes
+    own = [Flavor(f"on-demand-{near.name}", "on-demand", near, nodes, efa) for near, nodes in found.items()]
+    spot = sum(pool.nodes for pool in pools if pool.spot)
+    return [*own, Flavor("spot", "spot", None, spot, 0)] if spot else own
+
+
+def _covered(intent: Intent, efa: int) -> list[str]:
+    """What the queues count: GPUs, and interfaces that only some nodes have; CPU where there are no GPUs."""
+    return [CARD if intent.gpus else "cpu", *([_EFA] if efa else [])]
+
+
+def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Queue]:
+    """A queue a team; what no team has is in one that lends it to all."""
+    percents = [team.share for team in intent.teams]
+    names = [(team.name, team.name) for team in intent.teams]
+    rest = 100 - sum(percents)
+    if rest:
+        names.append(("shared", ""))
+    each = intent.gpus or jobs.cpus(intent)
+    result = []
+    for i, (name, team) in enumerate(names):
+        amounts = []
+        for flavor in flavors:
+            nodes = apportioned(flavor.nodes, [*percents, rest] if rest else percents)[i]
+            numbers = [nodes * each, nodes * flavor.efa]
+            amounts.append(Amount(flavor.name, list(zip(covered, numbers, strict=False))))
+        result.append(Queue(name, team, amounts))
+    return result
+
+
+def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
+    """What a queue of Volcano deserves: what is short exactly, the rest as much as nodes have at most.
+
+    What is not named counts as none, so that whatever uses it may be stopped.
+    """
+    usual = recommended.values(intent.cloud)
+    most = nodes * (jobs.vcpus(intent) or limits("any")["autoscaler.cores_of_node"].number)
+    memory = ("memory", f"{most * int(usual['team.memory'])}Gi")
+    if intent.gpus:
+        fast = [(_EFA, nodes * jobs.efa(intent))] if jobs.efa(intent) else []
+        return [(CARD, nodes * intent.gpus), *fast, ("cpu", most), memory]
+    return [("cpu", nodes * jobs.cpus(intent)), memory]
+
+
+def _ready(intent: Intent, target: int) -> int:
+    """Minutes that Kueue waits for the pods of a job: what all nodes took in the published test, and for the images."""
+    usual = recommended.values(intent.cloud)
+    seconds = target * limits("any")["scale_up.seconds"].number / 1000
+    return max(int(usual["queue.ready"]), ceil(seconds / 60)) + int(usual["queue.images"])

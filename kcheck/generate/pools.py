@@ -1,0 +1,73 @@
+"""The node pools that carry the training nodes: one market and, on demand, one zone each, under every limit."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.generate import recommended
+from kcheck.generate.system_nodes import others
+from kcheck.numbers.profiles import limits
+
+if TYPE_CHECKING:
+    from kcheck.generate.intent import Intent
+
+
+class Pool(NamedTuple):
+    """A node pool as it is written. `zones` of an on-demand pool is one; `nodes` are at most so many."""
+
+    name: str
+    zones: tuple[str, ...]
+    nodes: int
+    spot: bool
+    machines: tuple[str, ...]
+
+
+def split(intent: Intent) -> list[Pool]:
+    """The pools of an intent: on demand as many in each zone as its share needs, spot over all zones.
+
+    A job talks within a zone, so on-demand nodes are in no more zones than the usual job fits in whole.
+    """
+    spot = intent.spot_nodes
+    rest = intent.nodes - spot
+    used = max(1, min(len(intent.zones), rest // intent.job_nodes)) if rest else 0
+    largest = _largest(intent)
+    result = []
+    for zone, nodes in zip(intent.zones, evenly(rest, used), strict=False):
+        for number, size in enumerate(evenly(nodes, _count(nodes, largest, intent)), 1):
+            result.append(Pool(f"gpu-{label(zone)}{number}", (zone,), size, spot=False, machines=(intent.machine,)))
+    for number, size in enumerate(evenly(spot, _count(spot, largest, intent)), 1):
+        result.append(Pool(f"gpu-spot{number}", intent.zones, size, spot=True, machines=intent.machines))
+    if intent.gpus:
+        return result
+    return [pool._replace(name=pool.name.replace("gpu", "cpu")) for pool in result]
+
+
+def _largest(intent: Intent) -> int:
+    """The most nodes of a pool: as recommended, or more where the cloud has too few pools for that."""
+    usual = recommended.values(intent.cloud)
+    room = int(usual["pools.most"]) - len(intent.zones)  # each zone rounds up
+    return max(int(usual["pools.nodes"]), ceil(intent.nodes / room))
+
+
+def system_nodes(intent: Intent) -> int:
+    """The most nodes that are not for training."""
+    return others(intent.cloud, intent.nodes)
+
+
+def _count(nodes: int, largest: int, intent: Intent) -> int:
+    """Pools for so many nodes: so few that the usual job fits into one, as long as none gets too large."""
+    rated = recommended.values(intent.cloud).get("pools.rated")
+    most = int(rated or max(largest, limits("any")["large_pool.nodes"].number))
+    return max(ceil(nodes / most), min(ceil(nodes / largest), max(1, nodes // intent.job_nodes)))
+
+
+def evenly(total: int, parts: int) -> list[int]:
+    """A number in parts that differ by at most one, the larger ones first; no parts of nothing."""
+    return [] if not total else [total // parts + (i < total % parts) for i in range(parts)]
+
+
+def label(zone: str) -> str:
+    """What people call a zone: the letter at its end; those that have numbers get letters too, 1 being a."""
+    last = zone[-1]
+    return "jabcdefghi"[int(last)] if last.isdigit() else last

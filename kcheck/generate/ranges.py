@@ -1,0 +1,101 @@
+"""Where every range of addresses is: inside of what the network must keep to, beside all that is in use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.source.ip_ranges import Network, free_block, parse_cidr, sufficient_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
+"""RFC 1918."""
+
+
+class Slot(NamedTuple):
+    """A range that a cluster needs: with a `prefix` of a fixed length, else as long as the capacity model says.
+
+    Slots of a `network` lie side by side in one range; one with no network is a range of its own. A `routed` one is
+    inside of what the network must keep to, others only must not clash with it. `most` is the shortest prefix that the
+    cloud takes, `least` the longest that is worth having.
+    """
+
+    name: str
+    network: str = ""
+    prefix: int | None = None
+    routed: bool = True
+    least: int = 28
+    most: int = 8
+
+
+class Layout(NamedTuple):
+    """The range of every slot and of every network, by its name."""
+
+    ranges: dict[str, str]
+    networks: dict[str, str]
+
+
+class NoRoomError(Exception):
+    """The ranges do not fit: the largest that is wanted, and where."""
+
+
+def draft(slots: list[Slot]) -> Layout:
+    """Ranges that are surely large enough, to ask the capacity model what is needed."""
+    step = 1 << 24
+    found = {slot.name: str(Network((10 << 24) + i * step, 8)) for i, slot in enumerate(slots)}
+    return Layout(found, {slot.network: "10.0.0.0/8" for slot in slots if slot.network})
+
+
+def layout(slots: list[Slot], needed: Mapping[str, int], reserved: int, within: str, in_use: tuple[str, ...]) -> Layout:
+    """Ranges for so many addresses, the largest first so that nothing is lost between them.
+
+    Raises:
+        NoRoomError: there is no room for one.
+    """
+    prefixes = {slot.name: _prefix(slot, needed, reserved) for slot in slots}
+    for slot in slots:
+        if prefixes[slot.name] < slot.most:
+            raise NoRoomError(f"{slot.name} needs a /{prefixes[slot.name]}, and a /{slot.most} is the largest there is")
+    taken = [*in_use]
+    outer = {}
+    groups = sorted({slot.network or slot.name: slot for slot in slots}.items(), key=lambda item: not item[1].routed)
+    sizes = {
+        group: 32
+        - (sum(1 << (32 - prefixes[s.name]) for s in slots if (s.network or s.name) == group) - 1).bit_length()
+        for group, _ in groups
+    }
+    for group, slot in sorted(groups, key=lambda item: (not item[1].routed, sizes[item[0]])):
+        room = [within] if within and slot.routed else list(PRIVATE)
+        block = free_block(room, taken if slot.routed else [*taken, *filter(None, [within])], sizes[group])
+        if block is None:
+            where = f"{within} has no such block free" if within and slot.routed else "no private range has it free"
+            raise NoRoomError(f"{group} needs a /{sizes[group]}, and {where}")
+        outer[group] = block
+        taken.append(block)
+    inner: dict[str, str] = {}
+    for slot in sorted(slots, key=lambda one: prefixes[one.name]):
+        group = slot.network or slot.name
+        block = free_block([outer[group]], list(inner.values()), prefixes[slot.name])
+        if block is None:  # powers of two, the largest first, leave no gaps
+            raise AssertionError(f"no room for {slot.name} in {outer[group]}")
+        inner[slot.name] = block
+    networks = {slot.network: outer[slot.network] for slot in slots if slot.network}
+    return Layout({slot.name: inner[slot.name] for slot in slots}, networks)
+
+
+def _prefix(slot: Slot, needed: Mapping[str, int], reserved: int) -> int:
+    if slot.prefix is not None:
+        return slot.prefix
+    return min(slot.least, sufficient_prefix(needed[slot.name], reserved))
+
+
+def parts(block: str, prefix: int, used: list[str]) -> list[str]:
+    """The blocks of that size in which some ranges of a larger block are; the block itself if it is no larger."""
+    whole = parse_cidr(block)
+    if whole is None or whole.prefix >= prefix:
+        return [block]
+    inner = [network for network in map(parse_cidr, used) if network]
+    step = 1 << (32 - prefix)
+    every = (Network(first, prefix) for first in range(whole.first, whole.last, step))
+    return [str(part) for part in every if any(part.overlaps(network) for network in inner)]

@@ -1,0 +1,115 @@
+"""What is told of a generated cluster: quotas to ask for, how far the walls are, what a run costs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.numbers import machines
+from kcheck.numbers.profiles import limits
+from kcheck.report.capacity import sentence
+from kcheck.scale import walls
+from kcheck.scale.walls import quotas
+
+if TYPE_CHECKING:
+    from kcheck.generate.intent import Intent
+    from kcheck.model import Cluster
+    from kcheck.scale.walls.model import Wall
+    from kcheck.scale.world import World
+    from kcheck.source.text import Span
+
+
+class Request(NamedTuple):
+    """A quota to ask the provider for: its key in the profile, its code and name there, and how much."""
+
+    key: str
+    code: str
+    name: str
+    amount: int
+    unit: str
+
+    @property
+    def service(self) -> str:
+        """The service of AWS whose quota it is."""
+        group = self.key.split(".")[1]
+        return {"quota": "ec2", "vpc": "vpc"}.get(group, "eks")
+
+
+class Far(NamedTuple):
+    """A wall with the place in the output that makes it."""
+
+    nodes: int
+    what: str
+    kind: str
+    arithmetic: str
+    where: str
+    source: str
+
+
+def context(world: World, intent: Intent, top: str) -> dict[str, Any]:
+    """What the README is filled with beside what all files are, once the quotas are as they were asked for."""
+    cluster = world.inventory.clusters[0]
+    return {"walls": _lowest(world, cluster, top), "sentence": sentence(cluster, world), "run": _run(intent)}
+
+
+def requests(world: World, cluster: Cluster) -> list[Request]:
+    """Quotas of the account that the nodes count against, and those of the cloud that the target is above."""
+    found = {}
+    for one in quotas.at_target(cluster, world):
+        quota = one.need.quota
+        key = f"{cluster.cloud}.quota.{quota.key}"
+        found[quota.code] = Request(key, quota.code, quota.name, one.amount, quotas.unit(one.need))
+    for wall in walls.of(cluster, world):
+        if wall.short and wall.kind == "quota" and not wall.limit.startswith("quota."):
+            entry, key = limits(cluster.cloud)[wall.limit], f"{cluster.cloud}.{wall.limit}"
+            amount = max(wall.needed or 0, found[key].amount if key in found else 0)
+            found[key] = Request(key, entry.code, wall.what, amount, entry.unit)
+    return list(found.values())
+
+
+def _lowest(world: World, cluster: Cluster, top: str) -> list[Far]:
+    """The lowest wall of each kind, up to the one where the cluster ends."""
+    result: dict[str, Far] = {}
+    for wall in walls.of(cluster, world):
+        if wall.number is None:
+            continue
+        if wall.mechanism not in result:
+            result[wall.mechanism] = _far(wall, top)
+        if wall.mechanism == "cluster-limit":
+            break
+    return list(result.values())
+
+
+def _far(wall: Wall, top: str) -> Far:
+    arithmetic = wall.arithmetic.replace("|", "\\|")
+    return Far(wall.number or 0, wall.what, wall.kind, arithmetic, place(wall.place, top), wall.source)
+
+
+def place(span: Span, top: str) -> str:
+    """A file below a folder, and a line of it."""
+    path = os.path.relpath(span.source.path, top).replace(os.sep, "/")
+    return f"{path}:{span.begin.line}"
+
+
+class Run(NamedTuple):
+    """What the usual job costs by list price: `mills` thousandths of a US dollar an hour and node."""
+
+    mills: int
+    machine: str
+    region: str
+    market: str
+
+    def cost(self, nodes: int, hours: int) -> int:
+        """US dollars."""
+        return round(self.mills * nodes * hours / 1000)
+
+    @property
+    def dollars(self) -> str:
+        """US dollars an hour and node."""
+        return f"{self.mills / 1000:,.2f}"
+
+
+def _run(intent: Intent) -> Run | None:
+    spot = intent.spot_nodes > intent.nodes - intent.spot_nodes
+    found = machines.price(intent.cloud, intent.machine, spot=spot)
+    return None if found is None else Run(found.mills, found.machine, found.region, found.market)

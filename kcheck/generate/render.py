@@ -1,0 +1,73 @@
+"""Templates to text: Jinja2, in which nothing undefined is let through, and columns as `terraform fmt` has them."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from itertools import count
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from kcheck.source.bundled import PROFILES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jinja2 import Environment
+
+_SUFFIX = ".j2"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from kcheck.syntax import yaml
+
+    environment = Environment(
+        loader=FileSystemLoader(PROFILES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, autoescape=False,  # noqa: S701 - what is written is no HTML
+    )  # fmt: skip
+    environment.filters["commas"] = "{:,}".format
+    environment.filters["product"] = prod
+    environment.filters["yaml"] = lambda values: ", ".join(map(yaml.literal, values))
+    environment.filters["sentence"] = lambda words: f"{words[:1].upper()}{words[1:]}."
+    environment.filters["numbered"] = _numbered
+    environment.filters["quoted"] = lambda values: ", ".join(f'"{value}"' for value in values)
+    return environment
+
+
+def _numbered(text: str) -> str:
+    """Steps that all begin with `1.`, in their order."""
+    numbers = count(1)
+    return re.sub(r"(?m)^1\. ", lambda _: f"{next(numbers)}. ", text)
+
+
+def names(cloud: str) -> Iterator[tuple[str, str]]:
+    """The path of every file that a cloud's templates make, and of its template."""
+    for owner in ("any", cloud):
+        top = os.path.join(PROFILES, owner, "templates")
+        for folder, _, files in sorted(os.walk(top)):
+            for name in sorted(files):
+                path = os.path.relpath(os.path.join(folder, name), top).replace(os.sep, "/")
+                if path.endswith(_SUFFIX) and not name.startswith("_"):
+                    yield path.removesuffix(_SUFFIX), f"{owner}/templates/{path}"
+
+
+def text(template: str, context: dict[str, Any]) -> str:
+    """What a template makes of a context."""
+    return _environment().get_template(template).render(context)
+
+
+def files(cloud: str, context: dict[str, Any]) -> dict[str, bytes]:
+    """The files of a cloud by path, but for those that come out empty."""
+    from kcheck.syntax.hcl import align
+
+    result = {}
+    for path, template in names(cloud):
+        made = text(template, context)
+        if made.strip():
+            data = made.encode()
+            result[path] = align.formatted(data) if path.endswith((".tf", ".tfvars")) else data
+    return result

@@ -1,0 +1,114 @@
+"""What templates of self-managed clusters are filled with: a control plane by size, flags, tables of the kernel."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.clouds.gke.addresses import pod_block
+from kcheck.generate import recommended
+from kcheck.generate.pools import system_nodes
+from kcheck.generate.ranges import Layout, Slot
+from kcheck.generate.system_nodes import control_nodes
+from kcheck.numbers.profiles import limits
+
+if TYPE_CHECKING:
+    from kcheck.generate.intent import Intent
+    from kcheck.generate.pools import Pool
+
+_CLOUD = "selfmanaged"
+_SERVICES = 16
+
+
+class Control(NamedTuple):
+    """The control plane: machines, each with an API server and etcd; memory and disks in GB."""
+
+    nodes: int
+    vcpus: int
+    memory: int
+    disk: int
+
+
+class Neighbours(NamedTuple):
+    """What the kernel knows of others: entries that it never drops, drops after five seconds, and never goes beyond."""
+
+    keep: int
+    soft: int
+    most: int
+
+
+def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
+    """The ranges of pods and of Services; both are known inside of the cluster only."""
+    return [Slot("pods", routed=False, least=22), Slot("services", prefix=_SERVICES, routed=False)]
+
+
+def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:  # noqa: ARG001
+    """What a cluster of that size wants of its control plane and its nodes."""
+    usual, entries = recommended.values(_CLOUD), limits(_CLOUD)
+    target = intent.nodes + system_nodes(intent)
+    host, _, path = intent.registry.partition("/")
+    return {
+        "control": control(intent),
+        "own_nodes": system_nodes(intent) - control(intent).nodes,
+        "beyond": beyond(target),
+        "endpoint": f"api.{intent.name}.{intent.region}.internal",
+        "node_mask": pod_block(int(usual["kubelet.max_pods"])),
+        "inflight": inflight(target),
+        "controller": {"qps": entries["controller.qps"].number, "burst": entries["controller.burst"].number},
+        "etcd_quota": entries["etcd.quota"].number,
+        "because": {
+            "inflight": entries["apiserver.inflight_nodes"].note.rstrip("."),
+            "quota": entries["etcd.quota"].note.rstrip("."),
+        },
+        "events_apart": target > entries["etcd.events_apart"].number,
+        "neighbours": neighbours(target),
+        "backlog": backlog(target),
+        "coredns": int(usual["dns.least"]) + ceil(target / int(usual["dns.cached"])),
+        "registry_host": host,
+        "own_etcd": True,
+        "registry_path": "/".join(filter(None, ("v2", path, "docker-hub"))),
+    }
+
+
+def beyond(target: int) -> dict[str, str]:
+    """The limit that a cluster is larger than on purpose, with the reason; the intent ends where that is none."""
+    over = target > limits(_CLOUD)["cluster.nodes"].number
+    return {f"{_CLOUD}.cluster.nodes": recommended.reasons(_CLOUD)["intent.most"]} if over else {}
+
+
+def control(intent: Intent) -> Control:
+    """The control plane of a cluster.
+
+    https://github.com/kubernetes/kubernetes/blob/v1.33.0/cluster/gce/config-common.sh: vCPUs by nodes.
+    """
+    usual = recommended.values(_CLOUD)
+    steps = (step.split(" ") for step in str(usual["control.vcpus"]).split(", "))
+    cores = max(int(count) for least, count in steps if intent.nodes > int(least))
+    return Control(
+        control_nodes(_CLOUD, intent.nodes), cores, cores * int(usual["control.memory"]), int(usual["control.disk"])
+    )
+
+
+def inflight(target: int) -> dict[str, int]:
+    """Requests that an API server takes at a time, reads and writes; nothing where its defaults are enough."""
+    usual, entries = recommended.values(_CLOUD), limits(_CLOUD)
+    if target <= entries["apiserver.inflight_nodes"].number:
+        return {}
+    if target <= int(usual["apiserver.large"]):
+        return {
+            "reads": entries["apiserver.reads_inflight"].number,
+            "writes": entries["apiserver.writes_inflight"].number,
+        }
+    return {"reads": int(usual["apiserver.reads"]), "writes": int(usual["apiserver.writes"])}
+
+
+def neighbours(target: int) -> Neighbours:
+    """The neighbour table of a node: the default of the kernel and some entries for each node of the cluster."""
+    usual = recommended.values(_CLOUD)
+    most = limits(_CLOUD)["arp.entries"].number + target * int(usual["arp.each"])
+    return Neighbours(most * int(usual["arp.keep"]) // 100, most * int(usual["arp.soft"]) // 100, most)
+
+
+def backlog(target: int) -> int:
+    """Connections that wait to be accepted: a power of two above the number of kubelets, at least the default."""
+    return max(int(recommended.values(_CLOUD)["kernel.backlog"]), 1 << (target - 1).bit_length())

@@ -1,0 +1,1 @@
+"""YAML documents in; objects, and the workloads that they are, out. Knows no Terraform."""

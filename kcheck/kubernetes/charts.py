@@ -1,0 +1,233 @@
+"""Helm charts that are folders of the tree: their values, the charts that they depend on, and their templates."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kcheck.files.tree import CHART, holds, shown
+from kcheck.kubernetes.releases import Release
+from kcheck.source.values import Known, Origin, Unset, Value, known
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.files.tree import Tree
+    from kcheck.source.text import Source
+    from kcheck.syntax.problem import Problem
+
+VALUES = ("values.yaml", "values.yml")
+
+
+@dataclass(frozen=True, eq=False)
+class Dependency:
+    """A chart that another one brings along; its values are below `key`."""
+
+    name: Value[str]
+    key: str
+    version: Value[str]
+    condition: str = ""
+    repository: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """A folder with a Chart.yaml. `parts` are the charts below its `charts` folder."""
+
+    folder: str
+    source: Source
+    name: Value[str]
+    version: Value[str]
+    values: yaml.Mapping | None
+    dependencies: tuple[Dependency, ...] = ()
+    library: bool = False
+    parts: list[Chart] = field(default_factory=list)
+
+    def release(self) -> Release:
+        """The chart with nothing but its own values."""
+        place = self.name.origin.written if isinstance(self.name, Known) else self.source.span(0, 0)
+        return Release(f"Chart/{self.label}", place, self.name, self.version, kind="Chart", name=self.name)
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return known(self.name) or posixpath.basename(self.folder)
+
+    def expanded(self, release: Release) -> Iterator[Release]:
+        """A release of this chart with its default values, then those of the charts that it brings along."""
+        own = (self.values,) if self.values is not None else ()
+        listed = {known(dependency.name) for dependency in self.dependencies}
+        others = [Dependency(part.name, part.label, part.version) for part in self.parts if part.label not in listed]
+        dependencies = (*self.dependencies, *others)
+        keys = frozenset(dependency.key for dependency in dependencies)
+        whole = replace(release, trees=(*own, *release.trees), whole=True, chart=self.name, parts=keys)
+        yield whole
+        parts = {part.label: part for part in self.parts}
+        for dependency in dependencies:
+            if not _is_off(dependency, whole):
+                part = parts.get(known(dependency.name) or "")
+                below = _below(dependency, whole)
+                yield from part.expanded(below) if part is not None else (below,)
+
+
+def _below(dependency: Dependency, release: Release) -> Release:
+    """What a chart gives to one that it brings along: the values below its key, and the global ones."""
+    trees = [node for node in (yaml.get(release.values, dependency.key),) if isinstance(node, yaml.Mapping)]
+    shared = yaml.get(release.values, "global")
+    if shared is not None:
+        key = yaml.Scalar(*shared.span, None, "global", "double", None)
+        trees.append(yaml.Mapping(*shared.span, None, (yaml.Pair(key, shared),), flow=False))
+    address = f"{release.address}/{dependency.key}"
+    return replace(
+        release, address=address, chart=dependency.name, version=dependency.version, trees=tuple(trees), sets={},
+        whole=False, parts=frozenset(),
+    )  # fmt: skip
+
+
+def _is_off(dependency: Dependency, release: Release) -> bool:
+    """Whether the first of its conditions that is set says no."""
+    for condition in filter(None, dependency.condition.split(",")):
+        value = release.scalar(*condition.strip().split("."))
+        if isinstance(value, Known) and isinstance(value.value, bool):
+            return not value.value
+    return False
+
+
+class Charts:
+    """The charts of a tree, and the files that releases name."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.problems: list[Problem] = []
+        self.sources: list[Source] = []
+        self.used: set[str] = set()
+        """Folders of charts that a release of the tree deploys."""
+        self.rendered: set[str] = set()
+        """Folders of charts that were rendered."""
+        self._tops: dict[str, str] = {}
+
+    @cached_property
+    def all(self) -> list[Chart]:
+        """The charts that belong to no other one, with those that belong to them."""
+        found: dict[str, Chart] = {}
+        for folder in sorted(dict.fromkeys(map(shown, self.tree.charts))):
+            chart = self._read(folder)
+            if chart is not None:
+                found[folder] = chart
+        tops: list[Chart] = []
+        for folder, chart in found.items():
+            above, name = posixpath.split(posixpath.dirname(folder))
+            owner = found.get(above or ".") if name == "charts" else None
+            (owner.parts if owner else tops).append(chart)
+        return tops
+
+    @cached_property
+    def _by_folder(self) -> dict[str, Chart]:
+        return {chart.folder: chart for top in self.all for chart in _with_parts(top)}
+
+    def find(self, source: Source, path: str) -> Source | None:
+        """A file by its path from the top of the repository that holds a source; None if it is not in there."""
+        top = self.top(source)
+        wanted = os.path.join(top, path.lstrip("/"))
+        found = self.tree.source(wanted) if holds(top, wanted) else None
+        if found is not None and posixpath.basename(found.path) != CHART:
+            self.sources.append(found)
+        return found
+
+    def top(self, source: Source) -> str:
+        """The folder of the repository that holds a source."""
+        folder = posixpath.dirname(source.path) or "."
+        if folder not in self._tops:
+            self._tops[folder] = self.tree.repository(folder)
+        return self._tops[folder]
+
+    def values(self, paths: tuple[str, ...]) -> list[yaml.Mapping]:
+        """What some files of values say."""
+        found = [source for source in map(self.tree.source, paths) if source is not None]
+        self.sources += found
+        return [root for root in map(self._root, found) if root is not None]
+
+    def expanded(self, release: Release) -> Iterable[Release]:
+        """A release with what its chart says, and those of the charts that it brings along."""
+        chart = self._by_folder.get(release.folder) if release.folder else None
+        if chart is None or chart.folder in self.rendered:
+            return (release,)
+        self.used.add(chart.folder)
+        return chart.expanded(release)
+
+    def templates(self, folders: dict[str, list[Source]]) -> dict[str, tuple[Chart, int]]:
+        """The charts, with the number of their templates, which are taken out of all templates by folder."""
+        result: dict[str, tuple[Chart, int]] = {}
+        for folder in sorted(folders):
+            owner = self._owner(folder)
+            if owner is not None:
+                count = result[owner.folder][1] if owner.folder in result else 0
+                result[owner.folder] = (owner, count + len(folders.pop(folder)))
+        return result
+
+    def renders(self, source: Source) -> bool:
+        """Whether a file is a template of a chart that was rendered."""
+        owner = self._owner(posixpath.dirname(source.path) or ".") if self.rendered else None
+        return owner is not None and owner.folder in self.rendered and "templates" in source.path.split("/")
+
+    def _owner(self, folder: str) -> Chart | None:
+        """The chart, of those that belong to no other, in which a folder is."""
+        tops = {chart.folder: chart for chart in self.all}
+        while folder not in tops and folder != (above := posixpath.dirname(folder) or "."):
+            folder = above
+        return tops.get(folder)
+
+    def _read(self, folder: str) -> Chart | None:
+        source = self.tree.source(os.path.join(folder, CHART))
+        root = self._root(source) if source is not None else None
+        if source is None or root is None:
+            return None
+        self.sources.append(source)
+        paths = (os.path.join(folder, name) for name in VALUES)
+        values = next((found for found in map(self.tree.source, paths) if found is not None), None)
+        if values is not None:
+            self.sources.append(values)
+        older = self.tree.source(os.path.join(folder, "requirements.yaml"))
+        listed = yaml.get(root, "dependencies") or (yaml.get(self._root(older), "dependencies") if older else None)
+        items = listed.items if isinstance(listed, yaml.Sequence) else ()
+        return Chart(
+            folder,
+            source,
+            _text(root, "name", source),
+            _text(root, "version", source),
+            self._root(values) if values is not None else None,
+            tuple(_dependency(item, source) for item in items),
+            known(_text(root, "type", source)) == "library",
+        )
+
+    def _root(self, source: Source) -> yaml.Mapping | None:
+        """The first document of a file; that of a template, or of no map, is nothing."""
+        for document in yaml.documents(source):
+            if document.problem is not None and not yaml.is_template(source.data):
+                self.problems.append(document.problem)
+            return document.root if isinstance(document.root, yaml.Mapping) else None
+        return None
+
+
+def _with_parts(chart: Chart) -> Iterator[Chart]:
+    yield chart
+    for part in chart.parts:
+        yield from _with_parts(part)
+
+
+def _dependency(item: yaml.Node, source: Source) -> Dependency:
+    name, alias = _text(item, "name", source), _text(item, "alias", source)
+    condition, repository = known(_text(item, "condition", source)), known(_text(item, "repository", source))
+    key = known(alias) or known(name) or ""
+    return Dependency(name, key, _text(item, "version", source), condition or "", repository or "")
+
+
+def _text(node: yaml.Node, name: str, source: Source) -> Value[str]:
+    found = yaml.get(node, name)
+    if not isinstance(found, yaml.Scalar) or not found.text:
+        return Unset(Origin((source.span(0, 0),)))
+    return Known(found.text, Origin((found.span,), literal=True))

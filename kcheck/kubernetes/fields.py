@@ -1,0 +1,182 @@
+"""The fields of a kustomization, and what of them kcheck does not render."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kcheck.kubernetes.patches import text
+from kcheck.syntax import yaml
+from kcheck.syntax.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.source.text import Source, Span
+
+GROUP = "kustomize.config.k8s.io/"
+_LISTS = (
+    "resources", "bases", "components", "patches", "patchesStrategicMerge", "patchesJson6902", "images", "labels",
+    "replicas", "replacements", "vars", "helmCharts", "transformers", "generators", "configurations", "crds",
+    "configMapGenerator", "secretGenerator", "validators",
+)  # fmt: skip
+_MAPS = ("commonLabels", "commonAnnotations")
+_GAPS = {
+    "helmCharts": "`helmCharts` needs Helm",
+    "helmChartInflationGenerator": "`helmChartInflationGenerator` needs Helm",
+    "transformers": "plugins in `transformers` are not run",
+    "generators": "plugins in `generators` are not run",
+}
+"""Fields that are not rendered, and what that means."""
+
+_REMOTE = re.compile(r"\w[\w+.-]*://|git@|git::|[\w-]+(?:\.[\w-]+)+[/:][\w.-]+/|.*[?&](?:ref|version)=")
+_STEP = re.compile(r"\[[^\]]*\]|(?:\\.|[^.\[\\])+", re.DOTALL)
+_SHOWN = 3
+
+
+class UnreadableError(Exception):
+    """A kustomization that Kustomize would refuse too; the argument is the Problem."""
+
+
+@dataclass(eq=False)
+class Fields:
+    """One kustomization. It is `complete` where all objects that patches may be for are known.
+
+    `key` is its real folder; `entered` says that it was rendered.
+    """
+
+    root: yaml.Mapping
+    source: Source
+    folder: str
+    key: str
+    gaps: dict[str, Span] = field(default_factory=dict)
+    complete: bool = True
+    entered: bool = False
+
+    @classmethod
+    def of(cls, root: yaml.Target, source: Source, folder: str, key: str) -> Fields | None:
+        """The kustomization that a document is; None where it is another tool's.
+
+        Raises:
+            UnreadableError: a field has a form that Kustomize refuses.
+        """
+        if not isinstance(root, yaml.Mapping):
+            raise UnreadableError(Problem("a kustomization must be a map", root.span))
+        version, kind = text(root, "apiVersion"), text(root, "kind")
+        if (version and not version.startswith(GROUP)) or kind not in ("", "Kustomization", "Component"):
+            return None
+        for name, entry in yaml.entries(root).items():
+            value = yaml.resolve(entry.value)
+            if isinstance(value, yaml.Scalar) and yaml.value(value) is None:
+                continue
+            if name in _LISTS and not isinstance(value, yaml.Sequence):
+                raise UnreadableError(Problem(f"`{name}` must be a list", value.span))
+            if name in _MAPS and not isinstance(value, yaml.Mapping):
+                raise UnreadableError(Problem(f"`{name}` must be a map", value.span))
+        own = cls(root, source, folder, key)
+        for name, why in _GAPS.items():
+            field_ = yaml.entries(root).get(name)
+            if field_ and not (isinstance(yaml.resolve(field_.value), yaml.Sequence) and not own.items(name)):
+                own.gap(why, field_.key.span)
+        return own
+
+    @property
+    def is_component(self) -> bool:
+        """Whether it changes the objects of others only."""
+        return text(self.root, "kind") == "Component"
+
+    @property
+    def resources(self) -> list[yaml.Scalar]:
+        """What it names as its resources, bases included."""
+        return self.texts("resources") + self.texts("bases")
+
+    @property
+    def variables(self) -> list[str]:
+        """The names of its `vars`."""
+        return [text(entry, "name") for entry in self.maps("vars")]
+
+    @property
+    def others(self) -> list[yaml.Scalar]:
+        """Further files that it names: what generators put into objects, and settings."""
+        result = [
+            node for name in ("configurations", "crds", "transformers", "generators") for node in self.texts(name)
+        ]
+        for name in ("configMapGenerator", "secretGenerator"):
+            for entry in self.maps(name):
+                for node in _texts(yaml.get(entry, "files")) + _texts(yaml.get(entry, "envs")):
+                    path = node.text.rpartition("=")[2]
+                    result.append(yaml.Scalar(*node.span, None, path, node.style, None))
+        return result
+
+    def items(self, name: str) -> tuple[yaml.Node, ...]:
+        """The items of a list."""
+        node = yaml.get(self.root, name)
+        return node.items if isinstance(node, yaml.Sequence) else ()
+
+    def texts(self, name: str) -> list[yaml.Scalar]:
+        """The texts of a list."""
+        return _texts(yaml.get(self.root, name))
+
+    def maps(self, name: str) -> list[yaml.Mapping]:
+        """The maps of a list."""
+        return _maps(yaml.get(self.root, name))
+
+    def patches(self, name: str) -> Iterator[tuple[yaml.Target, yaml.Mapping | None]]:
+        """The patches of a field, each with the target that selects its objects."""
+        for node in self.texts(name):
+            yield node, None
+        for entry in self.maps(name):
+            target = yaml.get(entry, "target")
+            yield entry, target if isinstance(target, yaml.Mapping) else None
+
+    def targets(self, root: yaml.Target | None) -> list[yaml.Mapping]:
+        """The targets of a replacement, or of a list of them in a file."""
+        entries = [root] if isinstance(root, yaml.Mapping) else _maps(root)
+        return [target for entry in entries for target in _maps(yaml.get(entry, "targets"))]
+
+    def field_paths(self, target: yaml.Mapping) -> list[list[str]]:
+        """The paths that a replacement writes to, as steps."""
+        paths = [node.text for node in _texts(yaml.get(target, "fieldPaths"))]
+        return [list(map(_step, _STEP.findall(path))) for path in paths]
+
+    def gap(self, why: str, span: Span, *, complete: bool = False) -> None:
+        """Note what is not rendered, and whether all objects are there for all that."""
+        self.gaps.setdefault(why, span)
+        self.complete = self.complete and complete
+
+    def unknown(self, name: str) -> None:
+        """Note a field that gives values, which are unknown."""
+        self.gap(f"`{name}` are not worked out, so what they give is unknown", self.place(name), complete=True)
+
+    def place(self, name: str) -> Span:
+        """Where a field begins."""
+        entry = yaml.entries(self.root).get(name)
+        return entry.key.span if entry else self.root.span
+
+    def missing(self, node: yaml.Scalar) -> None:
+        """Note a file or folder that cannot be read."""
+        what = "is remote" if _REMOTE.match(node.text) else "is not there"
+        self.gap(f"`{node.text}` {what}", node.span)
+
+    def summary(self) -> Problem:
+        """All gaps in one, at the place of the first."""
+        reasons = list(self.gaps)
+        more = len(reasons) - _SHOWN
+        words = "; ".join(reasons[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+        return Problem(words, self.gaps[reasons[0]])
+
+
+def _step(step: str) -> str:
+    """A step of a path: `[a.b/c]` is a key, `[name=x]` stays a choice among items."""
+    return step[1:-1] if step[0] == "[" and "=" not in step else step.replace("\\", "")
+
+
+def _texts(node: yaml.Target | None) -> list[yaml.Scalar]:
+    items = map(yaml.resolve, node.items) if isinstance(node, yaml.Sequence) else ()
+    return [item for item in items if isinstance(item, yaml.Scalar)]
+
+
+def _maps(node: yaml.Target | None) -> list[yaml.Mapping]:
+    items = map(yaml.resolve, node.items) if isinstance(node, yaml.Sequence) else ()
+    return [item for item in items if isinstance(item, yaml.Mapping)]

@@ -1,0 +1,110 @@
+"""The flags of a container, in every way people write them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.source.values import Known, Origin, Unknown, Value
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.source.text import Span
+
+
+class Argument(NamedTuple):
+    """A flag as it is written: its name without dashes, its value, and the whole item."""
+
+    name: Known[str]
+    value: Value[str]
+    span: Span
+
+
+def read(container: yaml.Node) -> Iterator[Argument]:
+    """The flags of a container; none of one whose command is a line for a shell."""
+    found = [item for key in ("command", "args") for item in items(yaml.get(container, key))]
+    if _is_shell(found):
+        return
+    for flag in parse(found):
+        text = flag.value.value if isinstance(flag.value, Known) else ""
+        yield flag._replace(value=_filled(text, flag.value, container)) if "$(" in text else flag
+
+
+_VARIABLE = re.compile(r"\$\(([\w.-]+)\)")
+
+
+def _filled(text: str, value: Value[str], container: yaml.Node) -> Value[str]:
+    """The value of a flag that a variable of the container's environment gives."""
+    whole = _VARIABLE.fullmatch(text)
+    variables = yaml.get(container, "env")
+    for variable in variables.items if whole and isinstance(variables, yaml.Sequence) else ():
+        name, given = yaml.get(variable, "name"), yaml.get(variable, "value")
+        if isinstance(name, yaml.Scalar) and whole and name.text == whole[1] and isinstance(given, yaml.Scalar):
+            if isinstance(given, yaml.Computed) or "$(" in given.text:
+                break
+            return Known(given.text, Origin((given.span, *(value.origin.spans if value.origin else ())), literal=True))
+    return Unknown(f"the environment of the container gives `{text}`", value.origin)
+
+
+def parse(found: list[yaml.Scalar]) -> Iterator[Argument]:
+    """The flags of a list: `--name=value`, `--name` with the value in the next item, `-name`."""
+    for at, item in enumerate(found):
+        if not item.text.startswith("-"):
+            continue
+        name, sign, text = item.text.lstrip("-").partition("=")
+        value: Value[str]
+        following = found[at + 1] if at + 1 < len(found) else None
+        if isinstance(item, yaml.Computed) and isinstance(item.datum, Unknown):
+            value = item.datum
+        elif sign:
+            value = _part(item, text)
+        elif following is not None and not following.text.startswith("-"):
+            value = Known(following.text, Origin((following.span,), literal=True))
+        else:
+            value = Known("true", Origin((item.span,)))
+        yield Argument(_part(item, name), value, item.span)
+
+
+def gap(container: yaml.Node) -> str:
+    """Why flags of a container may be missing; empty where none can."""
+    nodes = [yaml.get(container, key) for key in ("command", "args")]
+    found = [item for node in nodes for item in items(node)]
+    if _is_shell(found):
+        return "a shell reads the command, kcheck does not"
+    return next(filter(None, map(unknown, (*nodes, *found))), "")
+
+
+def unknown(node: yaml.Node | None) -> str:
+    """Why a node has no text, or a list no items."""
+    found = node.datum if isinstance(node, yaml.Computed) and not node.text else None
+    return found.reason if isinstance(found, Unknown) else ""
+
+
+_SHELLS = ("sh", "bash", "ash", "dash")
+
+
+def _is_shell(found: list[yaml.Scalar]) -> bool:
+    """Whether a command is `sh -c` and a line."""
+    words = [item.text for item in found]
+    return bool(words) and words[0].rpartition("/")[2] in _SHELLS and any(_LINE.fullmatch(word) for word in words[1:])
+
+
+_LINE = re.compile(r"-[a-z]*c")
+
+
+def items(node: yaml.Node | None) -> list[yaml.Scalar]:
+    """The scalars of a list."""
+    found = node.items if isinstance(node, yaml.Sequence) else []
+    return [item for item in map(yaml.resolve, found) if isinstance(item, yaml.Scalar)]
+
+
+def _part(item: yaml.Scalar, text: str) -> Known[str]:
+    """A part of a scalar, with its own place where the scalar is written as it is read."""
+    span = item.span
+    raw = text.encode()
+    at = span.source.data.find(raw, span.start, span.end) if raw and item.text in span.text else -1
+    if at < 0:
+        return Known(text, Origin((span,)))
+    return Known(text, Origin((span.source.span(at, at + len(raw)),), literal=True))

@@ -1,0 +1,226 @@
+"""The images that the values of a Helm release name, joined as charts do."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.kubernetes.objects import value_of
+from kcheck.kubernetes.releases import merged
+from kcheck.model import Image, Workload, image_names
+from kcheck.source.bundled import PROFILES
+from kcheck.source.text import Source
+from kcheck.source.values import Known, Origin, Unknown, Value, known
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
+    from kcheck.kubernetes.releases import Release
+
+_REGISTRIES = ("registry", "image_registry", "image_prefix", "image_hub", "hub")
+_MARKS = frozenset({"tag", "digest", "sha", "pull_policy", "image_pull_policy", "registry"})
+"""Keys beside a `repository` that show that it is one of images."""
+
+_SECRETS = frozenset({"image_pull_secrets", "pull_secrets", "image_pull_secret"})
+_SPLIT = re.compile(r"((?:.+_)?image)_(?:name|repository|repo)")
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_OTHER = re.compile(r"://|^git@|\.git$|\s")
+"""What no image has, but repositories of code and of charts have."""
+
+
+class _Found(NamedTuple):
+    """An image: where it is in the values, what says it, and the text and registry that come of it."""
+
+    path: str
+    node: yaml.Scalar
+    text: str
+    registry: Value[str]
+
+
+def workload(release: Release) -> Workload | None:
+    """What a release runs, as far as its values name images; None if they name none."""
+    reader = _Reader(release)
+    identity = f"{release.place.source.path}:{release.address}"
+    found = []
+    for one in reader.read():
+        span = release.place if one.node.source.bundled else one.node.span
+        value = value_of(one.node)
+        origin = Origin((span,))
+        if one.text == one.node.text and not one.node.source.bundled:
+            origin = value.origin or origin
+        place = origin.written if origin.spans else span
+        reference = image_names.parse(one.text)
+        untagged = reference is not None and not (reference.tag or reference.digest)
+        found.append(Image(f"{identity}/{one.path}", place, one.path, Known(one.text, origin), one.registry, untagged))
+    if not found:
+        return None
+    here = Origin((release.place,))
+    pods = Unknown(f"how many pods run the images of {release.kind} {known(release.name) or '?'} is not read", here)
+    secrets: Value[bool] = Known(reader.secrets, here)
+    if release.gap and not reader.secrets:
+        secrets = Unknown(release.gap, here)
+    return Workload(
+        identity, release.place, release.kind, Unknown("the release's namespace is not read", here), release.name,
+        per_node=False, pods=pods, gpus=Known(0, here), pull_secrets=secrets, images=tuple(found), release=True,
+    )  # fmt: skip
+
+
+@cache
+def _defaults() -> dict[str, yaml.Target]:
+    """The values of published charts that name images, by chart: a tree of a bundled file."""
+    path = os.path.join(PROFILES, "any", "charts.yaml")
+    with open(path, "rb") as file:
+        source = Source(path, file.read(), bundled=True)
+    (document,) = yaml.documents(source)
+    charts = document.root
+    found = yaml.entries(charts) if isinstance(charts, yaml.Mapping) else {}
+    trees = {name: yaml.get(entry.value, "values") for name, entry in found.items()}
+    return {name: tree for name, tree in trees.items() if tree is not None}
+
+
+class _Reader:
+    """Walks through the values; each part is looked at once, whatever stands for it."""
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        default = _defaults().get(known(release.chart) or "") if not release.whole and not release.gap else None
+        self.values = release.values
+        if default is not None:
+            self.values = merged((default, release.values)) if release.values is not None else default
+        self.complete = release.whole or default is not None
+        self.secrets = False
+        self.seen: set[yaml.Target] = set()
+        shared = yaml.get(self.values, "global")
+        self.shared = _fields(shared) if isinstance(shared, yaml.Mapping) else {}
+        nested = yaml.get(self.values, "global", "image")
+        self.shared |= _fields(nested) if isinstance(nested, yaml.Mapping) else {}
+
+    def read(self) -> Iterator[_Found]:
+        """The images."""
+        found = [] if self.values is None else list(self._walk(self.values, "", ""))
+        return iter(found)
+
+    def _walk(self, node: yaml.Target, name: str, path: str) -> Iterator[_Found]:
+        if node in self.seen:
+            return
+        self.seen.add(node)
+        if isinstance(node, yaml.Sequence):
+            for i, item in enumerate(node.items):
+                yield from self._walk(yaml.resolve(item), name, f"{path}[{i}]")
+        if not isinstance(node, yaml.Mapping):
+            return
+        fields = _fields(node, () if path else self.release.parts)
+        enabled = fields.get("enabled")
+        if isinstance(enabled, yaml.Scalar) and known(value_of(enabled)) is False:
+            return
+        self.secrets = self.secrets or any(_says(fields.get(key)) for key in _SECRETS)
+        yield from self._map(fields, name, path)
+        for key, value in fields.items():
+            inner = f"{path}.{key}" if path else key
+            if isinstance(value, yaml.Scalar):
+                yield from self._scalar(key, value, fields, inner)
+            else:
+                yield from self._walk(value, key, inner)
+
+    def _map(self, fields: dict[str, yaml.Target], name: str, path: str) -> Iterator[_Found]:
+        """`image: {registry, repository, tag, digest}`, also with the image's name apart."""
+        of_image = name == "image" or name.endswith("_image")
+        repository = _text(fields, "repository")
+        if repository is None and of_image and ("tag" in fields or "digest" in fields):
+            repository = _text(fields, "name")
+        if repository is None or not (of_image or "image" in fields or _MARKS.intersection(fields)):
+            return
+        image = _text(fields, "image")
+        version = _text(fields, "tag") or (_text(fields, "version") if image is not None else None)
+        whole = f"{repository.text}/{image.text}" if image is not None else repository.text
+        if not (name.startswith("git") or "chart" in name):
+            yield from self._found(repository, whole, fields, path, version)
+
+    def _scalar(self, key: str, value: yaml.Scalar, fields: dict[str, yaml.Target], path: str) -> Iterator[_Found]:
+        """`image: repository:tag`, and names and tags in keys of their own."""
+        split = _SPLIT.fullmatch(key)
+        if split is not None:
+            tags = [name for name in fields if name.startswith(f"{split[1]}_tag")]
+            tags += ["image_tag", "image_tag_version", "tag"]
+            tag = next((found for name in tags if (found := _text(fields, name)) is not None), None)
+            if tag is not None or "/" in value.text:
+                yield from self._found(value, value.text, fields, path, tag)
+        elif (key == "image" or key.endswith("_image")) and _text(fields, "repository") is None:
+            tag = next((found for name in (f"{key}_tag", "tag") if (found := _text(fields, name)) is not None), None)
+            yield from self._found(value, value.text, fields, path, tag)
+
+    def _found(
+        self, node: yaml.Scalar, text: str, fields: dict[str, yaml.Target], path: str, tag: yaml.Scalar | None
+    ) -> Iterator[_Found]:
+        if not isinstance(known(value_of(node)), str) or _OTHER.search(text):
+            return
+        digest, last = _text(fields, "digest"), text.rpartition("/")[2]
+        end = f":{tag.text}" if tag is not None and ":" not in last and "@" not in last else ""
+        end += f"@{digest.text}" if digest is not None and "@" not in last else ""
+        own, shared = _registry(fields), None if _is_hosted(text) else _registry(self.shared)
+        joined = [_joined(registry, text) + end for registry in (own, shared) if registry is not None]
+        candidates = joined or [text + end]
+        if own is None and node.text == text and ":" in last:
+            candidates.append(text + end)  # whether charts put the common registry before a whole image differs
+        found = [image_names.parse(candidate) for candidate in candidates]
+        place, reference = Origin((node.span,)), found[0]
+        if reference is None:
+            return
+        registry: Value[str] = Known(reference.registry, place)
+        unknown = next((r.datum for r in (own, shared) if isinstance(r, yaml.Computed)), None)
+        if isinstance(unknown, Unknown):
+            registry = unknown
+        elif len({one.registry if one is not None else "" for one in found}) > 1:
+            registry = Unknown(f"which registry the chart gives to {text} is not known", place)
+        elif not joined and not _is_hosted(text) and not self.complete and not (reference.tag or reference.digest):
+            name = known(self.release.chart) or "?"
+            registry = Unknown(f"whether the chart {name} gives a registry to {text} is not known", place)
+        yield _Found(path, node, candidates[0] if isinstance(registry, Known) else text + end, registry)
+
+
+def _registry(fields: dict[str, yaml.Target]) -> yaml.Scalar | None:
+    """What goes before the names of images: a text that says something, or one that is not known."""
+    for name in _REGISTRIES:
+        node = fields.get(name)
+        if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown):
+            return node
+        found = _text(fields, name)
+        if found is not None:
+            return found
+    return None
+
+
+def _joined(registry: yaml.Scalar, text: str) -> str:
+    prefix = registry.text.rstrip("/") + "/" if registry.text else ""
+    return text if text.startswith(prefix) else prefix + text
+
+
+def _fields(node: yaml.Mapping, without: Container[str] = ()) -> dict[str, yaml.Target]:
+    """What a map holds, its keys written like_this; what is null is not there."""
+    found = {}
+    for key, entry in yaml.entries(node).items():
+        value = yaml.resolve(entry.value)
+        null = isinstance(value, yaml.Scalar) and not isinstance(value, yaml.Computed) and yaml.value(value) is None
+        if not null and key not in without:
+            found[_CAPITAL.sub("_", key).replace("-", "_").lower()] = value
+    return found
+
+
+def _text(fields: dict[str, yaml.Target], name: str) -> yaml.Scalar | None:
+    """A text, or a number that stands for one, that says something."""
+    node = fields.get(name)
+    return node if isinstance(node, yaml.Scalar) and node.text.strip() else None
+
+
+def _says(node: yaml.Target | None) -> bool:
+    """Whether a list has items, or a text is not empty."""
+    return bool(node.items) if isinstance(node, yaml.Sequence) else isinstance(node, yaml.Scalar) and bool(node.text)
+
+
+def _is_hosted(text: str) -> bool:
+    """Whether a reference begins with the host of a registry."""
+    host, slash, _ = text.partition("/")
+    return bool(slash) and ("." in host or ":" in host or host == "localhost")

@@ -1,0 +1,320 @@
+"""Kustomize without Kustomize: what the kustomizations of a tree render, each value where it is written.
+
+Only objects of some kinds are looked at; documents of others, and what only changes them, are never parsed.
+Roots are the kustomizations that no other one refers to. A base is rendered once, however many build on it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kcheck.files.tree import KUSTOMIZATIONS, shown
+from kcheck.kubernetes import transforms
+from kcheck.kubernetes.fields import Fields, UnreadableError
+from kcheck.kubernetes.objects import Manifests, may_hold, read_one
+from kcheck.kubernetes.patches import PatchError, applied, merged, replaced, text
+from kcheck.kubernetes.selectors import Name, Resource, SelectorError, may_select, name_of, selected
+from kcheck.syntax import texts, yaml
+from kcheck.syntax.problem import Problem
+
+if TYPE_CHECKING:
+    from kcheck.files.tree import Tree
+    from kcheck.kubernetes.objects import Kinds, Object
+    from kcheck.source.text import Source
+
+MAX_OBJECTS, MAX_DEPTH, MAX_STEPS = 50_000, 50, 10_000
+"""What all kustomizations of a tree may hold; nobody writes more, but bases of bases can multiply."""
+
+
+@dataclass
+class Rendering:
+    """What the kustomizations of a tree render, `gaps` and problems included.
+
+    `named` are the files that they name: these are no manifests of their own. `sources` are all files that were read.
+    """
+
+    manifests: Manifests
+    gaps: list[Problem] = field(default_factory=list)
+    named: set[Source] = field(default_factory=set)
+    sources: list[Source] = field(default_factory=list)
+
+
+def read(tree: Tree, kinds: Kinds) -> Rendering:
+    """Render all roots of a tree. Never raises: what cannot be rendered is a gap or a problem."""
+    return _Renderer(tree, kinds).all()
+
+
+class _Renderer:
+    def __init__(self, tree: Tree, kinds: Kinds) -> None:
+        self.tree = tree
+        self.kinds = kinds
+        self.result = Rendering(Manifests([], [], []))
+        self.loaded: dict[str, Fields | None] = {}
+        self.bases: dict[str, list[Resource]] = {}
+        self.files: dict[Source, list[Object]] = {}
+        self.patches: dict[tuple[Source, bool], list[yaml.Target]] = {}
+        self.steps = 0
+        self.left = MAX_OBJECTS
+
+    def all(self) -> Rendering:
+        folders = [os.path.dirname(path) or "." for path in self.tree.kustomizations]
+        own = [found for found in map(self.load, folders) if found is not None]
+        inner = {key for found in own for key in self.references(found)}
+        roots = [found for found in own if found.key not in inner]
+        for found in roots:
+            self.root(found)
+        for found in own:  # those that refer to each other only
+            if found.key not in self.bases and found.key in inner and not found.entered:
+                self.root(found)
+        entered = (found for found in self.loaded.values() if found is not None and found.entered)
+        self.result.gaps += [found.summary() for found in entered if found.gaps]
+        return self.result
+
+    # --- loading
+
+    def load(self, folder: str) -> Fields | None:
+        """The kustomization in a folder, read once; None where there is none that can be read."""
+        key = os.path.realpath(folder)
+        if key not in self.loaded:
+            found = (self.tree.source(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
+            source = next(filter(None, found), None)
+            self.loaded[key] = self.fields(source, folder, key) if source else None
+        return self.loaded[key]
+
+    def fields(self, source: Source, folder: str, key: str) -> Fields | None:
+        documents = list(yaml.documents(source))
+        problem = next((document.problem for document in documents if document.problem), None)
+        if problem is not None:
+            if yaml.is_template(source.data):
+                self.result.manifests.templates.append(source)
+            else:
+                self.result.manifests.problems.append(problem)
+        root = documents[0].root if documents else None
+        if problem is not None or root is None:
+            return None
+        self.result.sources.append(source)
+        try:
+            return Fields.of(root, source, folder, key)
+        except UnreadableError as error:
+            self.result.manifests.problems.append(error.args[0])
+            return None
+
+    def references(self, own: Fields) -> list[str]:
+        """The folders of other kustomizations that one refers to."""
+        paths = [os.path.join(own.folder, node.text) for node in own.resources + own.texts("components")]
+        return [os.path.realpath(path) for path in paths if self.tree.disk.is_folder(path)]
+
+    # --- rendering
+
+    def root(self, own: Fields) -> None:
+        scope = shown(own.folder)
+        resources = self.base(own, ())
+        owners = {name: found for found in self.loaded.values() if found and found.entered for name in found.variables}
+        resources, used = transforms.with_variables(resources, frozenset(owners))
+        for name in sorted(used):
+            owners[name].unknown("vars")
+        for resource in resources:
+            local = text(resource.item.root, "metadata", "annotations", "config.kubernetes.io/local-config")
+            if local in ("", "false"):
+                self.result.manifests.objects.append(resource.item._replace(scope=scope))
+
+    def base(self, own: Fields, above: tuple[str, ...]) -> list[Resource]:
+        if own.key not in self.bases:
+            self.bases[own.key] = self.applied(own, [], above)
+        return self.bases[own.key]
+
+    def applied(self, own: Fields, resources: list[Resource], above: tuple[str, ...]) -> list[Resource]:
+        """What a kustomization makes of its resources, and as a component of those before it."""
+        own.entered = True
+        self.steps += 1
+        above = (*above, own.key)
+        found = {resource.identity: resource for resource in resources}
+        for node in own.resources:
+            for resource in self.resources(own, node, above):
+                if resource.identity in found:
+                    own.gap(f"{resource.item.kind}/{resource.names[-1].name} is there twice", node.span)
+                elif self.left == 0:
+                    own.gap(f"there are more than {MAX_OBJECTS:,} objects in all kustomizations", node.span)
+                    break
+                else:
+                    self.left -= 1
+                    found[resource.identity] = resource
+        resources = list(found.values())
+        for node in own.texts("components"):
+            inner = self.kustomization(own, node, above)
+            if inner is not None:
+                resources = self.applied(inner, resources, above)
+                own.complete = own.complete and inner.complete
+        for node in own.others:
+            self.file(own, node.text)
+        resources = self.patched(own, resources, ("patchesStrategicMerge", "patches"))
+        resources = transforms.transformed(resources, own.root)
+        resources = self.patched(own, resources, ("patchesJson6902",))
+        resources = transforms.with_replicas(resources, own.maps("replicas"))
+        resources = transforms.with_images(resources, own.maps("images"))
+        return self.replaced(own, resources)
+
+    def resources(self, own: Fields, node: yaml.Scalar, above: tuple[str, ...]) -> list[Resource]:
+        """The objects of an entry of `resources`: of a file, or of another kustomization."""
+        path = os.path.join(own.folder, node.text)
+        if self.tree.disk.is_folder(path):
+            inner = self.kustomization(own, node, above)
+            result = self.base(inner, above) if inner is not None else []
+            own.complete = own.complete and (inner is None or inner.complete)
+            return result
+        source = self.file(own, node.text)
+        if source is None:
+            own.missing(node)
+            return []
+        return [Resource(item, (name_of(item.root),)) for item in self.objects(own, source)]
+
+    def kustomization(self, own: Fields, node: yaml.Scalar, above: tuple[str, ...]) -> Fields | None:
+        """The kustomization that an entry names, if it can be entered."""
+        path = os.path.join(own.folder, node.text)
+        inner = self.load(path) if self.tree.disk.is_folder(path) else None
+        if inner is None:
+            if self.tree.disk.is_folder(path):
+                own.gap(f"`{node.text}` has no kustomization that can be read", node.span)
+            else:
+                own.missing(node)
+        elif inner.key in above:
+            own.complete = False
+            message = f"`{node.text}` leads back to {shown(inner.folder)}: kustomizations in a circle"
+            self.result.manifests.problems.append(Problem(message, node.span))
+        elif len(above) > MAX_DEPTH or self.steps > MAX_STEPS:
+            own.gap("kustomizations of kustomizations go too deep", node.span)
+        else:
+            return inner
+        return None
+
+    def file(self, own: Fields, name: str) -> Source | None:
+        """A file that a kustomization names; it is no manifest of its own any more."""
+        source = self.tree.source(os.path.join(own.folder, name)) if name and "\0" not in name else None
+        if source is not None and source not in self.result.named:
+            self.result.named.add(source)
+            self.result.sources.append(source)
+        return source
+
+    def objects(self, own: Fields, source: Source) -> list[Object]:
+        if source not in self.files:
+            manifests = Manifests([], [], [])
+            read_one(source, self.kinds, manifests)
+            self.files[source] = manifests.objects
+            self.result.manifests.problems += manifests.problems
+            self.result.manifests.templates += manifests.templates
+            if manifests.problems or manifests.templates:
+                own.complete = False
+        return self.files[source]
+
+    # --- patches
+
+    def patched(self, own: Fields, resources: list[Resource], names: tuple[str, ...]) -> list[Resource]:
+        patches = [found for name in names for found in own.patches(name)]
+        if not patches:
+            return resources
+        slots: list[Resource | None] = list(resources)  # what a patch deletes leaves an empty one
+        places: dict[tuple[str, str, Name], list[int]] = {}
+        for i, resource in enumerate(resources):
+            item = resource.item
+            for name in dict.fromkeys(name.effective for name in resource.names):
+                places.setdefault((item.kind, item.api_version, name), []).append(i)
+        for patch, target in patches:
+            if target is not None and not may_select(target, self.kinds):
+                self.file(own, text(patch, "path"))
+                continue
+            for document in self.documents(own, patch, whole=target is not None):
+                try:
+                    if target is not None:
+                        chosen = selected(slots, target)
+                    else:
+                        key = text(document, "kind"), text(document, "apiVersion"), name_of(document).effective
+                        chosen = places.get(key, [])
+                        if not chosen and own.complete and not own.is_component:
+                            own.gap(
+                                f"a patch is for {key[0] or 'object'}/{key[2].name}, which is not there", patch.span
+                            )
+                    for i in chosen:
+                        slots[i] = with_patch(slots[i], document)
+                except (PatchError, SelectorError) as error:
+                    own.gap(f"a patch does not fit: {error}", patch.span)
+        return [resource for resource in slots if resource is not None]
+
+    def documents(self, own: Fields, patch: yaml.Target, *, whole: bool) -> list[yaml.Target]:
+        """The documents of a patch: of the file that it names, or its own text; all of them, or those for our kinds."""
+
+        def wanted(data: bytes) -> bool:
+            return whole or may_hold(data, self.kinds)
+
+        path = patch if isinstance(patch, yaml.Scalar) and "\n" not in patch.text else yaml.get(patch, "path")
+        inline = patch if isinstance(patch, yaml.Scalar) else yaml.get(patch, "patch")
+        found: list[yaml.Target | Problem | None] = []
+        source = None
+        if isinstance(path, yaml.Scalar) and path.text:
+            source = self.file(own, path.text)
+            if source is None:
+                own.missing(path)
+            elif (source, whole) in self.patches:
+                return self.patches[source, whole]
+            else:
+                found = [document.problem or document.root for document in yaml.documents(source, wanted)]
+        elif isinstance(inline, yaml.Scalar):
+            found = list(texts.read(texts.within(inline), wanted))
+        problems = [one for one in found if isinstance(one, Problem)]
+        self.result.manifests.problems += problems
+        own.complete = own.complete and not problems
+        result = [one for one in found if one is not None and not isinstance(one, Problem)]
+        if source is not None:
+            self.patches[source, whole] = result
+        return result
+
+    def replaced(self, own: Fields, resources: list[Resource]) -> list[Resource]:
+        """The objects without the values that `replacements` give them."""
+        for entry in own.maps("replacements"):
+            source = self.file(own, text(entry, "path"))
+            documents = (document.root for document in yaml.documents(source)) if source else iter((entry,))
+            for root in documents:
+                for target in own.targets(root):
+                    resources = self.without(own, resources, target)
+        return resources
+
+    def without(self, own: Fields, resources: list[Resource], target: yaml.Mapping) -> list[Resource]:
+        selector = yaml.get(target, "select")
+        paths = own.field_paths(target)
+
+        def unknown(node: yaml.Target) -> yaml.Target:
+            own.unknown("replacements")
+            return transforms.not_known("`replacements` of a kustomization give the value", node)
+
+        def changed(resource: Resource) -> Resource:
+            root = resource.item.root
+            for path in paths:
+                root = replaced(root, path, unknown)
+            return resource.changed(root)
+
+        if not isinstance(selector, yaml.Mapping):
+            return resources
+        try:
+            chosen = set(selected(resources, selector))
+        except SelectorError as error:
+            own.gap(str(error), selector.span)
+            return resources
+        return [changed(one) if i in chosen else one for i, one in enumerate(resources)]
+
+
+def with_patch(resource: Resource | None, patch: yaml.Target) -> Resource | None:
+    """An object after a patch, which is an object itself or a list of operations; None where it is deleted.
+
+    Raises:
+        PatchError: the patch does not fit.
+    """
+    if resource is None:
+        return None
+    item = resource.item
+    if isinstance(patch, yaml.Sequence):
+        return resource.changed(applied(item.root, patch))
+    if not isinstance(patch, yaml.Mapping):
+        raise PatchError("it is neither an object nor a list of operations")
+    root = merged(item.root, patch, item.api_version)
+    return resource.changed(root) if root is not None else None

@@ -1,0 +1,180 @@
+"""The Kubernetes objects of a tree, and what could not be read of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.files.tree import holds_objects, in_braces
+from kcheck.source.values import Known, Origin, Piece, Unknown, Unset, pieces_of
+from kcheck.syntax import texts, yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kcheck.source.text import Source, Span
+    from kcheck.source.values import Value
+    from kcheck.syntax.problem import Problem
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The kinds of objects that are looked at, None for all; of those in `marks`, those whose text holds a pattern."""
+
+    names: frozenset[str] | None
+    marks: Mapping[str, re.Pattern[bytes]] = field(default_factory=dict)
+
+    def __contains__(self, kind: str) -> bool:
+        return self.names is None or kind in self.names
+
+    def wider(self, kinds: frozenset[str] | None) -> Kinds:
+        """These and some more, whatever their text; None stands for all."""
+        if kinds is None or self.names is None:
+            return Kinds(None)
+        return Kinds(self.names | kinds, {kind: mark for kind, mark in self.marks.items() if kind not in kinds})
+
+    def wants(self, kind: str, data: bytes) -> bool:
+        """Whether a document with an object of a kind is looked at."""
+        mark = self.marks.get(kind)
+        return kind in self and (mark is None or mark.search(data) is not None)
+
+
+class Object(NamedTuple):
+    """One Kubernetes object as it is written, or as the kustomization in the folder `scope` renders it."""
+
+    kind: str
+    api_version: str
+    root: yaml.Mapping
+    span: Span
+    scope: str = ""
+
+    @property
+    def home(self) -> str:
+        """What it belongs to: the folder of its kustomization, else its file."""
+        return self.scope or self.span.source.path
+
+    @property
+    def folder(self) -> str:
+        """The folder that it belongs to."""
+        return self.scope or os.path.dirname(self.span.source.path) or "."
+
+
+@dataclass
+class Manifests:
+    """What the manifests of a tree hold. `templates` are files that a template engine must render first."""
+
+    objects: list[Object]
+    problems: list[Problem]
+    templates: list[Source]
+
+    def joined(self, other: Manifests) -> Manifests:
+        """Both together, what is in both once."""
+        return Manifests(
+            self.objects + other.objects,
+            list(dict.fromkeys(self.problems + other.problems)),
+            list(dict.fromkeys(self.templates + other.templates)),
+        )
+
+    def template_folders(self) -> dict[str, list[Source]]:
+        """The templates by folder, in order."""
+        folders: dict[str, list[Source]] = {}
+        for source in self.templates:
+            folders.setdefault(os.path.dirname(source.path) or ".", []).append(source)
+        return folders
+
+
+def read(sources: list[Source], kinds: Kinds) -> Manifests:
+    """Read all manifests. Never raises: what cannot be read becomes a problem, templates are set apart.
+
+    A broken document is a problem if it may hold one of the `kinds`; None stands for all.
+    """
+    result = Manifests([], [], [])
+    for source in sources:
+        read_one(source, kinds, result)
+    return result
+
+
+_FLOW_KIND = re.compile(rb"\bkind[\"']?\s*:\s*[\"']?(\w*)")
+_KIND = re.compile(rb"^(?:\xef\xbb\xbf)?([ \t-]*)[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
+
+
+def may_hold(data: bytes, kinds: Kinds) -> bool:
+    """Whether a document may hold an object of some kinds, or a list: told without parsing."""
+    if kinds.names is None or not holds_objects(data):
+        return holds_objects(data)
+    if in_braces(data):
+        found = {(True, kind.decode()) for kind in _FLOW_KIND.findall(data)}
+    else:
+        found = {(bool(indent), kind.decode()) for indent, kind in _KIND.findall(data)}
+    if not found or (False, "") in found:  # flow style, or a kind that a template fills in
+        return True
+    own = {kind for indented, kind in found if not indented}  # of the object itself, unless all of it is indented
+    if not own or any(kind.endswith("List") for kind in own):
+        own = {kind for _, kind in found}
+    return any(kinds.wants(kind, data) or kind.endswith("List") for kind in own)
+
+
+def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
+    """Add what a file holds to a result."""
+    for document in yaml.documents(source, lambda data: may_hold(data, kinds)):
+        if document.problem is not None:
+            if yaml.is_template(source.data):
+                if source not in result.templates:
+                    result.templates.append(source)
+            else:
+                result.problems.append(document.problem)
+        elif document.root is not None:
+            result.objects += objects_in(document.root)
+
+
+def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
+    """The object of a document, or those of a List."""
+    root = yaml.resolve(node)
+    if not isinstance(root, yaml.Mapping):
+        return
+    kind, version = _text(root, "kind"), _text(root, "apiVersion")
+    if not kind or not version:
+        return
+    items = yaml.get(root, "items")
+    if kind.endswith("List") and isinstance(items, yaml.Sequence) and depth < 3:
+        for item in items.items:
+            yield from objects_in(item, depth + 1)
+    else:
+        yield Object(kind, version, root, _header(root))
+
+
+def value_of(node: yaml.Scalar) -> Value[Any]:
+    """What a scalar says, with its place; Unset where it is null."""
+    if isinstance(node, yaml.Computed):
+        datum = node.datum
+        null = isinstance(datum, Known) and datum.value is None
+        return Unset(datum.origin or Origin((node.span,))) if null else datum
+    value = yaml.value(node)
+    origin = Origin((node.span,), literal=True)
+    return Unset(origin) if value is None else Known(value, origin)
+
+
+def inner(node: yaml.Scalar) -> Iterator[yaml.Target]:
+    """The YAML documents in a text, each part with its place in the file where it is written as it is read."""
+    if isinstance(node, yaml.Computed):
+        pieces = pieces_of(node.datum)
+        if not pieces and not isinstance(node.datum, Unknown):
+            pieces = (Piece(node.text, node.span),)
+    else:
+        pieces = texts.within(node) if node.text.strip() else ()
+    return texts.documents(pieces) if pieces else iter(())
+
+
+def _text(root: yaml.Mapping, key: str) -> str:
+    node = yaml.get(root, key)
+    return node.text if isinstance(node, yaml.Scalar) else ""
+
+
+def _header(root: yaml.Mapping) -> Span:
+    """The line that names the object: its `kind:`."""
+    for entry in root.entries:
+        if isinstance(entry.key, yaml.Scalar) and entry.key.text == "kind":
+            return entry.key.span.source.span(entry.key.span.start, yaml.resolve(entry.value).span.end)
+    return root.span

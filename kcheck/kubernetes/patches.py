@@ -1,0 +1,307 @@
+"""Changes of objects as Kustomize makes them. Nodes are shared: only those on the way to a change are made anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from kcheck.source.text import Span
+
+MAX_NODES = 200_000
+"""What a patch may touch; aliases of aliases stand for more than anybody writes."""
+
+_KEYS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("containers", "initContainers", "ephemeralContainers", "volumes", "env"), ("name",)),
+    **dict.fromkeys(("imagePullSecrets", "secrets", "resourceClaims", "schedulingGates"), ("name",)),
+    "ports": ("containerPort", "port", "protocol"),
+    "volumeMounts": ("mountPath",),
+    "volumeDevices": ("devicePath",),
+    "hostAliases": ("ip",),
+    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+    "ownerReferences": ("uid",),
+}
+"""Lists of built-in kinds that are merged item by item, and what tells their items apart; others are replaced."""
+
+_BUILT_IN = frozenset({"v1", "apps/v1", "batch/v1", "batch/v1beta1", "policy/v1", "autoscaling/v1", "autoscaling/v2"})
+
+
+class PatchError(Exception):
+    """A patch that does not fit the object."""
+
+
+Visit: TypeAlias = "Callable[[str, yaml.Target], yaml.Target | None]"
+
+
+def put(mapping: yaml.Mapping, path: tuple[str, ...], value: yaml.Target) -> yaml.Mapping:
+    """The map with a value at a path; maps that are missing on the way are made where the value is written."""
+    entries = yaml.entries(mapping)
+    old = entries.get(path[0])
+    if len(path) > 1:
+        inner = yaml.resolve(old.value) if old else None
+        value = put(inner if isinstance(inner, yaml.Mapping) else _empty(value.span), path[1:], value)
+    entries[path[0]] = yaml.Pair(old.key if old else key(path[0], value.span), value)
+    return _with(mapping, entries)
+
+
+def key(name: str, span: Span) -> yaml.Scalar:
+    """The key of something that is written at a place without it."""
+    return yaml.Scalar(*span, None, name, "double", None)
+
+
+def _empty(span: Span) -> yaml.Mapping:
+    return yaml.Mapping(*span, None, (), flow=True)
+
+
+def _with(mapping: yaml.Mapping, entries: dict[str, yaml.Pair]) -> yaml.Mapping:
+    return yaml.Mapping(*mapping.span, mapping.anchor, tuple(entries.values()), mapping.flow)
+
+
+def items_of(sequence: yaml.Sequence, items: Iterable[yaml.Node]) -> yaml.Sequence:
+    """The list with other items."""
+    return yaml.Sequence(*sequence.span, sequence.anchor, tuple(items), sequence.flow)
+
+
+def rebuilt(root: yaml.Mapping, visit: Visit) -> yaml.Mapping:
+    """The tree with what `visit` gives in the place of a node, told its key, where it gives something."""
+    done: dict[tuple[str, yaml.Target], yaml.Target] = {}
+
+    def walk(name: str, node: yaml.Node) -> yaml.Node:
+        target = yaml.resolve(node)
+        found = done.get((name, target))
+        if found is None:
+            found = done[name, target] = visit(name, target) or inside(target)
+        return node if found is target else found
+
+    def inside(target: yaml.Target) -> yaml.Target:
+        if isinstance(target, yaml.Mapping):
+            entries = yaml.entries(target)
+            own = {name: walk(name, entry.value) for name, entry in entries.items()}
+            if any(own[name] is not entry.value for name, entry in entries.items()):
+                return _with(target, {name: entry._replace(value=own[name]) for name, entry in entries.items()})
+        elif isinstance(target, yaml.Sequence):
+            items = tuple(walk("", item) for item in target.items)
+            if any(new is not old for new, old in zip(items, target.items, strict=True)):
+                return items_of(target, items)
+        return target
+
+    result = inside(root)
+    return result if isinstance(result, yaml.Mapping) else root
+
+
+def replaced(root: yaml.Mapping, steps: Sequence[str], make: Callable[[yaml.Target], yaml.Target]) -> yaml.Mapping:
+    """The tree with every node at a path changed: keys, numbers, `*`, and `[name=value]` for items of lists."""
+    result = _replaced(root, steps, make) if steps else root
+    return result if isinstance(result, yaml.Mapping) else root
+
+
+def _replaced(node: yaml.Target, steps: Sequence[str], make: Callable[[yaml.Target], yaml.Target]) -> yaml.Target:
+    if not steps:
+        return make(node)
+    step, rest = steps[0], steps[1:]
+    if isinstance(node, yaml.Mapping):
+        entries = yaml.entries(node)
+        names = [step] if step in entries else list(entries) if step == "*" else []
+        for name in names:
+            entry = entries[name]
+            entries[name] = entry._replace(value=_replaced(yaml.resolve(entry.value), rest, make))
+        return _with(node, entries) if names else node
+    if isinstance(node, yaml.Sequence):
+        chosen = (_fits(item, i, step) for i, item in enumerate(node.items))
+        pairs = zip(node.items, chosen, strict=True)
+        return items_of(node, (_replaced(yaml.resolve(item), rest, make) if fits else item for item, fits in pairs))
+    return node
+
+
+def _fits(item: yaml.Node, index: int, step: str) -> bool:
+    name, sign, value = step.strip("[]").partition("=")
+    return step in ("*", str(index)) or (bool(sign) and text(item, name) == value)
+
+
+def text(node: yaml.Node | None, *path: str) -> str:
+    """The text of the scalar at a path; empty where there is none."""
+    found = yaml.get(node, *path)
+    return found.text if isinstance(found, yaml.Scalar) else ""
+
+
+# --- strategic merge
+
+
+def merged(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> yaml.Mapping | None:
+    """An object with a strategic merge patch; None where the patch deletes it. What it is called stays.
+
+    Raises:
+        PatchError: the patch is too large.
+    """
+    result = _Merger(api_version in _BUILT_IN).mapping(item, patch)
+    if result is None:
+        return None
+    for path in (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")):
+        own = yaml.get(item, *path)
+        if own is not None:
+            result = put(result, path, own)
+    return result
+
+
+class _Merger:
+    def __init__(self, built_in: bool) -> None:
+        self.built_in = built_in
+        self.left = MAX_NODES
+
+    def node(self, name: str, base: yaml.Target | None, patch: yaml.Target) -> yaml.Target | None:
+        """What a patch makes of a node; None where it takes it away."""
+        self.left -= 1
+        if self.left < 0:
+            raise PatchError(f"it stands for more than {MAX_NODES:,} values")
+        if isinstance(patch, yaml.Mapping):
+            return self.mapping(base, patch)
+        if isinstance(patch, yaml.Sequence):
+            return self.sequence(name, base, patch)
+        return None if _is_null(patch) else patch
+
+    def mapping(self, base: yaml.Target | None, patch: yaml.Mapping) -> yaml.Mapping | None:
+        own = yaml.entries(patch)
+        directive = text(patch, "$patch")
+        if directive == "delete":
+            return None
+        kept = base if isinstance(base, yaml.Mapping) and directive != "replace" else None
+        entries = yaml.entries(kept) if kept else {}
+        for name, entry in own.items():
+            if name.startswith("$"):
+                continue
+            old = entries.get(name)
+            value = self.node(name, yaml.resolve(old.value) if old else None, yaml.resolve(entry.value))
+            if value is None:
+                entries.pop(name, None)
+            else:
+                entries[name] = yaml.Pair(old.key if old else entry.key, value)
+        return _with(kept or patch, entries)
+
+    def sequence(self, name: str, base: yaml.Target | None, patch: yaml.Sequence) -> yaml.Sequence:
+        items = [yaml.resolve(item) for item in patch.items]
+        directives = [item for item in items if text(item, "$patch") == "replace" and _is_only_directive(item)]
+        old = [yaml.resolve(item) for item in base.items] if isinstance(base, yaml.Sequence) and not directives else []
+        keys = self.keys(name, [*old, *items])
+        if not keys:
+            return items_of(patch, self.fresh(item for item in items if item not in directives))
+        by_key = {_identity(item, keys): item for item in old}
+        result: dict[object, yaml.Target] = {}
+        for item in items:
+            if item in directives:
+                continue
+            identity = _identity(item, keys)
+            made = self.node("", by_key.pop(identity, None), item)
+            if made is not None:
+                result[identity] = made
+        rest = [item for item in old if by_key.get(_identity(item, keys)) is item]
+        place = base if isinstance(base, yaml.Sequence) and rest else patch
+        return items_of(place, [*result.values(), *rest])  # those of the patch come first
+
+    def keys(self, name: str, items: list[yaml.Target]) -> tuple[str, ...]:
+        """What tells the items of a list apart; nothing where it is replaced."""
+        if not self.built_in or name not in _KEYS or not all(isinstance(item, yaml.Mapping) for item in items):
+            return ()
+        return tuple(key for key in _KEYS[name] if any(text(item, key) for item in items))
+
+    def fresh(self, items: Iterable[yaml.Target]) -> Iterator[yaml.Target]:
+        return (made for item in items if (made := self.node("", None, item)) is not None)
+
+
+def _identity(item: yaml.Target, keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(text(item, key) for key in keys)
+
+
+def _is_only_directive(item: yaml.Target) -> bool:
+    return isinstance(item, yaml.Mapping) and len(item.entries) == 1
+
+
+def _is_null(node: yaml.Target) -> bool:
+    return isinstance(node, yaml.Scalar) and not isinstance(node, yaml.Computed) and yaml.value(node) is None
+
+
+# --- JSON patches
+
+
+def applied(root: yaml.Mapping, operations: yaml.Sequence) -> yaml.Mapping:
+    """An object after the operations of a JSON patch (RFC 6902).
+
+    Raises:
+        PatchError: an operation does not fit the object.
+    """
+    for operation in map(yaml.resolve, operations.items):
+        root = _operated(root, operation)
+    return root
+
+
+def _operated(root: yaml.Mapping, operation: yaml.Target) -> yaml.Mapping:
+    what, path = text(operation, "op"), text(operation, "path")
+    steps = _steps(path)
+    value = yaml.get(operation, "value")
+    if what in ("move", "copy"):
+        origin = _steps(text(operation, "from"))
+        value = _found(root, origin)
+        root = _edited(root, origin, "remove", None) if what == "move" else root
+        what = "add"
+    if what == "test":
+        same = value is not None and _plain(_found(root, steps)) == _plain(value)
+        if not same:
+            raise PatchError(f"its test of `{path}` fails")
+        return root
+    if what not in ("add", "replace", "remove") or (value is None and what != "remove"):
+        raise PatchError(f"`{what}` of `{path}` is no operation")
+    return _edited(root, steps, what, value)
+
+
+def _plain(node: yaml.Target) -> object:
+    return node.text if isinstance(node, yaml.Scalar) else node
+
+
+def _steps(pointer: str) -> list[str]:
+    if not pointer.startswith("/"):
+        raise PatchError(f"`{pointer}` is no path")
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/")]
+
+
+def _found(root: yaml.Target, steps: list[str]) -> yaml.Target:
+    node: yaml.Target | None = root
+    for step in steps:
+        node = yaml.get(node, int(step) if isinstance(node, yaml.Sequence) and step.isdigit() else step)
+    if node is None:
+        raise PatchError(f"there is no `/{'/'.join(steps)}`")
+    return node
+
+
+def _edited(root: yaml.Mapping, steps: list[str], what: str, value: yaml.Target | None) -> yaml.Mapping:
+    *way, last = steps
+    holder = _found(root, way) if way else root
+    made: yaml.Target | None = None
+    if isinstance(holder, yaml.Mapping):
+        made = _in_map(holder, last, what, value)
+    elif isinstance(holder, yaml.Sequence):
+        made = _in_list(holder, last, what, value)
+    if made is None:
+        raise PatchError(f"there is no `/{'/'.join(steps)}`")
+    whole = made
+    return replaced(root, way, lambda _: whole) if way else whole if isinstance(whole, yaml.Mapping) else root
+
+
+def _in_map(holder: yaml.Mapping, name: str, what: str, value: yaml.Target | None) -> yaml.Mapping | None:
+    entries = yaml.entries(holder)
+    if name not in entries and what != "add":
+        return None
+    if value is None or what == "remove":
+        del entries[name]
+        return _with(holder, entries)
+    return put(holder, (name,), value)
+
+
+def _in_list(holder: yaml.Sequence, step: str, what: str, value: yaml.Target | None) -> yaml.Sequence | None:
+    items = list(holder.items)
+    at = len(items) if step == "-" and what == "add" else int(step) if step.isdigit() else -1
+    if not 0 <= at < len(items) + (what == "add"):
+        return None
+    items[at : at + (what != "add")] = [] if value is None or what == "remove" else [value]
+    return items_of(holder, items)

@@ -1,0 +1,122 @@
+"""Mappings and flags of manifests as records, so that the tables of the clouds can read them as they read Terraform."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.kubernetes import flags
+from kcheck.kubernetes.objects import value_of
+from kcheck.source.values import Datum, Item, Known, Missing, Origin, Unknown, Unset
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.source.text import Span
+
+
+class MappingRecord:
+    """A mapping: its scalars and lists are attributes, mappings inside it are nested blocks."""
+
+    def __init__(self, mapping: yaml.Mapping, place: Span | None = None) -> None:
+        self.mapping = mapping
+        self.span = place or mapping.span
+
+    def entry(self, name: str) -> Datum | None:
+        """The value of a key, or None if it is not there; null is as good as absent."""
+        node = yaml.get(self.mapping, name)
+        found = None if node is None else datum(node)
+        return None if isinstance(found, Known) and found.value is None else found
+
+    def blocks(self, kind: str) -> tuple[MappingRecord, ...] | Unknown:
+        """The mapping of a key, those of a list, or the pairs of a list of names and values as one."""
+        node = yaml.get(self.mapping, kind)
+        if isinstance(node, yaml.Mapping):  # what is absent from it is told at its key
+            return (MappingRecord(node, yaml.entries(self.mapping)[kind].key.span),)
+        if isinstance(node, yaml.Sequence):
+            inner = [item for item in map(yaml.resolve, node.items) if isinstance(item, yaml.Mapping)]
+            if inner and all(set(yaml.entries(item)) == {"name", "value"} for item in inner):
+                return (PairsRecord(inner, node.span),)
+            return tuple(MappingRecord(item) for item in inner)
+        if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown):
+            return node.datum
+        return ()
+
+    def names(self) -> Iterable[str]:
+        """Its keys."""
+        return yaml.entries(self.mapping)
+
+    def absent(self, path: tuple[str, ...]) -> Origin:
+        """Where something would be written below it."""
+        return Origin((self.span,), missing=Missing(self.mapping.span, path))
+
+
+class PairsRecord(MappingRecord):
+    """A list of `name` and `value`, as kubeadm writes extraArgs since v1beta4; the last of a name counts."""
+
+    def __init__(self, pairs: list[yaml.Mapping], place: Span) -> None:
+        super().__init__(pairs[0], place)
+        self.pairs = pairs
+
+    def entry(self, name: str) -> Datum | None:
+        """The value of a name."""
+        found = [MappingRecord.entry(MappingRecord(pair), "value") for pair in self.pairs if _name(pair) == name]
+        return found[-1] if found else None
+
+    def blocks(self, kind: str) -> tuple[MappingRecord, ...] | Unknown:  # noqa: ARG002 - the record's signature
+        """There are none in it."""
+        return ()
+
+    def names(self) -> Iterable[str]:
+        """The names."""
+        return [_name(pair) for pair in self.pairs]
+
+    def absent(self, path: tuple[str, ...]) -> Origin:
+        """What is absent is a further pair."""
+        return Origin((self.span,), missing=Missing(self.span, (Item(path[-1]), "value")))
+
+
+class FlagsRecord:
+    """The flags of a container."""
+
+    def __init__(self, container: yaml.Node, place: Span) -> None:
+        self.span = place
+        self.arguments = yaml.get(container, "args") or yaml.get(container, "command")
+        self.flags = {flag.name.value: flag.value for flag in flags.read(container)}
+
+    def entry(self, name: str) -> Datum | None:
+        """The value of a flag, or None if it is not set."""
+        value = self.flags.get(name)
+        return None if value is None or isinstance(value, Unset) else value
+
+    def blocks(self, kind: str) -> tuple[FlagsRecord, ...] | Unknown:  # noqa: ARG002 - the record's signature
+        """There are none in it."""
+        return ()
+
+    def names(self) -> Iterable[str]:
+        """The names of the flags."""
+        return self.flags
+
+    def absent(self, path: tuple[str, ...]) -> Origin:
+        """Where it would be written."""
+        items = self.arguments.items if isinstance(self.arguments, yaml.Sequence) else ()
+        if self.arguments is None or not items or isinstance(items[-1], yaml.Computed):
+            return Origin((self.span,))
+        return Origin((self.span,), missing=Missing(self.arguments.span, (f"--{path[-1]}",)))
+
+
+def _name(pair: yaml.Mapping) -> str:
+    node = yaml.get(pair, "name")
+    return node.text if isinstance(node, yaml.Scalar) else ""
+
+
+def datum(node: yaml.Node) -> Datum:
+    """What a node says, with the places of its parts."""
+    target = yaml.resolve(node)
+    if isinstance(target, yaml.Mapping):
+        parts = {key: datum(entry.value) for key, entry in yaml.entries(target).items()}
+        return Known(parts, Origin((target.span,)))
+    if isinstance(target, yaml.Sequence):
+        return Known(tuple(map(datum, target.items)), Origin((target.span,)))
+    value = value_of(target)
+    return Known(None, value.origin) if isinstance(value, Unset) else value

@@ -1,0 +1,316 @@
+"""Helm releases: a chart and the values that it is given; those of Argo CD and Flux, in every way people write them."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from kcheck.kubernetes import flags
+from kcheck.kubernetes.objects import inner, value_of
+from kcheck.model import NOTHING
+from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.source.text import Source, Span
+
+    Find: TypeAlias = Callable[[Source, str], Source | None]
+    """The file of the repository that holds a source, by its path from the top."""
+
+KINDS = frozenset({"Application", "ApplicationSet", "HelmRelease"})
+_STEP = re.compile(r"((?:\\.|[^.\[\\])+)|\[(\d+)\]", re.DOTALL)
+_ARCHIVE = re.compile(r"(.+?)-v?\d[\w.+-]*\.tgz")
+_PLACEHOLDER = re.compile(r"\{\{|\$\{")
+
+Path: TypeAlias = tuple[str | int, ...]
+Overlay: TypeAlias = "dict[str | int, Overlay | yaml.Target]"
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A release: its chart without repository and version, and its values.
+
+    `sets` are single values by path, which win over `trees`; of those the last that says something counts. `gap` says
+    why some values may be missing. `folder` is that of a chart in the tree; `whole` says that the chart's own values
+    are among the trees, and `parts` are the keys of the charts that it brings along. `kind` and `name` are what people
+    call it. `room` is the list that a new one of `sets` would be an item of.
+    """
+
+    address: str
+    place: Span
+    chart: Value[str]
+    version: Value[str]
+    trees: tuple[yaml.Target, ...] = ()
+    sets: dict[Path, yaml.Target] = field(default_factory=dict)
+    gap: str = ""
+    kind: str = "helm_release"
+    name: Value[str] = NOTHING
+    folder: str = ""
+    whole: bool = False
+    parts: frozenset[str] = frozenset()
+    room: Missing | None = None
+
+    @cached_property
+    def values(self) -> yaml.Target | None:
+        """All values as one tree, each with its place."""
+        return laid_over(merged(self.trees), self.sets)
+
+    def scalar(self, *path: str | int) -> Value[Any]:
+        """The single value at a path: Unset where nobody says it, Unknown where somebody may."""
+        node = self.values
+        for step in path:
+            if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown):
+                return node.datum
+            node = yaml.get(node, step)
+        if isinstance(node, yaml.Scalar):
+            return value_of(node)
+        place = Origin((self.place,))
+        return Unknown(self.gap, place) if self.gap else Unset(place)
+
+    def names(self, *path: str | int) -> dict[str, Span]:
+        """The keys below a path, with where they are written."""
+        node = yaml.get(self.values, *path)
+        found = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
+        return {name: entry.key.span for name, entry in found.items()}
+
+    def items(self, *path: str | int) -> tuple[list[yaml.Scalar], str]:
+        """The scalars of the list at a path, and why some may be missing."""
+        node = yaml.get(self.values, *path)
+        found = map(yaml.resolve, node.items) if isinstance(node, yaml.Sequence) else ()
+        scalars = [item for item in found if isinstance(item, yaml.Scalar)]
+        return scalars, next(filter(None, map(flags.unknown, (node, *scalars))), self.gap)
+
+
+# --- values, joined
+
+
+def merged(trees: Iterable[yaml.Node]) -> yaml.Target | None:
+    """Values as Helm merges them: maps by key, the last of anything else."""
+    result: yaml.Target | None = None
+    done: dict[tuple[yaml.Target, yaml.Target], yaml.Target] = {}
+    for tree in trees:
+        target = yaml.resolve(tree)
+        result = target if result is None else _merge(result, target, done)
+    return result
+
+
+def _merge(
+    under: yaml.Target, over: yaml.Target, done: dict[tuple[yaml.Target, yaml.Target], yaml.Target]
+) -> yaml.Target:
+    if not isinstance(under, yaml.Mapping) or not isinstance(over, yaml.Mapping):
+        return over
+    if (under, over) not in done:
+        entries = yaml.entries(under)
+        for name, entry in yaml.entries(over).items():
+            old = entries.get(name)
+            value = yaml.resolve(entry.value)
+            entries[name] = yaml.Pair(entry.key, _merge(yaml.resolve(old.value), value, done) if old else value)
+        done[under, over] = yaml.Mapping(*over.span, None, tuple(entries.values()), flow=False)
+    return done[under, over]
+
+
+def laid_over(tree: yaml.Target | None, sets: dict[Path, yaml.Target]) -> yaml.Target | None:
+    """A tree with single values set by path."""
+    overlay: Overlay = {}
+    for path, value in sets.items():
+        inner = overlay
+        for step in path[:-1]:
+            below = inner.get(step)
+            inner[step] = inner = below if isinstance(below, dict) else {}
+        if path:
+            inner[path[-1]] = value
+    return _laid(tree, overlay) if overlay else tree
+
+
+def _laid(tree: yaml.Target | None, overlay: Overlay) -> yaml.Target:
+    """The list or map with what an overlay says of its parts; what is set has no key but its value."""
+    parts = {
+        step: _laid(yaml.get(tree, step), part) if isinstance(part, dict) else part for step, part in overlay.items()
+    }
+    span = tree.span if isinstance(tree, yaml.Mapping | yaml.Sequence) else next(iter(parts.values())).span
+    if all(isinstance(step, int) for step in parts):
+        items = list(tree.items) if isinstance(tree, yaml.Sequence) else []
+        for step in sorted(parts, key=str):
+            items[int(step) : int(step) + 1] = [parts[step]]
+        return yaml.Sequence(*span, None, tuple(items), flow=False)
+    entries = yaml.entries(tree) if isinstance(tree, yaml.Mapping) else {}
+    for step, value in parts.items():
+        old = entries.get(str(step))
+        deeper = isinstance(overlay[step], dict)
+        key = old.key if old and deeper else yaml.Scalar(*value.span, None, str(step), "double", None)
+        entries[str(step)] = yaml.Pair(key, value)
+    return yaml.Mapping(*span, None, tuple(entries.values()), flow=False)
+
+
+def path_of(name: str) -> Path:
+    r"""The steps of `a.b\.c[0]`."""
+    steps = ((match[1], match[2]) for match in _STEP.finditer(name))
+    return tuple(re.sub(r"\\(.)", r"\1", text) if text else int(number) for text, number in steps)
+
+
+def chart_name(value: Value[str]) -> Value[str]:
+    """The name of a chart without the path, address or archive that it is given by."""
+    if not isinstance(value, Known):
+        return value
+    name = str(value.value).rstrip("/").rpartition("/")[2]
+    archive = _ARCHIVE.fullmatch(name)
+    return Known(archive[1] if archive else name, value.origin)
+
+
+# --- Argo CD and Flux
+
+
+def read(objects: Iterable[Object], find: Find) -> Iterator[Release]:
+    """The releases among some objects; `find` gives the files of the repository that they name."""
+    for item in objects:
+        group = item.api_version.partition("/")[0]
+        if item.kind == "HelmRelease" and group == "helm.toolkit.fluxcd.io":
+            yield _flux(item, find)
+        elif item.kind == "Application" and group == "argoproj.io":
+            yield from _argo(item, yaml.get(item.root, "spec"), find)
+        elif item.kind == "ApplicationSet" and group == "argoproj.io":
+            patch = yaml.get(item.root, "spec", "templatePatch")
+            gap = "`templatePatch` may change it" if patch is not None else ""
+            yield from _argo(item, yaml.get(item.root, "spec", "template", "spec"), find, gap)
+
+
+def _argo(item: Object, spec: yaml.Node | None, find: Find, gap: str = "") -> Iterator[Release]:
+    sources = yaml.get(spec, "sources")
+    found = list(sources.items) if isinstance(sources, yaml.Sequence) else [yaml.get(spec, "source")]
+    for i, source in enumerate(node for node in found if node is not None):
+        helm = yaml.get(source, "helm")
+        values, path = _Values(find, gap), yaml.get(source, "path")
+        folder = path.text if isinstance(path, yaml.Scalar) else ""
+        if yaml.get(source, "chart") is None and helm is None and not (folder and _chart_in(folder, item, find)):
+            continue  # a folder of manifests, or one that only lends its files to the others
+        for name in _texts(yaml.get(helm, "valueFiles")):
+            top = name.text.partition("/")[2] if name.text.startswith("$") else f"{folder}/{name.text}"
+            values.file(name, top)
+        whole = yaml.get(helm, "valuesObject")
+        values.add(whole if whole is not None else yaml.get(helm, "values"))
+        for kind in ("parameters", "fileParameters"):
+            parameters = yaml.get(helm, kind)
+            for parameter in parameters.items if isinstance(parameters, yaml.Sequence) else ():
+                values.parameter(parameter, known=kind == "parameters")
+        chart = _entry(source, item, "chart" if yaml.get(source, "chart") is not None else "path")
+        yield _release(item, chart, _entry(source, item, "targetRevision"), values, folder, f"#{i}" if i else "")
+
+
+def _flux(item: Object, find: Find) -> Release:
+    spec = yaml.get(item.root, "spec")
+    inner = yaml.get(spec, "chart", "spec")
+    values = _Values(find, "`postRenderers` may change it" if yaml.get(spec, "postRenderers") is not None else "")
+    kind = yaml.get(inner, "sourceRef", "kind")
+    in_git = isinstance(kind, yaml.Scalar) and kind.text == "GitRepository"
+    chart = _entry(inner, item, "chart")
+    if inner is None:
+        chart = Unknown("the chart is written in another object", Origin((item.span,)))
+    for name in _texts(yaml.get(inner, "valuesFiles")):
+        values.file(name, name.text if in_git else "")
+    others = yaml.get(spec, "valuesFrom")
+    for other in others.items if isinstance(others, yaml.Sequence) else ():
+        values.other(other)
+    values.add(yaml.get(spec, "values"))
+    folder = chart.value if in_git and isinstance(chart, Known) else ""
+    return _release(item, chart, _entry(inner, item, "version"), values, folder)
+
+
+def _release(
+    item: Object, chart: Value[str], version: Value[str], values: _Values, folder: str, label: str = ""
+) -> Release:
+    name = _entry(yaml.get(item.root, "metadata"), item, "name")
+    address = f"{item.kind}/{name.value if isinstance(name, Known) else '?'}{label}"
+    trees = tuple(values.trees)
+    folder = _chart_in(folder, item, values.find) if folder else ""
+    return Release(
+        address, item.span, chart_name(chart), version, trees, values.sets, values.gap, item.kind, name, folder
+    )
+
+
+def _chart_in(folder: str, item: Object, find: Find) -> str:
+    """The folder as findings print it if it holds a chart; empty if it does not."""
+    own = find(item.span.source, f"{folder}/Chart.yaml")
+    return posixpath.dirname(own.path) or "." if own else ""
+
+
+class _Values:
+    """What gives a release its values, the weakest first."""
+
+    def __init__(self, find: Find, gap: str) -> None:
+        self.find = find
+        self.gap = gap
+        self.trees: list[yaml.Target] = []
+        self.sets: dict[Path, yaml.Target] = {}
+
+    def add(self, node: yaml.Target | None) -> None:
+        """Values as a map, or as a text that holds one."""
+        if isinstance(node, yaml.Scalar):
+            found = [root for root in inner(node) if isinstance(root, yaml.Mapping)]
+            if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown) and not found:
+                self.gap = node.datum.reason
+            elif not found and node.text.strip():
+                self.gap = "the values are filled in later"
+            self.trees += found
+        elif isinstance(node, yaml.Mapping):
+            self.trees.append(node)
+
+    def file(self, name: yaml.Scalar, path: str) -> None:
+        """A file of values, by its path from the top of the repository."""
+        source = None if not path or "://" in path else self.find(name.source, path)
+        if source is None:
+            self.gap = f"the values file {name.text} is not here"
+            return
+        roots = [document.root for document in yaml.documents(source)]
+        if not roots or not isinstance(roots[0], yaml.Mapping):
+            self.gap = f"{source.path} has no values that can be read" if source.data.strip() else self.gap
+        else:
+            self.trees.append(roots[0])
+
+    def parameter(self, node: yaml.Node, *, known: bool) -> None:
+        """A single value, as `--set` gives it."""
+        name, value = yaml.get(node, "name"), yaml.get(node, "value")
+        if not isinstance(name, yaml.Scalar):
+            return
+        if not known or not isinstance(value, yaml.Scalar):
+            value = _unknown(f"`{name.text}` is read from a file", yaml.resolve(node).span)
+        force = yaml.get(node, "forceString")
+        if isinstance(value, yaml.Scalar) and not isinstance(value, yaml.Computed):
+            texts_only = isinstance(force, yaml.Scalar) and yaml.value(force) is True
+            value = yaml.Scalar(*value.span, None, value.text, "double" if texts_only else "plain", None)
+        self.sets[path_of(name.text)] = value
+
+    def other(self, node: yaml.Node) -> None:
+        """Values of a ConfigMap or Secret: the whole of them, or one by its path."""
+        kind, name, path = (yaml.get(node, key) for key in ("kind", "name", "targetPath"))
+        label = " ".join(part.text for part in (kind, name) if isinstance(part, yaml.Scalar))
+        reason = f"the values of {label} are not read"
+        if isinstance(path, yaml.Scalar):
+            self.sets[path_of(path.text)] = _unknown(reason, yaml.resolve(node).span)
+        else:
+            self.gap = reason
+
+
+def _unknown(reason: str, span: Span) -> yaml.Computed:
+    return yaml.Computed(*span, None, "", "double", None, Unknown(reason, Origin((span,))))
+
+
+def _texts(node: yaml.Node | None) -> list[yaml.Scalar]:
+    found = node.items if isinstance(node, yaml.Sequence) else ()
+    return [item for item in map(yaml.resolve, found) if isinstance(item, yaml.Scalar)]
+
+
+def _entry(node: yaml.Node | None, item: Object, name: str) -> Value[str]:
+    """A text below a node; Unknown where a placeholder stands for it."""
+    found = yaml.get(node, name)
+    if not isinstance(found, yaml.Scalar):
+        return Unset(Origin((item.span,)))
+    value = value_of(found)
+    if isinstance(value, Known) and _PLACEHOLDER.search(found.text):
+        return Unknown(f"`{found.text}` is filled in later", value.origin)
+    return Known(found.text, value.origin) if isinstance(value, Known) else value

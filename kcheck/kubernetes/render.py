@@ -1,0 +1,241 @@
+"""Charts rendered by helm, where the user asks for it: what it prints as objects, each line with its place."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.config.config import ConfigError
+from kcheck.files.disk import TooLargeError
+from kcheck.files.tree import holds, holds_objects
+from kcheck.kubernetes.objects import Object, objects_in
+from kcheck.kubernetes.releases import merged
+from kcheck.source.values import Known, Origin, Piece, known
+from kcheck.syntax import texts, yaml
+from kcheck.syntax.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.files.tree import Tree
+    from kcheck.kubernetes.charts import Chart, Charts
+    from kcheck.source.text import Source, Span
+
+TIMEOUT = 60
+_MOST = 500
+"""Characters of helm's message that are shown."""
+
+_SEPARATOR = re.compile(r"^---[ \t]*\n", re.MULTILINE)
+_SOURCE = re.compile(r"^# Source: [^/\n]+/(\S.*?)[ \t]*$", re.MULTILINE)
+_ACTION = re.compile(r"\{\{-?.*?-?\}\}")
+_VALUE = re.compile(r"\{\{-?\s*\.Values\.([\w.]+)\s*(?:\|[^}]*)?-?\}\}")
+_HEAD = re.compile(r"[\w./\"'-]*")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?")
+
+
+class _HelmError(Exception):
+    """Why helm printed nothing."""
+
+
+def program(values: tuple[str, ...]) -> str:
+    """Where helm is, if it and the files of values are there.
+
+    Raises:
+        ConfigError: one of them is missing.
+    """
+    for path in values:
+        if not os.path.isfile(path):
+            raise ConfigError(f"--helm-values {path}: no such file")
+    found = shutil.which("helm")
+    if found is None:
+        raise ConfigError("--render helm needs helm, which is not installed, or not on the PATH")
+    return found
+
+
+class Rendering:
+    """What helm made of a chart, or the problems that kept it from that: then there are no objects."""
+
+    def __init__(self, helm: str, chart: Chart, charts: Charts, files: tuple[str, ...]) -> None:
+        self.chart = chart
+        self.tree = charts.tree
+        self.values = merged([*([chart.values] if chart.values is not None else []), *charts.values(files)])
+        self.problems: list[Problem] = []
+        self.objects: list[Object] = []
+        self._templates: dict[str, _Template] = {}
+        try:
+            with _as_read(charts.tree, (chart.folder, *files)) as (folder, *values):
+                self._read(_output(helm, chart, folder, values))
+        except _HelmError as error:
+            message = f"the chart {chart.label} could not be rendered: {error}"
+            self.problems.append(Problem(message, chart.source.span(0, 0)))
+        if self.problems:
+            self.objects = []
+
+    def _read(self, output: str) -> None:
+        for part in _SEPARATOR.split(output):
+            match = _SOURCE.search(part)
+            if match is None or not holds_objects(part.encode()):
+                continue
+            pieces = tuple(self._template(match[1]).pieces(part))
+            for root in texts.read(pieces):
+                if isinstance(root, Problem):
+                    self.problems.append(root._replace(message=f"as helm renders it: {root.message}"))
+                else:
+                    self.objects += objects_in(root)
+
+    def _template(self, path: str) -> _Template:
+        """The template of that path below the chart; Chart.yaml where it is in an archive."""
+        if path not in self._templates:
+            full = os.path.join(self.chart.folder, path)
+            found = self.tree.source(full) if holds(self.chart.folder, full) else None
+            own = None if path.startswith("charts/") else self.values  # charts that it brings along have others
+            self._templates[path] = _Template(found or self.chart.source, own, whole=found is not None)
+        return self._templates[path]
+
+
+@contextmanager
+def _as_read(tree: Tree, paths: tuple[str, ...]) -> Iterator[list[str]]:
+    """The paths for helm, which reads the disk: those of copies where a tree has other bytes than the disk."""
+    if not any(holds(path, changed) for path in paths for changed in tree.disk.overlay):
+        yield list(paths)
+        return
+    with TemporaryDirectory(prefix="kcheck-") as top:
+        copies = [os.path.join(top, str(i), os.path.basename(os.path.abspath(path))) for i, path in enumerate(paths)]
+        for path, copy in zip(paths, copies, strict=True):
+            for file in tree.disk.walk(path) if tree.disk.is_folder(path) else [path]:
+                data = None
+                with suppress(TooLargeError):  # nothing that helm reads is so large
+                    data = tree.disk.read(file)
+                if data is not None:
+                    target = os.path.normpath(os.path.join(copy, os.path.relpath(file, path)))
+                    os.makedirs(os.path.dirname(target), exist_ok=True)
+                    with open(target, "wb") as new:
+                        new.write(data)
+        yield copies
+
+
+def _output(helm: str, chart: Chart, folder: str, files: list[str]) -> str:
+    """What helm prints.
+
+    Raises:
+        _HelmError: it fails, or would.
+    """
+    missing = ", ".join(_missing(chart))
+    if missing:
+        which = "`helm dependency build` puts it there, kcheck fetches nothing"
+        raise _HelmError(f"its dependency {missing} is not in charts/: {which}")
+    name = chart.label if _NAME.fullmatch(chart.label) else "release"
+    command = [helm, "template", name, os.path.join(".", folder), *(f"--values={path}" for path in files)]
+    try:
+        done = subprocess.run(  # noqa: S603 - the user asked for it
+            command, capture_output=True, timeout=TIMEOUT, check=False, stdin=subprocess.DEVNULL
+        )
+        output = done.stdout.decode()
+    except subprocess.TimeoutExpired:
+        raise _HelmError(f"helm template took more than {TIMEOUT} s") from None
+    except OSError as error:
+        raise _HelmError(f"helm does not start: {error.strerror or error}") from error
+    except UnicodeDecodeError:
+        raise _HelmError("helm printed what is not UTF-8") from None
+    if done.returncode:
+        said = " ".join(done.stderr.decode("utf-8", "replace").split())
+        raise _HelmError(said[:_MOST] or f"helm template ended with {done.returncode}")
+    return output.replace("\r\n", "\n")
+
+
+class _Template:
+    """A template, and which of its lines may have made a line of the output."""
+
+    def __init__(self, source: Source, values: yaml.Target | None, *, whole: bool) -> None:
+        self.source = source
+        if whole:
+            source.derived = True  # what helm prints is not what stands there: no fix can go into it
+        self.values = values
+        self.plain: dict[str, list[Span]] = {}
+        self.made: dict[str, list[tuple[re.Pattern[str], Span, str]]] = {}
+        data = source.data
+        for start, end in zip(source.line_starts, [*source.line_starts[1:], len(data)], strict=True):
+            line = data[start:end]
+            text = line.decode("utf-8", "replace").strip()
+            begin = start + len(line) - len(line.lstrip())
+            span = source.span(begin, begin + len(line.strip()))
+            if not whole or not text:
+                continue
+            if "{{" in text:
+                head, path = _head(text), _VALUE.findall(text) if len(_ACTION.findall(text)) == 1 else []
+                pattern = "(.*?)".join(map(re.escape, _ACTION.split(text)))
+                if head:
+                    made = (re.compile(pattern), span, path[0] if path else "")
+                    self.made.setdefault(head, []).append(made)
+            else:
+                self.plain.setdefault(text, []).append(span)
+
+    def pieces(self, part: str) -> Iterator[Piece]:
+        """The lines of a part of the output, each with its place."""
+        for line in part.splitlines(keepends=True):
+            text = line.strip()
+            same = self.plain.get(text, [])
+            made = self.made.get(_head(text), []) if text and not same else []
+            found = [
+                self._filled(match, span, path) for pattern, span, path in made if (match := pattern.fullmatch(text))
+            ]
+            certain = [one for one in found if one.value is not None] or found
+            if len(same) == 1 or not certain or len(certain) > 1:
+                yield _piece(line, same[0] if len(same) == 1 else self.source.span(0, 0))
+            else:
+                yield from certain[0].pieces(line)
+
+    def _filled(self, match: re.Match[str], span: Span, path: str) -> _Filled:
+        """A line that a template filled in, with the value of the chart that is in it, if it is the only one."""
+        node = yaml.get(self.values, *path.split(".")) if path else None
+        value = match[1].strip("\"'") if path else ""
+        given = isinstance(node, yaml.Scalar) and node.text == value and value
+        return _Filled(match, span, node.span if given and node is not None else None)
+
+
+class _Filled(NamedTuple):
+    """A line that was filled in at `span`, and where its value is written."""
+
+    match: re.Match[str]
+    span: Span
+    value: Span | None
+
+    def pieces(self, line: str) -> Iterator[Piece]:
+        """The line, its value with a place of its own."""
+        if self.value is None:
+            yield _piece(line, self.span)
+            return
+        at = len(line) - len(line.lstrip())
+        start, end = at + self.match.start(1), at + self.match.end(1)
+        if line[start - 1 : start] in ('"', "'") and line[end : end + 1] == line[start - 1]:
+            start, end = start - 1, end + 1
+        yield _piece(line[:start], self.span)
+        text = line[start:end]
+        yield Piece(text, self.span, Known(text, Origin((self.value, self.span))))
+        yield _piece(line[end:], self.span)
+
+
+def _piece(text: str, span: Span) -> Piece:
+    """A part of the output; it is not written anywhere as it is, so it is no literal."""
+    return Piece(text, span, Known(text, Origin((span,))))
+
+
+def _head(text: str) -> str:
+    """What a line begins with, up to its value."""
+    found = _HEAD.match(text.removeprefix("- "))
+    return found[0] if found else ""
+
+
+def _missing(chart: Chart) -> Iterator[str]:
+    """The dependencies that helm would not find."""
+    folder = os.path.join(chart.folder, "charts")
+    names = set(os.listdir(folder)) if os.path.isdir(folder) else set()
+    for dependency in chart.dependencies:
+        name = known(dependency.name) or ""
+        if name and name not in names and not any(re.fullmatch(rf"{re.escape(name)}-v?\d.*\.tgz", n) for n in names):
+            yield name

@@ -1,0 +1,72 @@
+"""What applies folders of manifests again and again, so that a deleted object comes back: Argo CD and Flux."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.source.text import Source
+
+KINDS = frozenset({"Application", "ApplicationSet", "Kustomization"})
+_PLACEHOLDER = re.compile(r"\{\{[^}]*\}\}|\$\{[^}]*\}|\*+")
+_WHOLE = re.compile(r"\{\{-?\s*\.?path(?:\.path)?\s*-?\}\}")
+"""The path of an ApplicationSet that is each of the folders that its generator finds."""
+
+
+class Sync(NamedTuple):
+    """Something that applies folders: what people call it, and a pattern of their real paths."""
+
+    name: str
+    folders: re.Pattern[str]
+
+
+def read(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[Sync]:
+    """Those among some objects that bring back what is deleted; `top` is the folder of a source's repository."""
+    for item in objects:
+        for path in _paths(item):
+            name = f"{item.kind} {_text(item.root, 'metadata', 'name') or '?'}"
+            whole = os.path.join(os.path.realpath(top(item.span.source)), os.path.normpath(path.lstrip("/")))
+            parts = map(re.escape, _PLACEHOLDER.split(os.path.normpath(whole)))
+            yield Sync(name, re.compile(f"{'.*'.join(parts)}/"))
+
+
+def _paths(item: Object) -> Iterator[str]:
+    """The folders that something applies, from the top of its repository; patterns where a generator finds them."""
+    group = item.api_version.partition("/")[0]
+    if item.kind == "Kustomization" and group == "kustomize.toolkit.fluxcd.io":
+        yield _text(item.root, "spec", "path") or "."
+    if group != "argoproj.io" or item.kind not in KINDS:
+        return
+    spec = (
+        yaml.get(item.root, "spec") if item.kind == "Application" else yaml.get(item.root, "spec", "template", "spec")
+    )
+    if _text(spec, "syncPolicy", "automated", "selfHeal") != "true":
+        return
+    several = yaml.get(spec, "sources")
+    for source in several.items if isinstance(several, yaml.Sequence) else (yaml.get(spec, "source"),):
+        path = _text(source, "path")
+        if path and _WHOLE.fullmatch(path):
+            yield from _generated(item)
+        elif path:
+            yield path
+
+
+def _generated(item: Object) -> Iterator[str]:
+    """The folders of the generators of an ApplicationSet."""
+    for node in yaml.walk(yaml.get(item.root, "spec", "generators")):
+        found = yaml.get(node, "directories") if isinstance(node, yaml.Mapping) else None
+        for one in found.items if isinstance(found, yaml.Sequence) else ():
+            if _text(one, "exclude") != "true" and (path := _text(one, "path")):
+                yield path
+
+
+def _text(node: yaml.Node | None, *path: str) -> str:
+    found = yaml.get(node, *path)
+    return found.text if isinstance(found, yaml.Scalar) else ""

@@ -1,0 +1,251 @@
+"""What the fields of a kustomization do to all of its objects: names, namespaces, labels, images, replicas."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from kcheck.kubernetes.patches import put, rebuilt, replaced, text
+from kcheck.source.values import Known, Origin, Unknown
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from kcheck.kubernetes.selectors import Resource
+    from kcheck.source.text import Span
+
+CLUSTER_WIDE = frozenset({
+    "APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding",
+    "ComponentStatus", "CustomResourceDefinition", "FlowSchema", "IngressClass", "MutatingWebhookConfiguration",
+    "Namespace", "Node", "PersistentVolume", "PodSecurityPolicy", "PriorityClass", "PriorityLevelConfiguration",
+    "RuntimeClass", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "StorageClass", "SubjectAccessReview",
+    "TokenReview", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration", "VolumeAttachment",
+})  # fmt: skip
+"""Built-in kinds without a namespace; Kustomize takes any kind that it does not know for one with a namespace."""
+
+_NEVER_RENAMED = frozenset({"CustomResourceDefinition", "APIService", "Namespace"})
+_SCALED = frozenset({"Deployment", "ReplicationController", "ReplicaSet", "StatefulSet"})
+_REFERENCES = {"PriorityClass": "priorityClassName"}
+"""Kind -> the field by which pods refer to it. Rules look at no other name that Kustomize follows."""
+
+_SPEC = ("spec", "template")
+_TEMPLATES = {
+    **dict.fromkeys(("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "ReplicationController", "Job"), _SPEC),
+    "CronJob": ("spec", "jobTemplate", "spec", "template"),
+    "PodTemplate": ("template",),
+}
+_TERMS = ("requiredDuringSchedulingIgnoredDuringExecution", "*", "labelSelector", "matchLabels")
+_WEIGHTED = ("preferredDuringSchedulingIgnoredDuringExecution", "*", "podAffinityTerm", "labelSelector", "matchLabels")
+_SPREAD = [
+    ("topologySpreadConstraints", "*", "labelSelector", "matchLabels"),
+    *(("affinity", kind, *terms) for kind in ("podAffinity", "podAntiAffinity") for terms in (_TERMS, _WEIGHTED)),
+]
+"""Selectors in pod specs; they get labels only where they are written."""
+
+_SELECTORS = {
+    **dict.fromkeys(("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet"), ("spec", "selector", "matchLabels")),
+    **dict.fromkeys(("Service", "ReplicationController"), ("spec", "selector")),
+}
+
+
+def transformed(resources: list[Resource], root: yaml.Mapping) -> list[Resource]:
+    """The objects after the fields of a kustomization that change all of them, in Kustomize's order."""
+    resources = _in_namespace(resources, yaml.get(root, "namespace"))
+    resources = _called(resources, yaml.get(root, "namePrefix"), yaml.get(root, "nameSuffix"))
+    for labels, templates, selectors in _labels(root):
+        resources = [_labelled(resource, labels, templates, selectors) for resource in resources]
+    annotations = yaml.get(root, "commonAnnotations")
+    if isinstance(annotations, yaml.Mapping):
+        resources = [resource.changed(_annotated(resource, annotations)) for resource in resources]
+    return resources
+
+
+def _in_namespace(resources: list[Resource], namespace: yaml.Target | None) -> list[Resource]:
+    if not isinstance(namespace, yaml.Scalar) or not namespace.text:
+        return resources
+    return [_moved(resource, namespace) for resource in resources]
+
+
+def _moved(resource: Resource, namespace: yaml.Scalar) -> Resource:
+    if resource.item.kind == "Namespace":
+        return resource.renamed(put(resource.item.root, ("metadata", "name"), namespace))
+    if resource.item.kind in CLUSTER_WIDE:
+        return resource
+    return resource.renamed(put(resource.item.root, ("metadata", "namespace"), namespace))
+
+
+def _called(resources: list[Resource], prefix: yaml.Target | None, suffix: yaml.Target | None) -> list[Resource]:
+    written = [node for node in (prefix, suffix) if isinstance(node, yaml.Scalar) and node.text]
+    if not written:
+        return resources
+    result = []
+    renamed: dict[tuple[str, str], yaml.Scalar] = {}
+    for resource in resources:
+        name = yaml.get(resource.item.root, "metadata", "name")
+        if not isinstance(name, yaml.Scalar) or resource.item.kind in _NEVER_RENAMED:
+            result.append(resource)
+            continue
+        parts = (text(prefix), name.text, text(suffix))
+        called = made("".join(parts), name.span, *(node.span for node in written))
+        result.append(resource.renamed(put(resource.item.root, ("metadata", "name"), called)))
+        field = _REFERENCES.get(resource.item.kind)
+        if field:
+            renamed[field, name.text] = called
+    return [_referring(resource, renamed) for resource in result] if renamed else result
+
+
+def _referring(resource: Resource, renamed: dict[tuple[str, str], yaml.Scalar]) -> Resource:
+    """The object with the new names of what it refers to."""
+
+    def visit(name: str, node: yaml.Target) -> yaml.Target | None:
+        return renamed.get((name, node.text)) if isinstance(node, yaml.Scalar) else None
+
+    return resource.changed(rebuilt(resource.item.root, visit))
+
+
+def made(value: str, *spans: Span) -> yaml.Computed:
+    """A text that is put together from what is written at several places, the most telling one first."""
+    return yaml.Computed(*spans[0], None, value, "double", None, Known(value, Origin(tuple(dict.fromkeys(spans)))))
+
+
+# --- labels
+
+
+def _labels(root: yaml.Mapping) -> list[tuple[yaml.Mapping, bool, bool]]:
+    """The labels of all objects, and whether pod templates and selectors get them too."""
+    result = []
+    common, listed = yaml.get(root, "commonLabels"), yaml.get(root, "labels")
+    for entry in listed.items if isinstance(listed, yaml.Sequence) else ():
+        pairs = yaml.get(entry, "pairs")
+        if isinstance(pairs, yaml.Mapping):
+            selectors = text(entry, "includeSelectors") == "true"
+            result.append((pairs, selectors or text(entry, "includeTemplates") == "true", selectors))
+    if isinstance(common, yaml.Mapping):
+        result.append((common, True, True))
+    return result
+
+
+def _labelled(resource: Resource, labels: yaml.Mapping, templates: bool, selectors: bool) -> Resource:
+    kind = resource.item.kind
+    paths = _inside(kind if templates else "", "labels")
+    if selectors and kind in _SELECTORS:
+        paths.append(_SELECTORS[kind])
+    root = _written(resource.item.root, paths, labels)
+    if selectors and kind in _TEMPLATES:
+        for path in _SPREAD:
+            root = replaced(root, (*_TEMPLATES[kind], "spec", *path), lambda node: _joined(node, labels))
+    return resource.changed(root)
+
+
+def _joined(node: yaml.Target, pairs: yaml.Mapping) -> yaml.Target:
+    return _written(node, [()], pairs) if isinstance(node, yaml.Mapping) else node
+
+
+def _annotated(resource: Resource, annotations: yaml.Mapping) -> yaml.Mapping:
+    return _written(resource.item.root, _inside(resource.item.kind, "annotations"), annotations)
+
+
+def _inside(kind: str, name: str) -> list[tuple[str, ...]]:
+    """Where an object and the templates inside it have their labels or annotations."""
+    template = _TEMPLATES.get(kind)
+    holders = [(), *([template] if template else []), *([template[:2]] if template and len(template) > 2 else [])]
+    return [(*holder, "metadata", name) for holder in holders]
+
+
+def _written(root: yaml.Mapping, paths: list[tuple[str, ...]], pairs: yaml.Mapping) -> yaml.Mapping:
+    for path in paths:
+        for name, entry in yaml.entries(pairs).items():
+            root = put(root, (*path, name), yaml.resolve(entry.value))
+    return root
+
+
+# --- images and replicas
+
+_IMAGE = re.compile(r"(?P<name>.*?)(?::(?P<tag>[\w.{}-]*))?(?:@(?P<digest>.*))?", re.DOTALL)
+_CONTAINERS = frozenset({"containers", "initContainers"})
+
+
+def with_images(resources: list[Resource], images: list[yaml.Mapping]) -> list[Resource]:
+    """The objects with the images that a kustomization gives their containers."""
+    by_name = {text(image, "name"): image for image in images}
+    if not by_name:
+        return resources
+
+    def visit(name: str, node: yaml.Target) -> yaml.Target | None:
+        if name not in _CONTAINERS or not isinstance(node, yaml.Sequence):
+            return None
+        items = [_with_image(yaml.resolve(item), by_name) for item in node.items]
+        same = all(new is yaml.resolve(old) for new, old in zip(items, node.items, strict=True))
+        return None if same else yaml.Sequence(*node.span, node.anchor, tuple(items), node.flow)
+
+    return [
+        resource
+        if resource.item.kind == "CustomResourceDefinition"
+        else resource.changed(rebuilt(resource.item.root, visit))
+        for resource in resources
+    ]
+
+
+def _with_image(container: yaml.Target, by_name: dict[str, yaml.Mapping]) -> yaml.Target:
+    old = yaml.get(container, "image")
+    match = _IMAGE.fullmatch(old.text) if isinstance(old, yaml.Scalar) else None
+    entry = by_name.get(match["name"]) if match else None
+    if match is None or entry is None or not isinstance(old, yaml.Scalar) or not isinstance(container, yaml.Mapping):
+        return container
+    name, tag, digest, suffix = (yaml.get(entry, field) for field in ("newName", "newTag", "digest", "tagSuffix"))
+    label = f":{match['tag']}" if match["tag"] else ""
+    seal = f"@{match['digest']}" if match["digest"] else ""
+    if text(tag) or text(digest):
+        label = f":{text(tag)}" if text(tag) else ""
+        seal = f"@{text(digest)}" if text(digest) else ""
+    elif text(suffix):
+        label, seal = f"{label}{text(suffix)}", ""
+    given = [node.span for node in (name, tag, digest, suffix) if node is not None and text(node)]
+    if not given:
+        return container
+    value = f"{text(name) or match['name']}{label}{seal}"
+    # the first place is that of the registry
+    places = [*given[:1], old.span, *given[1:]] if text(name) else [old.span, *given]
+    if isinstance(name, yaml.Scalar) and value == name.text:
+        return put(container, ("image",), name)
+    return put(container, ("image",), made(value, *places))
+
+
+def with_replicas(resources: list[Resource], replicas: list[yaml.Mapping]) -> list[Resource]:
+    """The objects with the number of pods that a kustomization gives them."""
+    counts = {text(entry, "name"): yaml.get(entry, "count") for entry in replicas}
+    result = []
+    for resource in resources:
+        found = [counts[own.name] for own in resource.names if own.name in counts]
+        if found and found[0] is not None and resource.item.kind in _SCALED:
+            resource = resource.changed(put(resource.item.root, ("spec", "replicas"), found[0]))  # noqa: PLW2901
+        result.append(resource)
+    return result
+
+
+# --- what is not known
+
+
+def not_known(why: str, node: yaml.Target) -> yaml.Computed:
+    """A value that something gives which kcheck does not render."""
+    datum: Any = Unknown(why, Origin((node.span,)))
+    return yaml.Computed(*node.span, None, "", "double", None, datum)
+
+
+_VARIABLE = re.compile(r"\$\(([\w.-]+)\)")
+
+
+def with_variables(resources: list[Resource], names: frozenset[str]) -> tuple[list[Resource], set[str]]:
+    """The objects without the texts that `vars` of a kustomization fill in, and those of them that are used."""
+    used: set[str] = set()
+    if not names:
+        return resources, used
+
+    def visit(_: str, node: yaml.Target) -> yaml.Target | None:
+        found = names.intersection(_VARIABLE.findall(node.text)) if isinstance(node, yaml.Scalar) else None
+        if not found:
+            return None
+        used.update(found)
+        return not_known("`vars` of a kustomization give the value", node)
+
+    return [resource.changed(rebuilt(resource.item.root, visit)) for resource in resources], used

@@ -1,0 +1,141 @@
+"""What starts the pods of a job together or not at all, and the queue that it waits in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kcheck.kubernetes.workloads.scalars import absent, items, mapping, scalar, whole
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, number
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import PodTemplate, Workload
+    from kcheck.numbers.fields import Fields
+
+KUEUE = "kueue.x-k8s.io/queue-name"
+_OWN_LABELS = ("metadata", "labels")
+_LABELS = {"batch/CronJob": ("spec", "jobTemplate", *_OWN_LABELS)}
+"""Kind -> where the labels of the jobs are that Kueue sees, if they are not its own."""
+
+_VOLCANO = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
+_NAMES = (
+    "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "volcano.sh/group-name",
+    "scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io/name",
+)  # fmt: skip
+"""Labels and annotations that name a PodGroup."""
+
+_GROUPS = (
+    *_NAMES, "pod-group.scheduling/name", "yunikorn.apache.org/task-group-name", "yunikorn.apache.org/task-groups",
+    "kai.scheduler/queue", "runai/queue", "gang.scheduling.koordinator.sh/name", "ray.io/gang-scheduling-enabled",
+    "ray.io/scheduler-name", "scheduling.run.ai/pod-group-name",
+    "autoscaling.x-k8s.io/consume-provisioning-request", "autoscaling.x-k8s.io/provisioning-class-name",
+    "cluster-autoscaler.kubernetes.io/consume-provisioning-request", "kueue.x-k8s.io/pod-group-name",
+)  # fmt: skip
+"""Labels and annotations by which a scheduler groups pods."""
+
+_POLICIES = (("spec", "scheduling", "schedulingPolicy", "gang"), ("spec", "runPolicy", "schedulingPolicy"))
+"""Where jobs say it themselves: Kubernetes from 1.37 on, the training operator."""
+
+_SUSPENDED = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
+
+
+def queue(
+    item: Object, kind: str, labels: Value[dict[str, str]], fields: Fields | None, found: tuple[PodTemplate, ...]
+) -> tuple[Value[str], Value[str]]:
+    """The queue of a job, and the system that it is one of: kueue or volcano."""
+    if isinstance(labels, Unknown):
+        return labels, labels
+    path = _LABELS.get(kind, _OWN_LABELS)
+    own = (known(labels) or {}) | (known(mapping(item.root, *path)) or {})
+    if KUEUE in own:
+        node = yaml.get(item.root, *path)
+        inner = yaml.get(node, KUEUE)
+        place = Origin(((inner or node or item.root).span,), literal=isinstance(inner, yaml.Scalar))
+        return Known(own[KUEUE], place), Known("kueue", place)
+    annotations = known(mapping(item.root, "metadata", "annotations")) or {}
+    marks = [own, annotations, *(known(t.annotations) or {} for t in found), *(known(t.labels) or {} for t in found)]
+    name = next((mark[key] for mark in marks for key in _VOLCANO if key in mark), None)
+    here = Origin((item.span,))
+    if name is not None:
+        return Known(name, here), Known("volcano", here)
+    written: Value[str] = fields["queue"] if fields is not None and _has_queue(kind) else Unset(here)
+    if isinstance(written, Unset):
+        return absent(item.root, *path, KUEUE), Unset(here)
+    return written, Known("volcano", written.origin or here)
+
+
+def _has_queue(kind: str) -> bool:
+    return kind == "batch.volcano.sh/Job" or (kind.startswith("kubeflow.org/") and kind != "kubeflow.org/Notebook")
+
+
+def gang(
+    item: Object, kind: str, labels: Value[dict[str, str]], found: tuple[PodTemplate, ...], system: Value[str],
+    specs: Iterable[yaml.Node],
+) -> Value[str]:  # fmt: skip
+    """What starts the pods of a job together; unset where nothing does."""
+    here = Origin((item.span,))
+    if known(system) == "kueue":
+        return Known("Kueue", here)
+    if kind == "batch.volcano.sh/Job":
+        return Known("Volcano", here)
+    marks = [labels, mapping(item.root, "metadata", "annotations")]
+    marks += [mark for template in found for mark in (template.labels, template.annotations)]
+    for mark in marks:
+        name = next((key for key in _GROUPS if key in (known(mark) or {})), None)
+        if name is not None:
+            return Known(name, here)
+    for template in found:
+        if isinstance(template.scheduler, Known) and template.scheduler.value != "default-scheduler":
+            return Known(template.scheduler.value, here)
+        for terms in known(template.selection) or ():
+            if any(one.key == "cloud.google.com/gke-queued" for one in terms):
+                return Known("queued provisioning", here)
+    for spec in specs:
+        for name in ("schedulingGroup", "workloadRef"):
+            if yaml.get(spec, name) is not None:
+                return Known(name, here)
+    if _is_slice(item, kind, found):
+        return Known("its slice of TPUs", here)
+    for path in _POLICIES:
+        policy = yaml.get(item.root, *path)
+        if policy is not None:
+            return Known("its scheduling policy", Origin((policy.span,)))
+    if kind != "batch/CronJob" and any(known(scalar(item.root, *path)) is True for path in _SUSPENDED):
+        return Unknown("the job is suspended, and what starts it is not in the code", here)
+    unknown = next((mark for mark in marks if isinstance(mark, Unknown)), None)
+    schedulers = [template.scheduler for template in found if isinstance(template.scheduler, Unknown)]
+    return unknown or next(iter(schedulers), None) or absent(item.root, *_LABELS.get(kind, _OWN_LABELS), KUEUE)
+
+
+def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:
+    """A job with the number of pods that the PodGroup starts with which its pods name."""
+    if not isinstance(workload.least, Unset) or not groups:
+        return workload
+    marks = [workload.labels, *(mark for one in workload.templates for mark in (one.labels, one.annotations))]
+    names = (found[key] for mark in marks if (found := known(mark) or {}) for key in _NAMES if key in found)
+    group = groups.get(next(names, ""))
+    return workload if group is None else replace(workload, least=whole(group.root, "spec", "minMember"))
+
+
+def _is_slice(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> bool:
+    """Whether a job is on one slice of TPUs: GKE makes and deletes the nodes of a slice together."""
+    if not any(known(one.gpu) == "google.com/tpu" for template in found for one in template.containers):
+        return False
+    jobs = items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet" else []
+    return kind == "batch/Job" or (len(jobs) == 1 and number(whole(jobs[0], "replicas"), 1) == 1)
+
+
+def rival(kind: str, system: Value[str], found: tuple[PodTemplate, ...], item: Object) -> Value[str]:
+    """A second system that claims a job which waits in a queue of Kueue, with what comes of it; unset if none does."""
+    here = Origin((item.span,))
+    if known(system) != "kueue":
+        return Unset(here)
+    if kind == "batch.volcano.sh/Job":
+        return Known("Volcano starts the job all the same, as Kueue does not know Jobs of Volcano", here)
+    if any(known(template.scheduler) == "volcano" for template in found):
+        return Known("Volcano holds what Kueue has admitted until its own queue has room", here)
+    return Unset(here)

@@ -1,0 +1,340 @@
+"""Kubernetes objects to workloads: everything that runs pods, and what jobs say of themselves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kcheck.kubernetes.record import MappingRecord
+from kcheck.kubernetes.workloads import accounts, gangs, pods, runtimes
+from kcheck.kubernetes.workloads.scalars import gap, items, mapping, scalar, text, whole
+from kcheck.model import NOTHING, Service, Workload
+from kcheck.numbers import profiles
+from kcheck.numbers.fields import Fields
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, total
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import PodTemplate
+    from kcheck.source.text import Span
+
+KINDS = (
+    frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | runtimes.KINDS | {"PodGroup", accounts.KIND}
+)
+"""The kinds that run pods, without their groups, and those that say how."""
+
+
+def kind_of(item: Object) -> str:
+    """The kind of an object with its API group: `batch/Job`, `Pod`."""
+    group = item.api_version.rpartition("/")[0]
+    return f"{group}/{item.kind}" if group else item.kind
+
+
+def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
+    """The objects that run pods, as workloads; what other objects say of a job is in it."""
+    known_kinds = profiles.workloads()
+    found = list(objects)
+    named = runtimes.by_name(found)
+    groups = {str(known(scalar(one.root, "metadata", "name"))): one for one in found if one.kind == "PodGroup"}
+    signed = accounts.with_secrets(found)
+    for item in found:
+        kind = kind_of(item)
+        if kind in known_kinds:
+            workload = gangs.with_group(_workload(item, kind, known_kinds[kind]), groups)
+            workload = accounts.signed_in(workload, item, signed)
+            yield item, runtimes.completed(workload, item, named) if kind == runtimes.USER else workload
+
+
+def identity(item: Object) -> str:
+    """What tells an object from all others: its file, kind, namespace and name."""
+    name, namespace = known(scalar(item.root, "metadata", "name")), known(scalar(item.root, "metadata", "namespace"))
+    space = f"{namespace}/" if namespace is not None else ""
+    return f"{item.home}:{item.kind}/{space}{name if name is not None else '?'}"
+
+
+def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
+    own = identity(item)
+    places = [(place, found) for place in entry["pods"] for found in _places(item, place)]
+    found = tuple(_template(item, own, place, *pods_at) for place, pods_at in places)
+    specs = [spec for _, (node, *_) in places if (spec := _spec(node))]
+    labels = mapping(item.root, "metadata", "labels")
+    batch, per_node = entry.get("batch", False), entry.get("per_node", False)
+    secrets = next((node for spec in specs if (node := yaml.get(spec, "imagePullSecrets")) is not None), None)
+    origin = Origin((secrets.span if secrets is not None else item.span,))
+    fields = _fields(item, kind)
+    queue, system = gangs.queue(item, kind, labels, fields, found)
+    rigid = _rigid(item, kind, found, entry) if batch else Known(value=False, origin=Origin((item.span,)))
+    return Workload(
+        own,
+        item.span,
+        item.kind,
+        text(item.root, "metadata", "namespace"),
+        _name(item),
+        per_node,
+        _pods(found, item),
+        _most([template.gpus for template in found], item),
+        Known(isinstance(secrets, yaml.Sequence) and bool(secrets.items), origin),
+        tuple(image for template in found for one in template.containers if (image := pods.image(one))),
+        found,
+        labels,
+        batch,
+        rigid,
+        gangs.gang(item, kind, labels, found, system, specs),
+        queue,
+        system,
+        _priority(fields, found, item),
+        **{name: _field(fields, name) for name in _FIELDS},
+        deadline=_deadline(fields, kind, item, specs),
+        launching=_field(fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
+        spares_disruptions=_spares(item, kind),
+        release=False,
+        rival=gangs.rival(kind, system, found, item),
+        hooked=any("/hook" in key for key in known(mapping(item.root, "metadata", "annotations")) or {}),
+        partial=_partial(found, kind),
+        disposed=_disposed(item, kind, found),
+    )
+
+
+_FIELDS = ("ttl", "retries", "retries_each", "cleaning", "shutdown", "slots", "processes", "least")
+"""What is read of a job as its table says, and nothing else."""
+
+_JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec")}
+"""Kind -> the spec of its Jobs."""
+
+
+def _name(item: Object) -> Value[str]:
+    """The name of an object, or how the one that it gets begins."""
+    own, begin = (text(item.root, "metadata", key) for key in ("name", "generateName"))
+    return begin if isinstance(own, Unset) and isinstance(begin, Known) else own
+
+
+def _partial(found: tuple[PodTemplate, ...], kind: str) -> bool:
+    """Whether a manifest only changes parts of another, as a patch of Kustomize does: no container has an image."""
+    if kind in (runtimes.USER, "ray.io/RayJob"):
+        return False
+    return all(isinstance(one.image, Unset) for template in found for one in template.containers)
+
+
+def _disposed(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> Value[str]:
+    """The volumes that a job makes and that are deleted with it, by the key that asks for them; unset without any."""
+    for template in found:
+        if isinstance(template.volumes, Unknown):
+            return template.volumes
+        if any(volume.kind == _EPHEMERAL for volume in known(template.volumes) or ()):
+            return Known("ephemeral volumeClaimTemplates", template.volumes.origin)  # which belong to the pods
+    key = _CLAIMS.get(kind, "")
+    unknown = gap(item.root, "spec", key) if key else None
+    if unknown is not None:
+        return unknown
+    for one in items(item.root, "spec", key) if key else ():
+        made = kind == "jobset.x-k8s.io/JobSet" or yaml.get(one, "volumeClaim") is not None
+        if made and known(text(one, "retentionPolicy", "whenDeleted")) != "Retain":
+            return Known(key, Origin((one.span,)))
+    return Unset(Origin((item.span,)))
+
+
+_EPHEMERAL = "ephemeral"
+"""The kind of a volume with a claim of its own for each pod."""
+
+
+_CLAIMS = {"jobset.x-k8s.io/JobSet": "volumeClaimPolicies", "batch.volcano.sh/Job": "volumes"}
+"""Kind of a job that may make volumes -> the key of its spec that lists them."""
+
+
+def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[yaml.Target]) -> Value[int]:
+    """When a job is stopped: as it says itself, the first Job of a set, or the first of its pods."""
+    own = _field(fields, "deadline")
+    jobs = [one for one in items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
+    inner = [whole(one, "template", "spec", "activeDeadlineSeconds") for one in jobs]
+    of_pods = [whole(spec, "activeDeadlineSeconds") for spec in specs]
+    found = next((value for value in (own, *inner, *of_pods) if not isinstance(value, Unset)), None)
+    return found if found is not None else inner[0] if inner else own
+
+
+def _fields(item: Object, kind: str) -> Fields | None:
+    return Fields("any", kind, MappingRecord(item.root, item.span)) if kind in profiles.table("any") else None
+
+
+def _field(fields: Fields | None, name: str) -> Value[Any]:
+    """A field of a job; unset where its kind has no such thing."""
+    return fields[name] if fields is not None and name in profiles.table("any")[fields.resource] else NOTHING
+
+
+def _priority(fields: Fields | None, found: tuple[PodTemplate, ...], item: Object) -> Value[str]:
+    """The priority class of a job: its own, else that of the pods that have one."""
+    own = _field(fields, "priority")
+    if not isinstance(own, Unset):
+        return own
+    values = [template.priority for template in found]
+    return next((value for value in values if not isinstance(value, Unset)), Unset(_place(values, item)))
+
+
+def _place(values: list[Any], item: Object) -> Origin:
+    return values[0].origin if values and values[0].origin else Origin((item.span,))
+
+
+def _template(
+    item: Object, own: str, place: dict[str, Any], node: yaml.Target, role: str, count: Value[int], span: Span
+) -> PodTemplate:
+    """The pods at one place that a line of the table leads to."""
+    if place.get("container"):
+        return _trainer(node, own, count, span)
+    found = pods.template(node, own, role, count, span)
+    # the operator of such a job sets the policy of the role, whatever the pod says
+    return replace(found, restart=_restart(item, place["each"], role, found)) if "each" in place else found
+
+
+def _restart(item: Object, each: str, role: str, found: PodTemplate) -> Value[str]:
+    """The restart policy of a role."""
+    own = text(item.root, *_steps(each), role, "restartPolicy")
+    return found.restart if isinstance(own, Unset) else own
+
+
+def _trainer(node: yaml.Target, own: str, count: Value[int], place: Span) -> PodTemplate:
+    """The nodes of a TrainJob: what it says of their container; the rest is in its runtime."""
+    resources = yaml.get(node, "resourcesPerNode")
+    entries = [entry for key, entry in _entries(node).items() if key not in ("resourcesPerNode", "numNodes")]
+    if resources is not None:
+        key = yaml.entries(node)["resourcesPerNode"].key if isinstance(node, yaml.Mapping) else None
+        if key is not None:
+            entries.append(yaml.Pair(yaml.Scalar(*key.span, None, "resources", "plain", None), resources))
+    one = yaml.Mapping(*node.span, None, tuple(entries), flow=False)
+    items_ = yaml.Sequence(*node.span, None, (one,), flow=False)
+    name = yaml.Scalar(*node.span, None, "containers", "plain", None)
+    spec = yaml.Mapping(*node.span, None, (yaml.Pair(name, items_),), flow=False)
+    return pods.template(spec, own, "node", count, place)
+
+
+def _entries(node: yaml.Target | None) -> dict[str, yaml.Pair]:
+    return yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
+
+
+def _places(item: Object, place: dict[str, Any]) -> Iterator[tuple[yaml.Target, str, Value[int], Span]]:
+    """The pod templates that a line of the table leads to, with role, number, and the line that names them."""
+    owners: list[tuple[yaml.Target, str, Span]] = [(item.root, place.get("role", ""), item.span)]
+    if "each" in place:
+        roles = _entries(yaml.get(item.root, *_steps(place["each"])))
+        owners = [(yaml.resolve(entry.value), role, entry.key.span) for role, entry in roles.items()]
+    elif "list" in place:
+        found = items(item.root, *_steps(place["list"]))
+        names = [text(one, place["name"]) for one in found]
+        owners = [
+            (one, str(known(name)), name.origin.written if isinstance(name, Known) else one.span)
+            for one, name in zip(found, names, strict=True)
+        ]
+    for owner, role, span in owners:
+        node = yaml.get(owner, *_steps(place["at"]))
+        if node is not None and (_spec(node) is not None or place.get("container")):
+            yield node, role, _count(owner, place, span), span
+
+
+def _steps(path: str) -> list[str]:
+    return path.split(".") if path else []
+
+
+def _spec(node: yaml.Target) -> yaml.Target | None:
+    """The pod spec of a template."""
+    spec = yaml.get(node, "spec")
+    return spec if isinstance(spec, yaml.Mapping) else None
+
+
+def _count(owner: yaml.Target, place: dict[str, Any], span: Span) -> Value[int]:
+    """How many pods there are at once: one where nothing is written."""
+    numbers = [_number(owner, place[key]) for key in ("count", "times") if key in place]
+    unknown = next((number for number in numbers if isinstance(number, Unknown)), None)
+    if unknown is not None:
+        return unknown
+    product = 1
+    for number in numbers:
+        product *= known(number)
+    most = whole(owner, *_steps(place["most"])) if "most" in place else NOTHING
+    if isinstance(most, Unknown):
+        return most
+    if isinstance(most, Known) and most.value < product:
+        return most
+    return Known(product, (numbers[0].origin if numbers else None) or Origin((span,)))
+
+
+def _number(owner: yaml.Target, spellings: str) -> Value[int]:
+    found = [whole(owner, *_steps(path)) for path in spellings.split(" | ")]
+    value = next((value for value in found if not isinstance(value, Unset)), found[0])
+    return Known(1, value.origin) if isinstance(value, Unset) else value
+
+
+def _pods(found: tuple[PodTemplate, ...], item: Object) -> Value[int]:
+    """All pods of a workload at once."""
+    if len(found) == 1:
+        return found[0].count
+    count = total(template.count for template in found)
+    return count if isinstance(count, Unknown) else Known(count, Origin((item.span,)))
+
+
+def _most(values: list[Value[int]], item: Object) -> Value[int]:
+    """The largest of some numbers; unknown if one is."""
+    unknown = next((value for value in values if isinstance(value, Unknown)), None)
+    numbers = [value for value in values if isinstance(value, Known)]
+    return unknown or max(numbers, key=lambda value: value.value, default=Known(0, Origin((item.span,))))
+
+
+def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: dict[str, Any]) -> Value[bool]:
+    """Whether the pods of a job wait for each other, so that some of them alone do nothing."""
+    place = Origin((item.span,))
+    if yaml.get(item.root, "spec", "elasticPolicy") is not None or total(one.count for one in found) == 1:
+        return Known(value=False, origin=place)
+    if any(_ELASTIC.search(one.text) for template in found for one in template.containers):
+        return Known(value=False, origin=place)
+    unknown = gap(item.root, "spec")
+    if unknown is not None:
+        return unknown
+    if entry.get("rigid"):
+        return Known(value=True, origin=place)
+    spec = _JOBS.get(kind, ())
+    indexed = bool(spec) and equals(text(item.root, *spec, "completionMode"), "Indexed")
+    meets = any(isinstance(one.subdomain, Known) or any(c.starters for c in one.containers) for one in found)
+    return Known(value=indexed and meets, origin=place)
+
+
+_ELASTIC = re.compile(r"--nnodes[= ](?P<least>[0-9]{1,6}):(?!(?P=least)(?![0-9]))[0-9]")
+"""How torchrun is told to begin with fewer nodes than it may have."""
+
+
+def _spares(item: Object, kind: str) -> Value[bool]:
+    """Whether a Job does not count pods that were evicted or pre-empted as failed."""
+    path = _JOBS.get(kind)
+    if path is None:
+        return NOTHING
+    for rule in items(item.root, *path, "podFailurePolicy", "rules"):
+        types = [known(text(condition, "type")) for condition in items(rule, "onPodConditions")]
+        if known(text(rule, "action")) == "Ignore" and "DisruptionTarget" in types:
+            return Known(value=True, origin=Origin((rule.span,)))
+    return Known(value=False, origin=Origin((item.span,)))
+
+
+def services(objects: Iterable[Object]) -> Iterator[Service]:
+    """The Services of some objects: how many ports those of load balancers have, and which take an address."""
+    for item in objects:
+        if item.kind != "Service" or item.api_version != "v1":
+            continue
+        kind, address = known(scalar(item.root, "spec", "type")), known(scalar(item.root, "spec", "clusterIP"))
+        ports = yaml.get(item.root, "spec", "ports")
+        count = len(ports.items) if isinstance(ports, yaml.Sequence) and kind == "LoadBalancer" else 0
+        name = scalar(item.root, "metadata", "name")
+        own = f"{item.home}:Service/{known(name) or '?'}"
+        yield Service(own, item.span, name, count, address != "None" and kind != "ExternalName")
+
+
+def pod_spec(item: Object) -> yaml.Target | None:
+    """The pod spec of an object that has one; None if its kind runs no pods, or several kinds of them."""
+    entry = profiles.workloads().get(kind_of(item))
+    place = entry["pods"][0] if entry else {}
+    node = yaml.get(item.root, *_steps(place["at"])) if "at" in place and not {"each", "list"} & set(place) else None
+    return yaml.get(node, "spec") if node is not None else None
+
+
+def containers(spec: yaml.Node | None) -> Iterator[yaml.Node]:
+    """The containers of a pod spec, init containers included."""
+    return (container for _, container in pods.containers(spec))

@@ -1,0 +1,294 @@
+"""Pod templates and their containers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.kubernetes.objects import value_of
+from kcheck.kubernetes.workloads.scalars import (
+    absent,
+    amount,
+    boolean,
+    gap,
+    items,
+    listed,
+    mapping,
+    scalar,
+    text,
+    whole,
+)
+from kcheck.model import (
+    CARDS,
+    LOCAL,
+    STAY,
+    UNDISTURBED,
+    Container,
+    Image,
+    PodTemplate,
+    Requirement,
+    Toleration,
+    Volume,
+    image_names,
+)
+from kcheck.source.units import as_text
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of, total
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.source.text import Span
+
+_GROUPS = ("initContainers", "containers", "ephemeralContainers")
+_SHARES = re.compile(
+    r"nvidia\.com/(gpu\.shared|mig-)|aliyun\.com/gpu-(mem|core)|volcano\.sh/(v?gpu-|gpu-memory)|tencent\.com/vcuda"
+)
+_STARTERS = re.compile(
+    r"\b(torchrun|mpirun|mpiexec|horovodrun|deepspeed|accelerate launch|torch\.distributed|colossalai run)\b"
+)
+_RDMA = re.compile(r"rdma|/efa$|/hca|/ib$|infiniband|roce|/mlnx|sriov", re.IGNORECASE)
+_COUNT = re.compile(r"[0-9]{1,9}")
+_HOST = "kubernetes.io/hostname"
+
+
+def template(item: yaml.Target, owner: str, role: str, count: Value[int], place: Span) -> PodTemplate:
+    """The pod template at a node: its `metadata` and `spec`."""
+    identity = f"{owner}/{role}" if role else owner
+    spec = yaml.get(item, "spec") or item
+    found = tuple(container(node, group, identity, i) for i, (group, node) in enumerate(containers(spec)))
+    shared = [_request(spec, "cpu", 1000), _request(spec, "memory", 1)]
+    return PodTemplate(
+        identity,
+        place,
+        role,
+        count,
+        shared[0] if not isinstance(shared[0], Unset) else _needed(found, "cpu", place),
+        shared[1] if not isinstance(shared[1], Unset) else _needed(found, "memory", place),
+        _gpus(found, place),
+        any(isinstance(one.gpu, Known) and one.gpu.value not in CARDS for one in found),
+        text(spec, "priorityClassName"),
+        text(spec, "schedulerName"),
+        mapping(item, "metadata", "labels"),
+        mapping(item, "metadata", "annotations"),
+        _selection(spec),
+        _tolerations(spec),
+        _spread(spec, mapping(item, "metadata", "labels")),
+        boolean(spec, "hostNetwork"),
+        boolean(spec, "hostIPC"),
+        text(spec, "dnsPolicy"),
+        text(spec, "restartPolicy"),
+        whole(spec, "terminationGracePeriodSeconds"),
+        text(spec, "serviceAccountName"),
+        tuple(_ports(spec)),
+        listed(spec, "volumes", _volume),
+        text(spec, "subdomain"),
+        found,
+        _mark(item, STAY),
+        _mark(item, UNDISTURBED),
+        _mark(item, LOCAL),
+        asks_as_one=not all(isinstance(value, Unset) for value in shared),
+    )
+
+
+def containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Target]]:
+    """The containers of a pod spec with the list they are in, init containers first."""
+    for group in _GROUPS:
+        for node in items(spec, group):
+            yield group, node
+
+
+def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
+    """One container."""
+    name = text(node, "name")
+    resource = _gpu(node)
+    return Container(
+        f"{owner}/{known(name) or at}",
+        node.span if not isinstance(name, Known) else name.origin.written,
+        name,
+        group == "initContainers",
+        text(node, "image"),
+        text(node, "imagePullPolicy"),
+        _request(node, "cpu", 1000),
+        _request(node, "memory", 1),
+        amount(node, ("resources", "limits", "cpu"), 1000),
+        amount(node, ("resources", "limits", "memory"), 1),
+        Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", CARDS[0]),
+        mapped(scalar(node, "resources", "requests", resource or CARDS[0]), str),
+        mapped(scalar(node, "resources", "limits", resource or CARDS[0]), str),
+        any(_RDMA.search(name) for name in _resources(node)),
+        listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath")))),
+        tuple(dict.fromkeys(_STARTERS.findall(_words(node)))),
+        _words(node),
+    )
+
+
+def image(one: Container) -> Image | None:
+    """The image of a container; None if it names none that is known, or is on the node already and never pulled."""
+    if not isinstance(one.image, Known) or equals(one.pull_policy, "Never"):
+        return None
+    reference = image_names.parse(one.image.value)
+    registry: Value[str] = (
+        Known(reference.registry, one.image.origin)
+        if reference
+        else Unknown(f"`{one.image.value}` stands for an image that is filled in later", one.image.origin)
+    )
+    return Image(one.id, one.image.origin.written, str(known(one.name)), one.image, registry)
+
+
+def _mark(item: yaml.Target, key: str) -> Value[str]:
+    """An annotation of the pods, with the place where it would be written."""
+    return mapped(scalar(item, "metadata", "annotations", key), as_text)
+
+
+def _words(node: yaml.Target) -> str:
+    """The command of a container and the values of its variables, as one text."""
+    parts = [part.text for key in ("command", "args") for part in items(node, key) if isinstance(part, yaml.Scalar)]
+    for variable in items(node, "env"):
+        value = yaml.get(variable, "value")
+        name = yaml.get(variable, "name")
+        parts += [part.text for part in (name, value) if isinstance(part, yaml.Scalar)]
+    return " ".join(parts)
+
+
+def _gpu(node: yaml.Target) -> str:
+    """The name of the resource that GPUs are asked for by; empty if none are."""
+    return next((name for name in _resources(node) if name in CARDS or _SHARES.match(name)), "")
+
+
+def _resources(node: yaml.Target) -> Iterator[str]:
+    """The names of the resources that a container is limited to or asks for."""
+    for side in ("limits", "requests"):
+        found = yaml.get(node, "resources", side)
+        yield from yaml.entries(found) if isinstance(found, yaml.Mapping) else ()
+
+
+def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
+    """What a container asks for: its limit where nothing else is written."""
+    value = amount(node, ("resources", "requests", resource), times)
+    if isinstance(value, Unset):
+        limit = amount(node, ("resources", "limits", resource), times)
+        return limit if not isinstance(limit, Unset) else value
+    return value
+
+
+def _needed(found: tuple[Container, ...], resource: str, place: Span) -> Value[int]:
+    """What a pod asks for: the sum of its containers, or the largest init container; nothing counts as 0."""
+
+    def asked(one: Container) -> Value[int]:
+        value: Value[int] = getattr(one, resource)
+        return Known(0, value.origin) if isinstance(value, Unset) else value
+
+    sum_ = total(asked(one) for one in found if not one.first)
+    if isinstance(sum_, Unknown):
+        return sum_
+    most = [asked(one) for one in found if one.first]
+    unknown = next((value for value in most if isinstance(value, Unknown)), None)
+    return unknown or Known(max([sum_, *(known(value) for value in most)]), Origin((place,)))
+
+
+def _gpus(found: tuple[Container, ...], place: Span) -> Value[int]:
+    """Whole cards of one pod: what its containers are limited to, or ask for."""
+    counts: list[Value[int]] = []
+    for one in found:
+        if one.first or not isinstance(one.gpu, Known) or one.gpu.value not in CARDS:
+            continue
+        value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
+        if isinstance(value, Known) and not _COUNT.fullmatch(value.value):
+            return Unknown(f"`{one.gpu.value}: {value.value}` is not a whole number", value.origin)
+        counts.append(mapped(value, int))
+    sum_ = total(counts)
+    origin = next((count.origin for count in counts if count.origin), Origin((place,)))
+    return sum_ if isinstance(sum_, Unknown) else Known(sum_, origin)
+
+
+def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
+    """What nodes must have: the selector together with one of the terms of the required affinity."""
+    selector = mapping(spec, "nodeSelector")
+    path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+    unknown = gap(spec, *path)
+    if unknown is not None or isinstance(selector, Unknown):
+        return unknown or Unknown(reason_of(selector), selector.origin)
+    base = tuple(Requirement(key, "In", (value,)) for key, value in (known(selector) or {}).items())
+    terms = []
+    for term in items(spec, *path):
+        own = []
+        for one in items(term, "matchExpressions"):
+            key, operator = known(text(one, "key")), known(text(one, "operator"))
+            values = [_single(value) for value in items(one, "values")]
+            if key is None or operator is None or gap(one, "values") or None in values:
+                return Unknown("a part of the node affinity is not known", Origin((term.span,)))
+            own.append(Requirement(str(key), str(operator), tuple(map(str, values))))
+        terms.append((*base, *own))
+    origin = Origin((spec.span,)) if terms else selector.origin
+    return Known(tuple(terms) or (base,), origin)
+
+
+def _single(node: yaml.Target) -> str | None:
+    """A scalar as text; None if it is none, or not known."""
+    value = value_of(node) if isinstance(node, yaml.Scalar) else None
+    return as_text(value.value) if isinstance(value, Known) else None
+
+
+def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:
+    unknown = gap(spec, "tolerations")
+    if unknown is not None:
+        return unknown
+    result = []
+    for one in items(spec, "tolerations"):
+        parts = [text(one, key) for key in ("key", "operator", "value", "effect")]
+        unknown = next((part for part in parts if isinstance(part, Unknown)), None)
+        if unknown is not None:
+            return unknown
+        key, operator, value, effect = (str(known(part) or "") for part in parts)
+        result.append(Toleration(key, operator or "Equal", value, effect))
+    found = yaml.get(spec, "tolerations")
+    return Known(tuple(result), Origin((found.span,)) if found is not None else absent(spec, "tolerations").origin)
+
+
+def _spread(spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[bool]:
+    """Whether a required anti-affinity to its own kind keeps each pod on a node of its own."""
+    path = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    unknown = gap(spec, *path)
+    if unknown is not None:
+        return unknown
+    for term in items(spec, *path):
+        key = text(term, "topologyKey")
+        if known(key) == _HOST and _selects(term, labels):
+            return Known(value=True, origin=key.origin or Origin((term.span,)))
+    return Known(value=False, origin=Origin((spec.span,)))
+
+
+def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
+    """Whether a term of affinity can be to pods with these labels: others of theirs are not told here."""
+    wanted, own = known(mapping(term, "labelSelector", "matchLabels")) or {}, known(labels) or {}
+    if any(own.get(key, value) != value for key, value in wanted.items()):
+        return False  # a label that is not there, an operator may add
+    for one in items(term, "labelSelector", "matchExpressions"):
+        mine, values = own.get(str(known(text(one, "key")))), [_single(value) for value in items(one, "values")]
+        operator = str(known(text(one, "operator")))
+        sure = mine is not None and operator in _WITHIN and None not in values and not gap(one, "values")
+        if sure and (mine in values) is not _WITHIN[operator]:
+            return False
+    return True
+
+
+_WITHIN = {"In": True, "NotIn": False}
+"""Operator -> whether it wants the label to be one of the values."""
+
+
+def _ports(spec: yaml.Target) -> Iterator[int]:
+    """Ports of the node that a pod takes: host ports, and all declared ones on the host's network."""
+    host = known(scalar(spec, "hostNetwork")) is True
+    for group, node in containers(spec):
+        for port in items(node, "ports") if group != "initContainers" else ():
+            number = known(whole(port, "hostPort")) or (known(whole(port, "containerPort")) if host else None)
+            if isinstance(number, int) and number:
+                yield number
+
+
+def _volume(one: yaml.Target) -> Volume:
+    keys = [key for key in (yaml.entries(one) if isinstance(one, yaml.Mapping) else {}) if key != "name"]
+    memory = known(scalar(one, "emptyDir", "medium")) == "Memory"
+    path = str(known(text(one, "hostPath", "path")) or "")
+    return Volume(str(known(text(one, "name"))), keys[0] if keys else "emptyDir", memory, path)

@@ -1,0 +1,272 @@
+"""What decides when jobs run: priority classes, queues, quotas, and the configurations of schedulers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.kubernetes.objects import inner
+from kcheck.kubernetes.workloads import sharings
+from kcheck.kubernetes.workloads.jobs import identity
+from kcheck.kubernetes.workloads.scalars import (
+    absent,
+    boolean,
+    gap,
+    items,
+    listed,
+    mapping,
+    scalar,
+    text,
+    whole,
+)
+from kcheck.model import (
+    CARDS,
+    NOTHING,
+    Admission,
+    Namespace,
+    PriorityClass,
+    Queue,
+    Quota,
+    Scheduler,
+    Sharing,
+    Thing,
+    Watcher,
+)
+from kcheck.source.units import seconds
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.releases import Release
+    from kcheck.source.text import Span
+
+LISTS = {
+    PriorityClass: "classes", Queue: "queues", Quota: "limits", Namespace: "namespaces", Scheduler: "schedulers",
+    Admission: "admissions", Sharing: "sharings", Watcher: "watchers",
+}  # fmt: skip
+"""Where the inventory keeps each of them."""
+
+_EVERYWHERE = frozenset({"pods", "nodes", "events", "endpoints", "endpointslices", "*"})
+"""What there is more of with every node."""
+
+
+def read(item: Object) -> Iterator[Thing]:
+    """What an object says of when jobs run."""
+    group = item.api_version.rpartition("/")[0]
+    maker = _MAKERS.get((group, item.kind))
+    if maker is not None:
+        yield from maker(item)
+
+
+def _class(item: Object) -> Iterable[Thing]:
+    kueue = item.kind == "WorkloadPriorityClass"
+    preemption = NOTHING if kueue else text(item.root, "preemptionPolicy")
+    yield PriorityClass(
+        identity(item), item.span, kueue, text(item.root, "metadata", "name"), whole(item.root, "value"),
+        boolean(item.root, "globalDefault"), preemption,
+    )  # fmt: skip
+
+
+def _queue(item: Object) -> Iterable[Thing]:
+    name, namespace = text(item.root, "metadata", "name"), text(item.root, "metadata", "namespace")
+    own = identity(item)
+    if item.kind == "LocalQueue":
+        yield Queue(
+            own,
+            item.span,
+            item.kind,
+            name,
+            namespace,
+            leads_to=text(item.root, "spec", "clusterQueue"),
+            api=item.api_version,
+        )
+    elif item.kind == "Queue":
+        yield Queue(
+            own, item.span, item.kind, name, NOTHING, weight=whole(item.root, "spec", "weight"), api=item.api_version
+        )
+    else:
+        selector = yaml.get(item.root, "spec", "namespaceSelector")
+        found: Value[str] = Known("", Origin((item.span,)))
+        if isinstance(selector, yaml.Scalar):  # null, or no selector at all
+            found = text(item.root, "spec", "namespaceSelector")
+        yield Queue(
+            own, item.span, item.kind, name, NOTHING, resources=_covered(item),
+            selector=absent(item.root, "spec", "namespaceSelector") if selector is None else found,
+            preemption=_preemption(item), api=item.api_version,
+        )  # fmt: skip
+
+
+def _preemption(item: Object) -> Value[str]:
+    """Which of its own jobs a ClusterQueue stops; none where it only says what becomes of those of others."""
+    found = text(item.root, "spec", "preemption", "withinClusterQueue")
+    if isinstance(found, Unset) and isinstance(yaml.get(item.root, "spec", "preemption"), yaml.Mapping):
+        return Known("Never", found.origin)
+    return found
+
+
+def _covered(item: Object) -> Value[tuple[str, ...]]:
+    """The resources that a ClusterQueue has quota for."""
+    groups = items(item.root, "spec", "resourceGroups")
+    unknown = gap(item.root, "spec", "resourceGroups") or next(
+        (reason for group in groups if (reason := gap(group, "coveredResources"))), None
+    )
+    if unknown is not None:
+        return unknown
+    names = [
+        name.text for group in groups for name in items(group, "coveredResources") if isinstance(name, yaml.Scalar)
+    ]
+    found = yaml.get(item.root, "spec", "resourceGroups")
+    return Known(tuple(names), Origin(((found or item.root).span,)))
+
+
+def _limit_range(item: Object) -> Iterable[Thing]:
+    """A LimitRange that says something of containers: those of claims and of whole pods give no defaults."""
+    found = items(item.root, "spec", "limits")
+    if not found or any(known(text(one, "type")) in ("Container", None) for one in found):
+        yield from _quota(item)
+
+
+def _quota(item: Object) -> Iterable[Thing]:
+    hard = mapping(item.root, "spec", "hard")
+    yield Quota(identity(item), item.span, item.kind, text(item.root, "metadata", "namespace"), hard)
+
+
+def _namespace(item: Object) -> Iterable[Thing]:
+    labels = mapping(item.root, "metadata", "labels")
+    yield Namespace(identity(item), item.span, text(item.root, "metadata", "name"), labels)
+
+
+def _configuration(item: Object) -> Iterable[Thing]:
+    """Kueue's own configuration as a document."""
+    yield _admission(item.root, item.span, identity(item))
+
+
+def of_release(release: Release) -> Iterator[Admission | Scheduler]:
+    """The configuration of Kueue, or of Volcano's scheduler, as their charts are given it."""
+    chart = str(known(release.chart))
+    node = yaml.get(release.values, *_VALUES[chart]) if chart in _VALUES else None
+    root = next(inner(node), None) if isinstance(node, yaml.Scalar) else node
+    if node is not None and root is not None:
+        own = f"{release.place.source.path}:{release.address}"
+        yield _admission(root, node.span, own) if chart == "kueue" else _scheduler(root, node.span, own)
+
+
+_VALUES = {
+    "kueue": ("managerConfig", "controllerManagerConfigYaml"),
+    "volcano": ("custom", "scheduler_config_override"),
+}
+"""Chart -> where the text of a configuration is in its values."""
+
+
+def _admission(root: yaml.Target, place: Span, own: str) -> Admission:
+    wait = yaml.get(root, "waitForPodsReady")
+    timeout: Value[int] = NOTHING
+    if wait is not None and known(scalar(wait, "enable")) is not False:
+        timeout = _seconds(wait, "timeout")
+    return Admission(own, place, timeout, boolean(root, "manageJobsWithoutQueueName"))
+
+
+def _seconds(node: yaml.Target, name: str) -> Value[int]:
+    value = text(node, name)
+    if not isinstance(value, Known):
+        return value
+    try:
+        return Known(seconds(value.value), value.origin)
+    except ValueError as error:
+        return Unknown(f"`{name}`: {error}", value.origin)
+
+
+def _settings(item: Object) -> Iterable[Thing]:
+    """The configurations of schedulers and device plugins that a ConfigMap holds as texts."""
+    data = yaml.get(item.root, "data")
+    for name, entry in (yaml.entries(data) if isinstance(data, yaml.Mapping) else {}).items():
+        node = yaml.resolve(entry.value)
+        if isinstance(node, yaml.Scalar) and not _WANTED.search(node.text):
+            continue
+        own = f"{identity(item)}/{name}"
+        root = next(inner(node), None) if isinstance(node, yaml.Scalar) else node  # Terraform's yamlencode
+        if root is None:
+            continue
+        if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None:
+            yield _scheduler(root, item.span, own)
+        if sharings.divides(root):
+            yield sharings.of_configuration(root, node.span, own)
+        if known(text(root, "kind")) == "Configuration" and "kueue" in str(known(text(root, "apiVersion"))):
+            yield _admission(root, item.span, own)
+
+
+def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
+    """The configuration of Volcano's scheduler."""
+    actions = text(root, "actions")
+    names = mapped(actions, lambda value: tuple(name.strip() for name in value.split(",") if name.strip()))
+    plugins: dict[str, dict[str, str]] = {}
+    last: Value[tuple[str, ...]] = NOTHING
+    packed: Value[str] = NOTHING
+    weight: Value[int] = NOTHING
+    for tier in items(root, "tiers"):
+        for plugin in items(tier, "plugins"):
+            found = mapping(plugin, "arguments")
+            if isinstance(found, Unknown):
+                return Scheduler(own, place, names, found)
+            name = str(known(text(plugin, "name")))
+            plugins[name] = known(found) or {}
+            if name == "binpack":
+                packed = scalar(plugin, "arguments", "binpack.resources")
+                weight = whole(plugin, "arguments", f"binpack.resources.{CARDS[0]}")
+        last = listed(tier, "plugins", lambda plugin: str(known(text(plugin, "name"))))
+    return Scheduler(own, place, names, Known(plugins, Origin((root.span,))), last, packed, weight)
+
+
+def watchers(objects: list[Object]) -> Iterator[Watcher]:
+    """Roles by which what runs on every node may read what grows with every node."""
+    accounts: dict[str, list[tuple[str, str]]] = {}
+    for item in objects:
+        if item.kind == "ClusterRoleBinding" and known(scalar(item.root, "roleRef", "kind")) == "ClusterRole":
+            role = str(known(scalar(item.root, "roleRef", "name")))
+            for subject in items(item.root, "subjects"):
+                if known(scalar(subject, "kind")) == "ServiceAccount":
+                    own = (str(known(scalar(subject, "namespace")) or ""), str(known(scalar(subject, "name"))))
+                    accounts.setdefault(role, []).append(own)
+    for item in objects:
+        name = text(item.root, "metadata", "name")
+        if item.kind == "ClusterRole" and isinstance(name, Known) and name.value in accounts:
+            read = tuple(dict.fromkeys(_read_everywhere(item)))
+            if read:
+                yield Watcher(identity(item), item.span, name, read, tuple(accounts[name.value]))
+
+
+def _read_everywhere(item: Object) -> Iterator[str]:
+    for rule in items(item.root, "rules"):
+        verbs, resources = (
+            [one.text for one in items(rule, key) if isinstance(one, yaml.Scalar)] for key in ("verbs", "resources")
+        )
+        if {"list", "watch", "*"}.intersection(verbs):
+            yield from (name for name in resources if name in _EVERYWHERE)
+
+
+_WANTED = re.compile(r"""(tiers|sharing|flags)["']?:|waitForPodsReady|manageJobsWithoutQueueName""")
+_MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
+    ("scheduling.k8s.io", "PriorityClass"): _class,
+    ("kueue.x-k8s.io", "WorkloadPriorityClass"): _class,
+    ("kueue.x-k8s.io", "ClusterQueue"): _queue,
+    ("kueue.x-k8s.io", "LocalQueue"): _queue,
+    ("scheduling.volcano.sh", "Queue"): _queue,
+    ("config.kueue.x-k8s.io", "Configuration"): _configuration,
+    ("", "ResourceQuota"): _quota,
+    ("", "LimitRange"): _limit_range,
+    ("", "Namespace"): _namespace,
+    ("", "ConfigMap"): _settings,
+    ("nvidia.com", "ClusterPolicy"): sharings.of_policy,
+}
+MARKS = {
+    "ConfigMap": re.compile(_WANTED.pattern.encode()),
+    "ClusterRole": re.compile(rb"list|watch|\*"),
+    "ServiceAccount": re.compile(rb"imagePullSecrets"),
+}
+"""What the text of some kinds must hold to be worth reading."""
+
+KINDS = frozenset(kind for _, kind in _MAKERS) | {"ClusterRole", "ClusterRoleBinding"}
+"""The kinds that are read here."""

@@ -1,0 +1,135 @@
+"""Single values, numbers and maps of manifests, each with its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kcheck.kubernetes.objects import value_of
+from kcheck.source.units import as_text, quantity
+from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+
+def scalar(node: yaml.Node, *path: str) -> Value[Any]:
+    """The scalar at a path below a node, with its place; Unset with the place where it would be written."""
+    found = _reached(node, path)
+    if isinstance(found, yaml.Scalar):
+        return value_of(found)
+    return found if isinstance(found, Unset | Unknown) else _wrong(found, path, "a single value")
+
+
+def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Unknown:
+    """What is at a path; else where it would be written, or why a part above it is not known."""
+    here, above = yaml.resolve(node), None
+    for at, step in enumerate(path):
+        inner = yaml.get(here, step)
+        if inner is None:
+            if isinstance(here, yaml.Computed) and isinstance(here.datum, Unknown):
+                return here.datum
+            own = above.own(path[at - 1]) if isinstance(above, yaml.Mapping) else None
+            place = own.key.span if own is not None else node.span
+            return Unset(Origin((place,), missing=Missing(here.span, path[at:])))
+        here, above = inner, here
+    return here
+
+
+def absent(node: yaml.Node, *path: str) -> Unset:
+    """What is not there, with the place where it would be written."""
+    found = _reached(node, path)
+    return found if isinstance(found, Unset) else Unset(Origin((node.span,)))
+
+
+def text(node: yaml.Node, *path: str) -> Value[str]:
+    """The text at a path."""
+    value = scalar(node, *path)
+    if isinstance(value, Known) and not isinstance(value.value, str):
+        return Unknown(f"`{'.'.join(path)}` is not a text", value.origin)
+    return value
+
+
+def boolean(node: yaml.Node, *path: str) -> Value[bool]:
+    """The boolean at a path; false where nothing is written."""
+    value = scalar(node, *path)
+    if isinstance(value, Unset):
+        return Known(value=False, origin=value.origin)
+    if isinstance(value, Known) and not isinstance(value.value, bool):
+        return Unknown(f"`{'.'.join(path)}` is neither true nor false", value.origin)
+    return value
+
+
+def whole(node: yaml.Node, *path: str) -> Value[int]:
+    """The whole number at a path."""
+    value = scalar(node, *path)
+    if isinstance(value, Known) and (not isinstance(value.value, int) or isinstance(value.value, bool)):
+        return Unknown(f"`{'.'.join(path)}` is not a number", value.origin)
+    return value
+
+
+def amount(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
+    """The quantity at a path in units of which `times` are one: 1,000 for millicores, 1 for bytes; rounded up."""
+    return _typed(node, path, lambda found: -(-quantity(as_text(found)) * times // 1))
+
+
+def mapping(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
+    """The map of texts at a path, empty where nothing is written; unknown as a whole if a part of it is."""
+    found = _reached(node, path)
+    if isinstance(found, Unknown):
+        return found
+    if isinstance(found, Unset):
+        return Known({}, found.origin)
+    if isinstance(found, yaml.Scalar) and isinstance(value_of(found), Unset):
+        return Known({}, Origin((found.span,)))
+    if not isinstance(found, yaml.Mapping):
+        return _wrong(found, path, "a map")
+    result = {}
+    for key, entry in yaml.entries(found).items():
+        inner = yaml.resolve(entry.value)
+        value = value_of(inner) if isinstance(inner, yaml.Scalar) else _wrong(inner, (*path, key), "a single value")
+        if isinstance(value, Unknown):
+            return value
+        result[key] = as_text(value.value) if isinstance(value, Known) else ""
+    return Known(result, Origin((found.span,)))
+
+
+def items(node: yaml.Node | None, *path: str) -> list[yaml.Target]:
+    """The elements of the list at a path."""
+    found = yaml.get(node, *path)
+    return [yaml.resolve(item) for item in found.items] if isinstance(found, yaml.Sequence) else []
+
+
+def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Value[tuple[T, ...]]:
+    """The items of a list, each as a function reads it, with the place of the list, or where it would be."""
+    unknown = gap(node, name)
+    if unknown is not None:
+        return unknown
+    found = yaml.get(node, name)
+    origin = Origin((found.span,)) if found is not None else absent(node, name).origin
+    return Known(tuple(map(read, items(node, name))), origin)
+
+
+def gap(node: yaml.Node, *path: str) -> Unknown | None:
+    """Why what is at a path, or a part above it, is not known; None if it is, or is not there."""
+    found = _reached(node, path)
+    value = value_of(found) if isinstance(found, yaml.Computed) else found
+    return value if isinstance(value, Unknown) else None
+
+
+def _typed(node: yaml.Node, path: tuple[str, ...], change: Callable[[Any], Any]) -> Value[Any]:
+    value = scalar(node, *path)
+    if not isinstance(value, Known):
+        return value
+    try:
+        return Known(change(value.value), value.origin)
+    except ValueError as error:
+        return Unknown(f"`{'.'.join(path)}`: {error}", value.origin)
+
+
+def _wrong(found: yaml.Target, path: tuple[str, ...], wanted: str) -> Unknown:
+    if isinstance(found, yaml.Computed) and isinstance(found.datum, Unknown):
+        return found.datum
+    return Unknown(f"`{'.'.join(path)}` is not {wanted}", Origin((found.span,)))

@@ -1,0 +1,70 @@
+"""How GPUs are divided: configurations of NVIDIA's device plugin and of its operator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.kubernetes.objects import inner
+from kcheck.kubernetes.workloads.jobs import identity
+from kcheck.kubernetes.workloads.scalars import items, text, whole
+from kcheck.model import NOTHING, Sharing
+from kcheck.source.values import Known, Unset, known, mapped
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.releases import Release
+    from kcheck.source.text import Span
+
+
+def divides(root: yaml.Target) -> bool:
+    """Whether something is a configuration of NVIDIA's device plugin."""
+    return known(text(root, "version")) == "v1" and any(yaml.get(root, key) is not None for key in ("sharing", "flags"))
+
+
+def of_configuration(root: yaml.Target, place: Span, own: str) -> Sharing:
+    """How a configuration of NVIDIA's device plugin divides cards."""
+
+    def copied(kind: str) -> list[yaml.Target]:
+        return items(root, "sharing", kind, "resources")
+
+    slices, mps = copied("timeSlicing"), copied("mps")
+    return Sharing(
+        own,
+        place,
+        tuple(whole(one, "replicas") for one in slices),
+        tuple(whole(one, "replicas") for one in mps),
+        text(root, "flags", "migStrategy"),
+        tuple(str(known(text(one, "name"))) for one in (*slices, *mps)),
+    )
+
+
+def of_policy(item: Object) -> Iterator[Sharing]:
+    """The MIG strategy that NVIDIA's operator gives to the device plugin."""
+    strategy = text(item.root, "spec", "mig", "strategy")
+    if not isinstance(strategy, Unset):
+        place = strategy.origin.written if strategy.origin else item.span
+        yield Sharing(identity(item), place, (), (), strategy, strategy_only=True)
+
+
+_CHARTS = {
+    "nvidia-device-plugin": (("config", "map"), ("migStrategy",)),
+    "gpu-operator": (("devicePlugin", "config", "data"), ("mig", "strategy")),
+}
+"""Chart -> where its values have configurations of the device plugin, and the MIG strategy."""
+
+
+def of_release(release: Release) -> Iterator[Sharing]:
+    """How a release of NVIDIA's device plugin, or of its operator, divides cards."""
+    texts, strategy = _CHARTS.get(str(known(release.chart)), ((), ()))
+    own = f"{release.place.source.path}:{release.address}"
+    for name in release.names(*texts) if texts else ():
+        node = yaml.get(release.values, *texts, name)
+        root = next(inner(node), None) if isinstance(node, yaml.Scalar) else node
+        if node is not None and root is not None and divides(root):
+            yield of_configuration(root, node.span, f"{own}/{name}")
+    value = release.scalar(*strategy) if strategy else NOTHING
+    if isinstance(value, Known):
+        yield Sharing(own, value.origin.written, (), (), mapped(value, str), strategy_only=True)

@@ -1,0 +1,321 @@
+"""Clusters, their pools and networks, and what grows them, whatever the cloud."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.model.thing import NOTHING, Thing
+
+if TYPE_CHECKING:
+    from kcheck.source.values import Value
+
+NODE_ADDRESSES = "node"
+"""The outbound type of a cluster whose nodes have public addresses of their own."""
+
+
+class Surge(NamedTuple):
+    """What an upgrade adds to a pool: a number of nodes, or a percentage of it, within bounds.
+
+    `beside` is how many of the nodes another setting gives.
+    """
+
+    nodes: int = 0
+    percent: int = 0
+    least: int = 0
+    most: int | None = None
+    beside: int = 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Autoscaler(Thing):
+    """What grows and shrinks the pools of one cluster. Times are in seconds.
+
+    `kind` is cluster-autoscaler where its settings can be read, gke and ack where the cloud runs it and shows a few.
+    `scale_down` says that it deletes nodes at all. It grows the cluster up to `max_nodes`, `max_cores` and `max_memory`
+    (GiB), `scale_up_nodes` at a time, and evens out similar pools if told to `balance`. `skip_...` are the pods that
+    keep a node, `grace` is how long an evicted one may take, those below `priority_cutoff` do not count. Its own pod
+    asks for `cpu` thousandths of a processor, and gets `cpu_limit` at most; `managed` says that the cloud runs it.
+    """
+
+    cluster: Value[Cluster]
+    kind: str
+    max_unready_nodes: Value[int] = NOTHING
+    max_unready_percentage: Value[int] = NOTHING
+    bulk_delete: Value[int] = NOTHING
+    unneeded_time: Value[int] = NOTHING
+    unready_time: Value[int] = NOTHING
+    delay_after_add: Value[int] = NOTHING
+    delay_after_failure: Value[int] = NOTHING
+    scan_interval: Value[int] = NOTHING
+    new_pod_delay: Value[int] = NOTHING
+    provision_time: Value[int] = NOTHING
+    expander: Value[str] = NOTHING
+    delay_after_delete: Value[int] = NOTHING
+    scale_down: Value[bool] = NOTHING
+    client_qps: Value[int] = NOTHING
+    max_nodes: Value[int] = NOTHING
+    max_cores: Value[int] = NOTHING
+    max_memory: Value[int] = NOTHING
+    scale_up_nodes: Value[int] = NOTHING
+    binpacking_time: Value[int] = NOTHING
+    balance: Value[bool] = NOTHING
+    skip_local_storage: Value[bool] = NOTHING
+    skip_system_pods: Value[bool] = NOTHING
+    skip_custom_controllers: Value[bool] = NOTHING
+    grace: Value[int] = NOTHING
+    priority_cutoff: Value[int] = NOTHING
+    cpu: Value[int] = NOTHING
+    cpu_limit: Value[int] = NOTHING
+    profile: Value[str] = NOTHING
+    provisioning: Value[bool] = NOTHING
+    managed: bool = True
+    version: Value[str] = NOTHING
+    flags: tuple[Flag, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Flag(Thing):
+    """A flag of a cluster autoscaler as it is written. `version` is the autoscaler's."""
+
+    name: Value[str]
+    value: Value[str]
+    version: Value[str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cni:
+    """How Amazon's VPC CNI takes addresses for the pods of a node; the last two are unset by default."""
+
+    prefix_delegation: Value[bool]
+    custom_networking: Value[bool]
+    warm_interfaces: Value[int]
+    warm_prefixes: Value[int]
+    warm_ips: Value[int]
+    minimum_ips: Value[int]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plane:
+    """The control plane of a self-managed cluster. The quota of etcd is in bytes, the limits in requests at a time.
+
+    `serial_pulls` says that its kubelets pull one image at a time.
+    """
+
+    data_dir: Value[str]
+    etcd_quota: Value[int]
+    event_servers: Value[str]
+    reads_inflight: Value[int]
+    writes_inflight: Value[int]
+    controller_qps: Value[int]
+    controller_burst: Value[int]
+    serial_pulls: Value[bool]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cluster(Thing):
+    """A Kubernetes cluster.
+
+    `gap` says why pools may exist that could not be read or counted; it is empty where none can. `zonal` says that
+    its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools (Autopilot, EKS Auto
+    Mode, node auto-provisioning), `pods_take_addresses` that pods take addresses of their nodes' subnets (EKS).
+    `node_locations` are those of its nodes as written (GKE).
+    `environment` is the name of its variables in the settings. A node has `outbound_ports` on the `outbound_ips`
+    addresses; `single_gateway` and `gateway_per_zone` are the inputs of the module that makes the NAT gateways,
+    `gateways_lack` is what it has too few of for one a zone (EKS); `load_balancer` and `backend_type` are those of
+    Azure's load balancer. CoreDNS keeps `dns_replicas` whatever the size; unset where it scales, and `dns_scaling` is
+    where its add-on would say so; `dns_compute` is what that puts it on. `grower` is what the cluster's own code
+    installs to grow its pools, unknown where it only gives the rights to do so.
+    """
+
+    cloud: str
+    address: str
+    root: str
+    gap: str
+    name: Value[str]
+    version: Value[str]
+    location: Value[str] = NOTHING
+    zonal: Value[bool] = NOTHING
+    node_locations: Value[tuple[str, ...]] = NOTHING
+    provisioned: Value[bool] = NOTHING
+    tier: Value[str] = NOTHING
+    network_plugin: Value[str] = NOTHING
+    network_mode: Value[str] = NOTHING
+    network_policy: Value[str] = NOTHING
+    service_cidr: Value[str] = NOTHING
+    outbound_type: Value[str] = NOTHING
+    outbound_ips: Value[int] = NOTHING
+    outbound_ports: Value[int] = NOTHING
+    nat_gateways: Value[int] = NOTHING
+    single_gateway: Value[bool] = NOTHING
+    gateway_per_zone: Value[bool] = NOTHING
+    gateways_lack: Value[str] = NOTHING
+    load_balancer: Value[str] = NOTHING
+    backend_type: Value[str] = NOTHING
+    data_plane: Value[str] = NOTHING
+    security_group: Value[str] = NOTHING
+    pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
+    cni: Cni | None = None
+    plane: Plane | None = None
+    pods_take_addresses: Value[bool] = NOTHING
+    dns_replicas: Value[int] = NOTHING
+    dns_scaling: Value[bool] = NOTHING
+    dns_compute: Value[str] = NOTHING
+    grower: Value[str] = NOTHING
+    environment: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Network(Thing):
+    """A virtual network. `cidrs` is unset where subnets are not bound to ranges of it."""
+
+    address: str
+    root: str
+    name: Value[str]
+    cidrs: Value[tuple[str, ...]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PodRange(Thing):
+    """A range of which every node takes a block for its pods. `more` are further ranges that continue it.
+
+    `block` is the length of the prefix of such a block; unset where it follows from the pods that a node may run.
+    """
+
+    cloud: str
+    address: str
+    root: str
+    gap: str
+    name: Value[str]
+    cidr: Value[str]
+    more: Value[tuple[str, ...]] = NOTHING
+    block: Value[int] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reserved(Thing):
+    """Addresses of a network that no range of pods may overlap; `what` is what has them. A range of pods has its id."""
+
+    root: str
+    what: str
+    cidr: Value[str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Subnet(Thing):
+    """A subnet of a virtual network. `gap` says why pools in it may be missing."""
+
+    cloud: str
+    address: str
+    root: str
+    gap: str
+    name: Value[str]
+    cidr: Value[str]
+    network: Value[Network]
+    tags: Value[dict[str, str]] = NOTHING
+    zone: Value[str] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NodePool(Thing):
+    """A set of equal nodes. `max_nodes` is the maximum of an autoscaled pool, else its size.
+
+    `zone_count` is over how many zones the nodes are spread, where the cloud counts by zone, and `times` by how many of
+    them the written size is multiplied; `managed` says that the cloud runs the group. `pods_take_addresses` says that
+    pods take addresses of the nodes' subnets; else each node takes a block of `pod_range`, or some addresses of
+    `pod_subnets` (`pod_addresses`: with one pod, at least and at most). `efa_addresses` are those that the EFA
+    interfaces of a node take beside the others. `gpus` are those of one node; those that are attached to it are of the
+    type `accelerator`. Where `subnets` is not known, `maybe` are some that it may be in. An upgrade replaces `rolling`
+    nodes at a time, and waits `drain_timeout` seconds for each. Boot disks are of `disk_type` and `disk_size` (GB),
+    `image` names their system; `efa` are the types of the EFA interfaces of a node, and `local_disks` says whether its
+    start-up joins them. `charge` says how nodes are paid, `on_demand_fallback` that spot pools take nodes at full price
+    where there are no others, `location_policy` in which zones they grow (GKE); taints are written `key=value:Effect`,
+    in the code as `taint_form` says: a text, an item with its parts, or a member of a map; `no_schedule` is the effect.
+    `streaming` says that containers start before their image is there, `hub_mirror` that nodes ask a mirror before
+    Docker Hub. The kernel of a node is told to know at most `neighbours` others. `together` is the
+    placement group or policy that keeps nodes close to each other. `bid` is how a spot pool bids, `price_caps` the most
+    that it pays for a machine type in dollars an hour. `reservation` names what its machines are reserved by, and paid.
+    `boot_data` is what the user adds to the start of a node. `system` is Linux or Windows (AKS). `max_surge` and
+    `max_unavailable` are what `rolling` is made of; `scarce_surge` says that there are rarely more such machines (GKE).
+    """
+
+    address: str
+    cluster: Value[Cluster]
+    name: Value[str]
+    autoscaled: Value[bool]
+    min_nodes: Value[int]
+    max_nodes: Value[int]
+    surge: Value[Surge]
+    subnets: Value[tuple[Subnet, ...]]
+    pods_take_addresses: Value[bool]
+    maybe: tuple[Subnet, ...] = ()
+    root: str = ""
+    mode: Value[str] = NOTHING
+    managed: bool = True
+    zone_count: Value[int] = NOTHING
+    times: int = 1
+    instance_types: Value[tuple[str, ...]] = NOTHING
+    gpu: Value[bool] = NOTHING
+    gpus: Value[int] = NOTHING
+    accelerator: Value[str] = NOTHING
+    max_pods: Value[int] = NOTHING
+    efa_addresses: Value[int] = NOTHING
+    pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
+    pod_addresses: Value[tuple[int, int]] = NOTHING
+    pod_range: Value[PodRange] = NOTHING
+    spot: Value[bool] = NOTHING
+    zones: Value[tuple[str, ...]] = NOTHING
+    labels: Value[dict[str, str]] = NOTHING
+    taints: Value[tuple[str, ...]] = NOTHING
+    taint_form: str = "item"
+    no_schedule: str = "NoSchedule"
+    rolling: Value[Surge] = NOTHING
+    drain_timeout: Value[int] = NOTHING
+    disk_type: Value[str] = NOTHING
+    disk_size: Value[int] = NOTHING
+    image: Value[str] = NOTHING
+    efa: Value[tuple[str, ...]] = NOTHING
+    local_disks: Value[bool] = NOTHING
+    charge: Value[str] = NOTHING
+    deployment_set: Value[str] = NOTHING
+    together: Value[str] = NOTHING
+    bid: Value[str] = NOTHING
+    price_caps: Value[dict[str, str]] = NOTHING
+    streaming: Value[bool] = NOTHING
+    hub_mirror: Value[bool] = NOTHING
+    neighbours: Value[int] = NOTHING
+    on_demand_fallback: Value[bool] = NOTHING
+    location: Value[str] = NOTHING
+    location_policy: Value[str] = NOTHING
+    reservation: Value[str] = NOTHING
+    boot_data: Value[str] = NOTHING
+    system: Value[str] = NOTHING
+    max_surge: Value[int] = NOTHING
+    max_unavailable: Value[int] = NOTHING
+    scarce_surge: Value[bool] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KarpenterPool(Thing):
+    """What Karpenter may make nodes for: a NodePool, or a Provisioner of old. Times are in seconds.
+
+    `limits` are written `cpu=1000`, `budgets` are the numbers of nodes that it may disrupt at a time. Nodes are
+    replaced after `expire_after`; empty ones, by the `policy` also under-used ones, are taken away after
+    `consolidate_after`. Unset is never. With `replicas` it has that many nodes, whatever pods want. Its nodes have
+    `labels` and `taints`, as those of a node pool.
+    """
+
+    kind: str
+    cluster: Value[Cluster]
+    name: Value[str]
+    api: Value[str]
+    limits: Value[tuple[str, ...]]
+    policy: Value[str]
+    consolidate_after: Value[int]
+    budgets: Value[tuple[str, ...]]
+    expire_after: Value[int]
+    gpu: Value[bool]
+    spot: Value[bool]
+    replicas: Value[int] = NOTHING
+    labels: Value[dict[str, str]] = NOTHING
+    taints: Value[tuple[str, ...]] = NOTHING

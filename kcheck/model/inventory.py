@@ -1,0 +1,85 @@
+"""Everything that was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
+    from kcheck.model.clusters import (
+        Autoscaler,
+        Cluster,
+        KarpenterPool,
+        Network,
+        NodePool,
+        PodRange,
+        Reserved,
+        Subnet,
+    )
+    from kcheck.model.pods import Addon, Mirror, Service, Workload
+    from kcheck.model.queues import (
+        Admission,
+        Namespace,
+        PriorityClass,
+        Queue,
+        Quota,
+        Scheduler,
+        Sharing,
+        Watcher,
+    )
+    from kcheck.model.raw import Manifest, Resource
+    from kcheck.model.thing import Thing
+
+
+@dataclass(eq=False)
+class Inventory:
+    """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is.
+
+    `objects` and `resources` are those that rules want to see as they are written. `scope_of` says to which
+    folder a thing belongs that a kustomization there renders from files of others. `synced` are the tools that make
+    again what is deleted, with a pattern of the folders that they apply.
+    """
+
+    clusters: list[Cluster] = field(default_factory=list)
+    autoscalers: list[Autoscaler] = field(default_factory=list)
+    pools: list[NodePool] = field(default_factory=list)
+    networks: list[Network] = field(default_factory=list)
+    subnets: list[Subnet] = field(default_factory=list)
+    ranges: list[PodRange] = field(default_factory=list)
+    reserved: list[Reserved] = field(default_factory=list)
+    karpenter: list[KarpenterPool] = field(default_factory=list)
+    workloads: list[Workload] = field(default_factory=list)
+    mirrors: list[Mirror] = field(default_factory=list)
+    addons: list[Addon] = field(default_factory=list)
+    services: list[Service] = field(default_factory=list)
+    classes: list[PriorityClass] = field(default_factory=list)
+    queues: list[Queue] = field(default_factory=list)
+    limits: list[Quota] = field(default_factory=list)
+    namespaces: list[Namespace] = field(default_factory=list)
+    schedulers: list[Scheduler] = field(default_factory=list)
+    admissions: list[Admission] = field(default_factory=list)
+    sharings: list[Sharing] = field(default_factory=list)
+    watchers: list[Watcher] = field(default_factory=list)
+    cluster_of: dict[Thing, Cluster] = field(default_factory=dict)
+    objects: list[Manifest] = field(default_factory=list)
+    resources: list[Resource] = field(default_factory=list)
+    scope_of: dict[Thing, str] = field(default_factory=dict)
+    synced: list[tuple[str, re.Pattern[str]]] = field(default_factory=list)
+
+    def telling(self) -> bool:
+        """Whether anything was found that rules have something to say of."""
+        return any((
+            self.clusters, self.workloads, self.karpenter, self.classes, self.queues, self.limits, self.schedulers,
+            self.admissions, self.sharings, self.objects, self.resources,
+        ))  # fmt: skip
+
+    def placed(self) -> Iterator[Thing]:
+        """What is in a cluster because somebody applies it there."""
+        yield from chain(
+            self.workloads, self.addons, self.services, self.classes, self.queues, self.limits, self.namespaces,
+            self.schedulers, self.admissions, self.sharings, self.watchers, self.objects,
+        )  # fmt: skip

@@ -1,0 +1,213 @@
+"""What runs in a cluster: workloads, their pods and images, add-ons and Services."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.model.thing import NOTHING, Thing
+
+if TYPE_CHECKING:
+    from kcheck.source.values import Value
+    from kcheck.source.yaml_nodes import Mapping
+
+CARDS = (
+    "nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "habana.ai/gaudi", "google.com/tpu", "aws.amazon.com/neuron",
+    "aws.amazon.com/neurondevice", "huawei.com/Ascend910",
+)  # fmt: skip
+"""Resources that count whole accelerators."""
+
+STAY = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+LOCAL = f"{STAY}-local-volumes"
+UNDISTURBED = "karpenter.sh/do-not-disrupt"
+"""Annotations: two that keep the autoscaler and Karpenter from moving pods, one with volumes to leave behind."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Image(Thing):
+    """A container's image. `registry` is its host, docker.io for every spelling of Docker Hub.
+
+    Of an `untagged` one the text has no tag because a chart gives it.
+    """
+
+    container: str
+    text: Value[str]
+    registry: Value[str]
+    untagged: bool = False
+
+
+class Requirement(NamedTuple):
+    """What a pod asks of the labels of its node: an operator of node affinity, and its values."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...]
+
+
+class Toleration(NamedTuple):
+    """Taints that a pod does not mind; an empty key or effect stands for all."""
+
+    key: str
+    operator: str
+    value: str
+    effect: str
+
+
+class Volume(NamedTuple):
+    """A volume of a pod: its kind (emptyDir, hostPath ...), whether it is in memory, and its path on the node."""
+
+    name: str
+    kind: str
+    memory: bool
+    path: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Container(Thing):
+    """A container of a pod. CPU is in millicores, memory in bytes, `gpus` what it is limited to.
+
+    `gpu` is the name of the resource that GPUs are asked for by, with the texts of its request and its limit. `rdma`
+    says that it asks for interfaces of RDMA or EFA. `starters` are words of its command that start processes which
+    wait for each other, such as torchrun. `mounts` are the paths at which it has volumes.
+    """
+
+    name: Value[str]
+    first: bool
+    image: Value[str]
+    pull_policy: Value[str]
+    cpu: Value[int]
+    memory: Value[int]
+    cpu_limit: Value[int]
+    memory_limit: Value[int]
+    gpu: Value[str]
+    gpu_request: Value[str]
+    gpu_limit: Value[str]
+    rdma: bool
+    mounts: Value[tuple[str, ...]]
+    starters: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PodTemplate(Thing):
+    """Equal pods of a workload: `count` of them at once; `role` tells them from its others, such as Worker.
+
+    `selection` is what they ask of a node's labels: one of several sets of requirements. `spread` says that a required
+    anti-affinity puts each on a node of its own. `ports` are those they take of the node. `grace` is in seconds. Of the
+    GPUs of one pod, `gpus` counts whole cards, `shares` says that parts of cards are asked for. `stay` is the
+    annotation that keeps the cluster autoscaler from moving them, `undisturbed` the one that keeps Karpenter from it,
+    `movable` the one that names volumes on the disk of the node with which it may.
+    `asks_as_one` says that the pod asks for CPU or memory itself, for all its containers.
+    """
+
+    role: str
+    count: Value[int]
+    cpu: Value[int]
+    memory: Value[int]
+    gpus: Value[int]
+    shares: bool
+    priority: Value[str]
+    scheduler: Value[str]
+    labels: Value[dict[str, str]]
+    annotations: Value[dict[str, str]]
+    selection: Value[tuple[tuple[Requirement, ...], ...]]
+    tolerations: Value[tuple[Toleration, ...]]
+    spread: Value[bool]
+    host_network: Value[bool]
+    host_ipc: Value[bool]
+    dns_policy: Value[str]
+    restart: Value[str]
+    grace: Value[int]
+    account: Value[str]
+    ports: tuple[int, ...]
+    volumes: Value[tuple[Volume, ...]]
+    subdomain: Value[str]
+    containers: tuple[Container, ...]
+    stay: Value[str] = NOTHING
+    undisturbed: Value[str] = NOTHING
+    movable: Value[str] = NOTHING
+    asks_as_one: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Workload(Thing):
+    """Something that runs pods. `pods` is how many at once; of a DaemonSet, one on each node (`per_node`).
+
+    `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together or
+    not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds. `least`
+    is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker `slots`
+    processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and how
+    many pods run, is not known. `rival` is a second system that claims the job; `hooked` says that a tool such as Helm
+    removes it. `partial` ones only change parts of another manifest. `disposed` is the key that asks for volumes which
+    are deleted with it.
+    """
+
+    kind: str
+    namespace: Value[str]
+    name: Value[str]
+    per_node: bool
+    pods: Value[int]
+    gpus: Value[int]
+    pull_secrets: Value[bool]
+    images: tuple[Image, ...]
+    templates: tuple[PodTemplate, ...] = ()
+    labels: Value[dict[str, str]] = NOTHING
+    batch: bool = False
+    rigid: Value[bool] = NOTHING
+    gang: Value[str] = NOTHING
+    queue: Value[str] = NOTHING
+    queue_system: Value[str] = NOTHING
+    priority: Value[str] = NOTHING
+    ttl: Value[int] = NOTHING
+    deadline: Value[int] = NOTHING
+    retries: Value[int] = NOTHING
+    retries_each: Value[int] = NOTHING
+    spares_disruptions: Value[bool] = NOTHING
+    cleaning: Value[str] = NOTHING
+    shutdown: Value[bool] = NOTHING
+    launching: Value[str] = NOTHING
+    slots: Value[int] = NOTHING
+    processes: Value[str] = NOTHING
+    least: Value[int] = NOTHING
+    release: bool = False
+    rival: Value[str] = NOTHING
+    hooked: bool = False
+    partial: bool = False
+    disposed: Value[str] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Addon(Thing):
+    """Something that is installed into a cluster, or one of its objects (`tree`), which shows that it is.
+
+    `name` and `version` are those of its chart.
+    """
+
+    name: Value[str]
+    tree: Mapping | None = None
+    version: Value[str] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mirror(Thing):
+    """A cache of a registry that the code makes: images of `registry` below `path` are called `prefix`/... there.
+
+    What only the account knows of the prefix is in <>: such a name is for people, `complete` says that it is not.
+    """
+
+    cloud: str
+    root: str
+    address: str
+    registry: str
+    path: str
+    prefix: str
+    complete: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Service(Thing):
+    """A Service. `ports` are those of a load balancer, 0 of another; `addressed` says that it takes an address."""
+
+    name: Value[str]
+    ports: int
+    addressed: bool

@@ -1,0 +1,108 @@
+"""What decides when jobs run: classes, queues, quotas, and the configurations of schedulers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kcheck.model.thing import NOTHING, Thing
+
+if TYPE_CHECKING:
+    from kcheck.model.clusters import NodePool
+    from kcheck.source.values import Value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PriorityClass(Thing):
+    """A class of priority: of pods, or of Kueue's workloads (`kueue`). `default` says that pods without one have it."""
+
+    kueue: bool
+    name: Value[str]
+    number: Value[int]
+    default: Value[bool]
+    preemption: Value[str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Queue(Thing):
+    """A queue of jobs; `kind` is ClusterQueue or LocalQueue (Kueue), or Queue (Volcano).
+
+    A LocalQueue leads to the queue `leads_to`. A ClusterQueue admits jobs of the namespaces that `selector` says, as
+    far as its flavors cover their `resources`; `preemption` says which of its own jobs it stops for another. `api` is
+    the version that it is written for.
+    """
+
+    kind: str
+    name: Value[str]
+    namespace: Value[str]
+    leads_to: Value[str] = NOTHING
+    resources: Value[tuple[str, ...]] = NOTHING
+    selector: Value[str] = NOTHING
+    preemption: Value[str] = NOTHING
+    weight: Value[int] = NOTHING
+    api: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Quota(Thing):
+    """What the pods of a namespace may ask for together, by resource; of a LimitRange nothing is kept."""
+
+    kind: str
+    namespace: Value[str]
+    hard: Value[dict[str, str]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Namespace(Thing):
+    """A namespace."""
+
+    name: Value[str]
+    labels: Value[dict[str, str]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scheduler(Thing):
+    """The configuration of Volcano's scheduler: its actions, and the arguments of its plugins.
+
+    `last` are the plugins of its last tier, `packed` the resources that binpack looks at beside CPU and memory, and
+    `weight` is what GPUs count there.
+    """
+
+    actions: Value[tuple[str, ...]]
+    plugins: Value[dict[str, dict[str, str]]]
+    last: Value[tuple[str, ...]] = NOTHING
+    packed: Value[str] = NOTHING
+    weight: Value[int] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Admission(Thing):
+    """The configuration of Kueue. `ready_timeout` is how many seconds it waits for the pods of an admitted job."""
+
+    ready_timeout: Value[int]
+    manages_all: Value[bool]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sharing(Thing):
+    """How cards are divided: copies of each by time slices, and by MPS; the MIG strategy.
+
+    It is a configuration of NVIDIA's device plugin, what a `pool` says of its nodes, or only the strategy that the
+    operator or the chart of the plugin is given (`strategy_only`). `names` are the resources that it makes copies of.
+    """
+
+    slices: tuple[Value[int], ...]
+    mps: tuple[Value[int], ...]
+    mig: Value[str]
+    names: tuple[str, ...] = ()
+    pool: NodePool | None = None
+    strategy_only: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Watcher(Thing):
+    """A ClusterRole that lists or watches what every node has many of, and the service accounts that have it."""
+
+    name: Value[str]
+    resources: tuple[str, ...]
+    accounts: tuple[tuple[str, str], ...]

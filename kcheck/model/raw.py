@@ -1,0 +1,38 @@
+"""What rules of an organisation's own look at as it is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.model.thing import Thing
+
+if TYPE_CHECKING:
+    from kcheck.source.values import Record
+    from kcheck.source.yaml_nodes import Mapping
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Manifest(Thing):
+    """A Kubernetes object as it is written."""
+
+    kind: str
+    api_version: str
+    tree: Mapping
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Resource(Thing):
+    """An instance of a resource of Terraform; `module` is the address of the module that makes it."""
+
+    type: str
+    address: str
+    module: str
+    record: Record
+
+
+class Raw(NamedTuple):
+    """What rules look at as it is written: kinds of objects and types of resources; None stands for all."""
+
+    kinds: frozenset[str] | None = frozenset()
+    types: frozenset[str] | None = frozenset()

@@ -1,0 +1,180 @@
+"""Read the fields of a record by the table of its cloud."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.numbers import profiles
+from kcheck.source import scalars
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.units import seconds
+from kcheck.source.values import Datum, Known, Origin, Unknown, Unset, Value, plain
+from kcheck.source.versions import ANY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcheck.source.values import Record
+    from kcheck.source.versions import Range
+
+
+_LARGEST = 10**9
+
+
+class _Path(NamedTuple):
+    """Where a field is: nested blocks, an attribute, and whether its first element is meant."""
+
+    outer: tuple[str, ...]
+    written: str
+    name: str
+    first: bool
+
+
+@cache
+def _paths(text: str) -> tuple[_Path, ...]:
+    """The spellings of a field."""
+    result = []
+    for path in text.split(" | "):
+        *outer, last = path.split(".")
+        result.append(_Path(tuple(outer), last, last.removesuffix("[0]"), last.endswith("[0]")))
+    return tuple(result)
+
+
+class Fields:
+    """The fields of one record, read when they are asked for."""
+
+    def __init__(
+        self, cloud: str, resource: str, record: Record, pins: Mapping[str, Range] = MappingProxyType({})
+    ) -> None:
+        self.resource = resource
+        self.record = record
+        self._cloud = cloud
+        self._provider = resource.partition("_")[0]
+        self._pin = pins.get(self._provider, ANY)
+        self._table = profiles.table(cloud)[resource]
+        self._settings = profiles.settings(cloud)
+
+    def __getitem__(self, name: str) -> Value[Any]:
+        """The field's value, converted to its type; a default where it is absent or null."""
+        value = self._value(name)
+        origin = value.origin
+        if origin is not None and origin.spans and origin.spans[0].source.bundled:
+            value = replace(value, origin=origin.outside(self.record.span))
+        elif origin is not None and origin.missing and self.resource.startswith("azapi_"):
+            value = replace(value, origin=Origin((self.record.span,)))  # a body is not written in parts
+        return value
+
+    def _value(self, name: str) -> Value[Any]:
+        entry: Any = self._table[name]
+        kind = entry.get("type", "string")
+        found: Value[Any] | None = None
+        for path in _paths(entry["path"]):
+            value = self._read(path, entry.get("since", {}))
+            if not isinstance(value, Unset):
+                found = value
+                break
+            # the first spelling that the provider knows is where it would be written, unless another is there and null
+            if found is None or value.origin.literal or (_refused(found) and not _refused(value)):
+                found = value
+        if found is not None and found.origin and self._pin is not ANY and "values_since" in entry:
+            since = entry["values_since"]
+            why = (
+                "" if self._pin.reaches(since) else f"{self._provider} is pinned below {since}, which has other values"
+            )
+            found = replace(found, origin=found.origin._replace(why=found.origin.why or why))
+        if isinstance(found, Unset) and "unset" in entry:
+            default = self._settings[entry["unset"]].value
+            return Known(_TYPES[kind](default), found.origin)
+        if isinstance(found, Known):
+            return _typed(found, kind)
+        return found if found is not None else Unset(self.record.absent((name,)))
+
+    def _absent(self, record: Record, path: tuple[str, ...], since: Mapping[str, str]) -> Unset:
+        """What is not written; where the provider is pinned to a version that may lack it, it cannot be."""
+        origin, name, oldest = record.absent(path), path[-1], profiles.oldest(self._cloud).get(self._provider)
+        first, why = since.get(name), ""
+        if first is not None and not self._pin.reaches(first):
+            why = f"{self._provider} is pinned below {first}, which has no {name}"
+        elif oldest is not None and not self._pin.reaches(oldest):
+            why = f"{self._provider} is pinned below {oldest}, of which kcheck does not know whether it has {name}"
+        return Unset(origin._replace(why=why) if why else origin)
+
+    def raw(self, name: str) -> Datum | None:
+        """The field's datum as it was evaluated, symbols included; None if it is absent."""
+        values = (self._read(path, {}) for path in _paths(self._table[name]["path"]))
+        return next((value for value in values if not isinstance(value, Unset)), None)
+
+    def _read(self, path: _Path, since: Mapping[str, str]) -> Value[Any]:
+        record = self.record
+        for i, step in enumerate(path.outer):
+            nested = record.blocks(step)
+            if isinstance(nested, Unknown):
+                return nested
+            if not nested:
+                return self._absent(record, (*path.outer[i:], path.written), since)
+            record = nested[0]
+        name = path.name
+        value = record.entry(name)
+        if value is None:
+            return self._absent(record, (name,), since)
+        if isinstance(value, Known) and value.value is None:
+            return Unset(value.origin)
+        if not path.first or isinstance(value, Unknown):
+            return value
+        items = value.value if isinstance(value.value, tuple) else ()
+        if len(items) != 1:
+            return Unknown(f"`{name}` has {len(items)} elements, kcheck reads one", value.origin)
+        item: Datum = items[0]
+        return item
+
+
+def _refused(value: Value[Any]) -> bool:
+    return bool(value.origin and value.origin.why)
+
+
+def _typed(value: Known[Any], kind: str) -> Value[Any]:
+    try:
+        return Known(_TYPES[kind](plain(value)), value.origin)
+    except ValueError as error:  # it does not convert, or a part of it is not known
+        return Unknown(str(error), value.origin)
+
+
+def _whole(value: Any) -> int:
+    number = scalars.to_number(value)
+    if not isinstance(number, int):
+        raise EvaluationError(f"{value} is not a whole number")
+    if number < 0:
+        raise EvaluationError(f"{value} is negative, which no number of nodes, pods or seconds can be")
+    if number > _LARGEST:
+        raise EvaluationError("the number is too large to be one of nodes, pods or seconds")
+    return number
+
+
+def _bytes(value: Any) -> int:
+    number = scalars.to_number(value)
+    if not isinstance(number, int):
+        raise EvaluationError(f"{value} is not a whole number")
+    return number
+
+
+def _list(value: Any) -> tuple[str, ...]:
+    return tuple(scalars.to_string(item) for item in value) if isinstance(value, list) else ()
+
+
+def _map(value: Any) -> dict[str, str]:
+    return {key: scalars.to_string(item) for key, item in value.items()} if isinstance(value, dict) else {}
+
+
+_TYPES: dict[str, Callable[[Any], Any]] = {
+    "string": lambda value: str(scalars.to_string(value)),
+    "int": _whole,
+    "bytes": _bytes,
+    "number": lambda value: int(scalars.to_number(value)),
+    "bool": scalars.to_bool,
+    "seconds": lambda value: seconds(scalars.to_string(value)),
+    "list": _list,
+    "map": _map,
+}

@@ -1,0 +1,264 @@
+"""The numbers: limits and settings of each cloud, with unit, source, date and confidence."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from typing import Any, NamedTuple, TypedDict
+
+import yaml
+
+from kcheck.source.bundled import PROFILES
+
+CLOUDS = {
+    "aks": ("azurerm_kubernetes_", "azapi_resource"),
+    "eks": ("aws_eks_",),
+    "gke": ("google_container_",),
+    "ack": ("alicloud_cs_",),
+    "selfmanaged": (),
+}
+"""The clouds that kcheck reads, and how their clusters' resources begin; self-managed ones are in manifests."""
+
+BESIDE = {
+    "aks": ("azurerm_virtual_network", "azurerm_subnet"),
+    "eks": ("aws_vpc", "aws_subnet", "aws_autoscaling_group"),
+    "gke": ("google_compute_network", "google_compute_subnetwork", "google_compute_router_nat"),
+    "ack": ("alicloud_vpc", "alicloud_vswitch"),
+    "selfmanaged": (),
+}
+"""Resources that clusters of other root modules may refer to."""
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Entry(NamedTuple):
+    """One number of a profile: hard, quota, recommended or default; a `value` that differs by account is None.
+
+    `code` is what one types into the provider's console to have a quota raised.
+    """
+
+    key: str
+    value: int | str | bool | None
+    unit: str
+    kind: str
+    sources: tuple[str, ...]
+    checked: str
+    confidence: str
+    scope: str = ""
+    note: str = ""
+    code: str = ""
+
+    @property
+    def number(self) -> int:
+        """The value, which must be a whole number."""
+        if not isinstance(self.value, int):
+            raise TypeError(f"{self.key} is {self.value!r}, no number")
+        return self.value
+
+
+def load_yaml(path: str, document: int = 0) -> Any:
+    """A document of a bundled YAML file as plain data; those before and after it are not read."""
+    with open(path, "rb") as file:
+        parts = file.read().split(b"\n---\n")
+    return yaml.load(parts[document], _Loader) if document < len(parts) else {}  # noqa: S506 - the loader is a safe one
+
+
+@cache
+def limits(cloud: str) -> dict[str, Entry]:
+    """The limits that hold on a cloud, those of every cloud included, by `group.name`."""
+    own = _entries(cloud, "limits") | _quotas(cloud) if cloud != "any" else {}
+    return _entries("any", "limits") | own
+
+
+def _quotas(cloud: str) -> dict[str, Entry]:
+    """The quotas of an account as limits, `quota.<key>`: their numbers are mostly those of the account."""
+    return {
+        f"quota.{key}": Entry(
+            f"quota.{key}", entry["default"], f"{entry['counts']} of {entry['code']}", "quota", tuple(entry["sources"]),
+            str(entry["checked"]), entry["confidence"], "account", entry.get("note", ""),
+        )
+        for key, entry in quotas(cloud).items()
+    }  # fmt: skip
+
+
+@cache
+def settings(cloud: str) -> dict[str, Entry]:
+    """What a cloud or its provider uses where nothing is written, by `group.name`."""
+    return _entries(cloud, "settings")
+
+
+def recommended(cloud: str) -> dict[str, Entry]:
+    """What `generate` writes, by `group.name`: the second document of the settings."""
+    return _entries(cloud, "settings", 1)
+
+
+@cache
+def flags() -> dict[str, dict[str, Any]]:
+    """The cluster autoscaler's flags: type, default, first minor version, the one without it, and its successor."""
+    data: dict[str, dict[str, Any]] = _any("flags")["flags"]
+    return data
+
+
+def flag_default(name: str, minor: int | None) -> int | str | bool | None:
+    """What a minor version uses where a flag is not set; None where that depends on a version that is not known."""
+    found = flags()[name]
+    default: int | str | bool = found["default"]
+    before: dict[int, int | str | bool] = found.get("before", {})
+    if minor is None:
+        return None if before else default
+    return next((value for until, value in sorted(before.items()) if minor < until), default)
+
+
+def flag(name: str) -> Entry | None:
+    """A flag of the cluster autoscaler with its newest default as an entry; None if there is no such flag."""
+    found, file = flags().get(name), _any("flags")
+    if found is None:
+        return None
+    changes = "; ".join(f"{value} before 1.{minor}" for minor, value in found.get("before", {}).items())
+    sources, checked = tuple(file["sources"]), str(file["checked"])
+    return Entry(
+        f"--{name}", found["default"], found["type"], "default", sources, checked, file["confidence"], note=changes
+    )
+
+
+def entry(name: str) -> Entry | None:
+    """A number by its full name: limits.eks.pool.quota, settings.gke.pool.max_pods, flags.expander."""
+    group, _, rest = name.partition(".")
+    if group == "flags":
+        return flag(rest)
+    cloud, _, key = rest.partition(".")
+    tables = {"limits": limits, "settings": settings}
+    return tables[group](cloud).get(key) if group in tables and cloud in ("any", *CLOUDS) else None
+
+
+def chart_minor(version: str) -> int | None:
+    """The minor version of the cluster autoscaler that a version of its Helm chart runs; None if that is not known."""
+    charts = _any("charts")["cluster-autoscaler"]
+    match = re.fullmatch(r"v?(\d+)\.(\d+)\.\d+", version)
+    if match is None or int(match[1]) != charts["major"]:
+        return None
+    chart = int(match[2])
+    return next((minor for minor, (first, last) in charts["minors"].items() if first <= chart <= last), None)
+
+
+def chart_of(minor: int) -> str | None:
+    """The newest version of that chart that runs a minor version; None if none is known."""
+    charts = _any("charts")["cluster-autoscaler"]
+    found = charts["minors"].get(minor)
+    return f"{charts['major']}.{found[1]}.0" if found else None
+
+
+@cache
+def _any(name: str) -> dict[str, Any]:
+    data: dict[str, Any] = load_yaml(os.path.join(PROFILES, "any", f"{name}.yaml"))
+    return data
+
+
+@cache
+def table(cloud: str) -> dict[str, dict[str, dict[str, str]]]:
+    """Which attribute of which resource or manifest is which field: resource -> field -> {path, type, unset}."""
+    return {name: fields for name, fields in _tables(cloud).items() if name != _OLDEST}
+
+
+def oldest(cloud: str) -> dict[str, str]:
+    """The oldest version of each provider that the tables are about."""
+    found: dict[str, str] = _tables(cloud).get(_OLDEST, {})
+    return found
+
+
+_OLDEST = "providers"
+
+
+@cache
+def _tables(cloud: str) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    for name in ("terraform.yaml", "manifests.yaml"):
+        path = os.path.join(PROFILES, cloud, name)
+        data |= load_yaml(path) if os.path.exists(path) else {}
+    return data
+
+
+@cache
+def workloads() -> dict[str, dict[str, Any]]:
+    """Where the pods of each kind are, by `group/Kind`."""
+    data: dict[str, dict[str, Any]] = load_yaml(os.path.join(PROFILES, "workloads.yaml"))
+    return data
+
+
+@cache
+def mechanisms() -> dict[str, dict[str, Any]]:
+    """What ends the growth of clusters: how it is called, and how it is moved."""
+    data: dict[str, dict[str, Any]] = load_yaml(os.path.join(PROFILES, "mechanisms.yaml"))
+    return data
+
+
+@cache
+def quotas(cloud: str) -> dict[str, dict[str, Any]]:
+    """Quotas of an account on a cloud, with what counts against them and what one types into its console."""
+    path = os.path.join(PROFILES, cloud, "quotas.yaml")
+    data: dict[str, dict[str, Any]] = load_yaml(path) if os.path.exists(path) else {}
+    return data
+
+
+class Prices(NamedTuple):
+    """List prices of one region, in thousandths of a US dollar an hour: by group of machine types, then by type.
+
+    `accelerators` are those that are billed beside the machine.
+    """
+
+    region: str
+    dated: str
+    checked: str
+    confidence: str
+    sources: tuple[str, ...]
+    on_demand: dict[str, dict[str, int]]
+    spot: dict[str, dict[str, int]]
+    accelerators: dict[str, int]
+
+
+@cache
+def prices(cloud: str) -> Prices | None:
+    """The list prices of a cloud; None where there is no table."""
+    path = os.path.join(PROFILES, cloud, "prices.yaml")
+    if not os.path.exists(path):
+        return None
+    data = load_yaml(path)
+    return Prices(
+        data["region"], str(data["dated"]), str(data["checked"]), data["confidence"], tuple(data["sources"]),
+        _grouped(data["on_demand"]), _grouped(data.get("spot", {})), data.get("accelerators", {}),
+    )  # fmt: skip
+
+
+def _grouped(lines: dict[str, str]) -> dict[str, dict[str, int]]:
+    """Lines of `type price`, separated by commas."""
+    pairs = {group: [entry.split(" ") for entry in line.split(", ")] for group, line in lines.items()}
+    return {group: {name: int(price) for name, price in entries} for group, entries in pairs.items()}
+
+
+class ModuleEntry(TypedDict):
+    """A published module in `modules.yaml`."""
+
+    repository: str
+    declares: list[str]
+    skeletons: list[dict[str, Any]]
+
+
+@cache
+def modules() -> dict[str, ModuleEntry]:
+    """The published modules that have skeletons, by their source in the registry."""
+    data: dict[str, ModuleEntry] = load_yaml(os.path.join(PROFILES, "modules.yaml"))
+    return data
+
+
+def _entries(cloud: str, name: str, document: int = 0) -> dict[str, Entry]:
+    path = os.path.join(PROFILES, cloud, f"{name}.yaml")
+    if not os.path.exists(path):
+        return {}
+    result = {}
+    for group, members in load_yaml(path, document).items():
+        for member, fields in members.items():
+            key = f"{group}.{member}"
+            fields = {**fields, "sources": tuple(fields["sources"]), "checked": str(fields["checked"])}  # noqa: PLW2901
+            result[key] = Entry(key=key, **fields)
+    return result

@@ -1,0 +1,1 @@
+"""A tree of files in, an inventory out: where Terraform and Kubernetes meet."""

@@ -1,0 +1,37 @@
+"""Which cluster a resource deploys into: the one whose address its provider has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.source.values import Unknown
+from kcheck.terraform import providers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.model import Cluster
+    from kcheck.source.values import Datum, Record
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.resource import Instance
+
+
+def cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) -> Cluster | None:
+    """The cluster of the same root that the provider of a resource talks to; None if that is not known."""
+    own = [cluster for cluster in clusters if cluster.root == root.configuration.folder]
+    if len(own) < 2 or not root.configuration.providers:
+        return own[0] if len(own) == 1 else None
+    provider = providers.of(instance, root)
+    host = _host(provider) if provider is not None else None
+    symbol = host.symbol if isinstance(host, Unknown) else None
+    found = [c for c in own if symbol and f"{c.address}.".startswith(f"{symbol.address}.")]
+    return found[0] if len(found) == 1 else None
+
+
+def _host(record: Record) -> Datum | None:
+    """The address of the API server: of the provider itself, or in its `kubernetes` part (helm)."""
+    host = record.entry("host")
+    if host is not None:
+        return host
+    nested = record.blocks("kubernetes")
+    return None if isinstance(nested, Unknown) or not nested else nested[0].entry("host")

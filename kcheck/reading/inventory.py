@@ -1,0 +1,361 @@
+"""The one place where Terraform and Kubernetes meet: read a tree, join both sides."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from kcheck.files.tree import matches
+from kcheck.model import Addon, Inventory, Manifest, Raw, Resource
+from kcheck.numbers import profiles
+from kcheck.source.text import leading
+from kcheck.source.values import Known, Origin, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.config.config import Config
+    from kcheck.files.tree import Tree
+    from kcheck.kubernetes.charts import Chart, Charts
+    from kcheck.kubernetes.kustomize import Rendering
+    from kcheck.kubernetes.objects import Object
+    from kcheck.kubernetes.releases import Release
+    from kcheck.model import Cluster, Thing
+    from kcheck.source.text import Source
+    from kcheck.syntax.problem import Problem
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.variables import Variables
+
+
+@dataclass
+class Reading:
+    """Everything that was read of a tree.
+
+    `problems` could not be read; `templates` maps a folder to the manifests in it that are templates; `sources`
+    are all files that were looked into; `variables` knows the tfvars files; `gaps` is what kustomizations do that is
+    not rendered. Terraform has `asked` for some files, such as values of charts, and `filled` some manifests as
+    templates. `charts` are those of the tree; of the `unrendered` ones, with the number of their templates, only the
+    values were read. `roots` are the root modules of Terraform.
+    """
+
+    inventory: Inventory
+    problems: list[Problem]
+    templates: dict[str, list[Source]]
+    sources: list[Source]
+    variables: Variables | None = None
+    gaps: list[Problem] = field(default_factory=list)
+    asked: set[Source] = field(default_factory=set)
+    filled: set[Source] = field(default_factory=set)
+    charts: Charts | None = None
+    unrendered: list[tuple[Chart, int]] = field(default_factory=list)
+    roots: list[Module] = field(default_factory=list)
+
+
+def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
+    """Read the Terraform and the manifests of a tree into one inventory, with what is wanted as it is written."""
+    reading = Reading(Inventory(), [], {}, [])
+    if tree.folders or tree.plans:
+        _terraform(tree, config, reading, wanted)
+    rendered = _rendered(tree, config, reading) if tree.charts and config.render else []
+    if tree.manifests or tree.kustomizations or rendered:
+        _manifests(tree, reading, rendered, wanted)
+    if tree.charts:
+        _charts_alone(tree, reading)
+    if reading.charts is not None:
+        reading.problems += reading.charts.problems
+        reading.sources += reading.charts.sources
+    _place(reading.inventory, config)
+    if any(addon.tree is not None for addon in reading.inventory.addons):
+        import_module("kcheck.clouds.karpenter").read(reading.inventory)
+    reading.problems = list(dict.fromkeys(reading.problems))
+    reading.sources += sorted(reading.asked, key=lambda source: source.path)
+    reading.sources = list(dict.fromkeys(reading.sources))
+    return reading
+
+
+def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
+    from kcheck.terraform.roots import Loader
+
+    inventory = reading.inventory
+    loader = Loader(tree, config)
+    reading.roots = loader.roots() if tree.folders else []
+    roots = [*reading.roots, *_plans(tree, reading)]
+    kinds = {root: root.kinds() for root in roots}
+    for cloud, prefixes in profiles.CLOUDS.items():
+        if prefixes and any(kind.startswith(prefixes) for own in kinds.values() for kind in own):
+            begins = (*prefixes, *profiles.BESIDE[cloud])
+            own = [root for root in roots if any(kind.startswith(begins) for kind in kinds[root])]
+            import_module(f"kcheck.clouds.{cloud}.reader").read(own, inventory)
+    if any(own & _CACHES for own in kinds.values()):
+        import_module("kcheck.clouds.registry_caches").read(roots, inventory)
+    for root in roots:
+        if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
+            _deployed(root, kinds[root], tree, reading, wanted)
+        types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
+        inventory.resources += _resources(root, types)
+    reading.problems += [*loader.problems, *loader.variables.problems]
+    reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
+    reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
+    reading.variables = loader.variables
+    reading.asked, reading.filled = loader.asked, loader.templates()
+
+
+def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
+    """The root modules that plans describe."""
+    if not tree.plans:
+        return
+    from kcheck.syntax.problem import Problem
+    from kcheck.terraform import plan
+
+    for source in tree.plans:
+        root = plan.read(source)
+        if isinstance(root, Problem):
+            reading.problems.append(root)
+        else:
+            yield root
+    reading.sources += tree.plans
+
+
+_CACHES = {
+    "aws_ecr_pull_through_cache_rule", "azurerm_container_registry_cache_rule", "google_artifact_registry_repository",
+}  # fmt: skip
+_IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
+
+
+_CALLS = re.compile(r'(?:module\.[\w-]+(?:\["(?:\\.|[^"])*"\]|\[[^\]]*\])?\.)*')
+"""The modules that an address begins with."""
+
+
+def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
+    """The instances of some types of resources, those of called modules included."""
+    folder, environment = root.configuration.folder, root.environment
+    where = "" if folder == "." and not environment else f"{folder}{f'@{environment}' if environment else ''}:"
+    for kind in sorted(types):
+        for instance in root.instances(kind):
+            address = instance.address
+            if instance.complete:
+                module = address[: len(address) - len(_CALLS.sub("", address, count=1))].removesuffix(".")
+                yield Resource(f"{where}{address}", instance.span, kind, address, module, instance)
+
+
+def _deployed(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted: Raw) -> None:
+    """What a root module deploys into clusters."""
+    from kcheck.reading.embedded import objects, providers, releases
+
+    inventory = reading.inventory
+    for item, instance in objects.read(root, kinds):
+        cluster = providers.cluster_of(instance, root, inventory.clusters)
+        things = _objects([item], inventory, _charts(tree, reading), wanted)
+        inventory.cluster_of |= {thing: cluster for thing in things if cluster}
+    for release, instance in releases.read(root):
+        cluster = providers.cluster_of(instance, root, inventory.clusters)
+        things = _released(_charts(tree, reading).expanded(release), inventory)
+        inventory.cluster_of |= {thing: cluster for thing in things if cluster}
+
+
+def _charts(tree: Tree, reading: Reading) -> Charts:
+    """The charts of the tree, found when the first release or chart asks for them."""
+    if reading.charts is None:
+        from kcheck.kubernetes.charts import Charts
+
+        reading.charts = Charts(tree)
+    return reading.charts
+
+
+def _rendered(tree: Tree, config: Config, reading: Reading) -> list[Object]:
+    """What helm makes of the charts; those that it cannot render are a problem, and read as without it."""
+    from kcheck.kubernetes.render import Rendering, program
+
+    helm, charts, found = program(config.helm_values), _charts(tree, reading), []
+    for chart in charts.all:
+        if not chart.library:
+            rendering = Rendering(helm, chart, charts, config.helm_values)
+            reading.problems += rendering.problems
+            if not rendering.problems:
+                charts.rendered.add(chart.folder)
+                found += rendering.objects
+    return found
+
+
+def _charts_alone(tree: Tree, reading: Reading) -> None:
+    """The charts that nothing in the tree deploys, with their own values, and a note of templates not looked into."""
+    charts = _charts(tree, reading)
+    reading.unrendered = list(charts.templates(reading.templates).values())
+    for chart in charts.all:
+        if chart.folder not in charts.used | charts.rendered and not chart.library:
+            _released(chart.expanded(chart.release()), reading.inventory)
+
+
+def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
+    """Add what releases are to the inventory: add-ons, autoscalers, and the images that they run."""
+    from kcheck.kubernetes import images
+    from kcheck.kubernetes.workloads import queues, sharings
+    from kcheck.reading import autoscalers
+
+    things: list[Thing] = []
+    for release in releases:
+        addons = [Addon(release.address, release.place, release.chart, version=release.version)]
+        addons += [addon for item in _in_values(release) for addon in _shown(item)]
+        found, workload = list(autoscalers.of_release(release)), images.workload(release)
+        own = [workload] if workload is not None else []
+        inventory.addons += addons
+        inventory.autoscalers += found
+        inventory.workloads += own
+        divided = list(sharings.of_release(release))
+        admitting = list(queues.of_release(release))
+        inventory.sharings += divided
+        for one in admitting:
+            getattr(inventory, queues.LISTS[type(one)]).append(one)
+        things += [*addons, *found, *own, *divided, *admitting]
+    return things
+
+
+def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw) -> None:
+    from kcheck.kubernetes import objects, releases, syncs
+    from kcheck.kubernetes.workloads import jobs, queues
+
+    charts = _charts(tree, reading)
+    clusters = {
+        "ClusterConfig": "eks.eksctl",
+        "ClusterConfiguration": "selfmanaged.reader",
+        "InitConfiguration": "selfmanaged.reader",
+        "JoinConfiguration": "selfmanaged.reader",
+        "KubeletConfiguration": "selfmanaged.reader",
+        "Pod": "selfmanaged.reader",
+    }
+    others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
+    names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *others))
+    kinds = objects.Kinds(names, queues.MARKS).wider(wanted.kinds)
+    kustomized: Rendering | None = None
+    if tree.kustomizations:
+        from kcheck.kubernetes import kustomize
+
+        kustomized = kustomize.read(tree, kinds)
+        reading.gaps = kustomized.gaps
+        reading.sources += kustomized.sources
+    elsewhere = reading.filled | (kustomized.named if kustomized is not None else set())
+    plain = [source for source in tree.manifests if source not in elsewhere and not charts.renders(source)]
+    manifests = objects.read(plain, kinds)
+    manifests.objects += rendered
+    if kustomized is not None:
+        manifests = manifests.joined(kustomized.manifests)
+    found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
+    for reader in sorted(found):
+        import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
+    if tree.kernel and "selfmanaged.reader" in found:
+        import_module("kcheck.clouds.selfmanaged.reader").tune(tree.kernel, reading.inventory)
+    # what Terraform deploys from a file of the tree is already there
+    there = reading.inventory
+    deployed = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}
+    rest = [
+        item
+        for item in manifests.objects
+        if item.span.source not in reading.asked
+        or not deployed.intersection(map(_label, _objects([item], Inventory(), charts, wanted)))
+    ]
+    _objects(rest, reading.inventory, charts, wanted)
+    reading.problems += manifests.problems
+    reading.templates = manifests.template_folders()
+    reading.sources += tree.manifests
+
+
+def _label(thing: Thing) -> str:
+    """What tells one object from others of a cluster: its id without the file."""
+    return thing.id.rpartition(":")[2]
+
+
+def _objects(objects: list[Object], inventory: Inventory, charts: Charts, wanted: Raw) -> list[Thing]:
+    """Add what objects are to the inventory, and themselves where rules look at them as they are written."""
+    from kcheck.kubernetes import releases, syncs
+    from kcheck.kubernetes.workloads import jobs, queues
+    from kcheck.reading import autoscalers
+
+    result: list[Thing] = []
+    workloads = dict(jobs.read(objects))
+    for item in objects:
+        workload = [workloads[item]] if item in workloads else []
+        found = list(autoscalers.of_object(item))
+        addons = list(_shown(item))
+        services = list(jobs.services([item]))
+        inventory.services += services
+        inventory.workloads += workload
+        inventory.autoscalers += found
+        inventory.addons += addons
+        others = list(queues.read(item))
+        for thing in others:
+            getattr(inventory, queues.LISTS[type(thing)]).append(thing)
+        released = [
+            thing
+            for release in releases.read([item], charts.find)
+            for thing in _released(charts.expanded(release), inventory)
+        ]
+        raw = [Manifest(jobs.identity(item), item.span, item.kind, item.api_version, item.root)]
+        if wanted.kinds is not None and item.kind not in wanted.kinds:
+            raw = []
+        inventory.objects += raw
+        own = [*raw, *workload, *found, *addons, *services, *others, *released]
+        if item.scope:
+            inventory.scope_of |= dict.fromkeys(own, item.scope)
+        result += own
+    inventory.synced += syncs.read(objects, charts.top)
+    watchers = list(queues.watchers(objects))
+    inventory.watchers += watchers
+    return [*result, *watchers]
+
+
+def _in_values(release: Release) -> Iterator[Object]:
+    """The objects of Karpenter that the values of a release hold, for charts that install what they are given."""
+    from kcheck.kubernetes.objects import objects_in
+    from kcheck.syntax import yaml
+
+    for node in yaml.walk(release.values):
+        if isinstance(node, yaml.Mapping) and node.own("apiVersion") is not None:
+            yield from objects_in(node)
+
+
+def _shown(item: Object) -> Iterator[Addon]:
+    """What is installed into a cluster, told by an object that only it understands."""
+    from kcheck.syntax import yaml
+
+    if item.api_version.startswith("karpenter."):
+        name = Known("karpenter", Origin((item.span,)))
+        label = yaml.get(item.root, "metadata", "name")
+        own = label.text if isinstance(label, yaml.Scalar) else "?"
+        yield Addon(f"{item.home}:{item.kind}/{own}", item.span, name, item.root)
+
+
+def _place(inventory: Inventory, config: Config) -> None:
+    """Say on which cluster each workload, add-on and autoscaler runs."""
+    roots = [(cluster, [] if cluster.root == "." else cluster.root.split("/")) for cluster in inventory.clusters]
+    by_path: dict[str, Cluster | None] = {}
+
+    def cluster_of(thing: Thing) -> Cluster | None:
+        path = f"{inventory.scope_of[thing]}/" if thing in inventory.scope_of else thing.place.source.path
+        if path not in by_path:
+            by_path[path] = _cluster_of(path, roots, config)
+        return inventory.cluster_of.get(thing) or by_path[path]
+
+    for thing in inventory.placed():
+        cluster = cluster_of(thing)
+        if cluster is not None:
+            inventory.cluster_of[thing] = cluster
+    for i, autoscaler in enumerate(inventory.autoscalers):
+        cluster = cluster_of(autoscaler) if isinstance(autoscaler.cluster, Unknown) else None
+        if cluster is not None:
+            inventory.autoscalers[i] = replace(autoscaler, cluster=Known(cluster, Origin((autoscaler.place,))))
+
+
+def _cluster_of(path: str, roots: list[tuple[Cluster, list[str]]], config: Config) -> Cluster | None:
+    """The cluster that the settings name, else the only one, or the one whose root shares most folders with a file."""
+    for environment in config.environments:
+        if any(matches(path, pattern) for pattern in environment.manifests):
+            wanted = (environment.root, environment.name)
+            own = [cluster for cluster, _ in roots if (cluster.root, cluster.environment) == wanted]
+            return own[0] if len(own) == 1 else None
+    folders = path.split("/")[:-1]
+    shared = [leading(folders, steps) for _, steps in roots]
+    most = max(shared, default=0)
+    best = [cluster for (cluster, _), depth in zip(roots, shared, strict=True) if depth == most]
+    return best[0] if len(best) == 1 else None

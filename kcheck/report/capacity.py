@@ -1,0 +1,238 @@
+"""The walls of clusters as text, Markdown and JSON."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from kcheck.scale import walls
+from kcheck.scale.walls import quotas
+from kcheck.source.values import known
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster, Thing
+    from kcheck.scale.walls.model import Wall
+    from kcheck.scale.world import World
+
+_BAR = 20
+_INDENT = " " * 12
+_LINE = 118
+
+
+def as_json(world: World) -> str:
+    """The walls for programs: version 1, additive changes only."""
+    clusters = [_cluster(cluster, world) for cluster in world.inventory.clusters]
+    return json.dumps({"version": 1, "clusters": clusters}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _cluster(cluster: Cluster, world: World) -> dict[str, Any]:
+    return {
+        "name": _name(cluster),
+        "id": cluster.id,
+        "cloud": cluster.cloud,
+        "target": world.aim(cluster).exact,
+        "reaches": _reaches(cluster, world),
+        "walls": [_wall(wall) for wall in walls.of(cluster, world)],
+        "quotas": [
+            {
+                "code": one.need.quota.code,
+                "name": one.need.quota.name,
+                "needed": one.amount,
+                "exact": one.sure,
+                "unit": quotas.unit(one.need),
+            }
+            for one in quotas.at_target(cluster, world)
+        ],
+        "summary": sentence(cluster, world),
+    }
+
+
+def _wall(wall: Wall) -> dict[str, Any]:
+    return {
+        "mechanism": wall.mechanism,
+        "scope": wall.scope,
+        "nodes": wall.nodes.exact if wall.nodes else None,
+        "at_least": wall.nodes.low if wall.nodes else None,
+        "at_most": wall.nodes.high if wall.nodes else None,
+        "before_target": wall.short,
+        "arithmetic": wall.arithmetic,
+        "path": wall.place.source.path,
+        "line": wall.place.begin.line,
+        "source": wall.source,
+        "kind": wall.kind,
+        "move": wall.move,
+    }
+
+
+def _name(cluster: Cluster) -> str:
+    return known(cluster.name) or cluster.address
+
+
+def _reaches(cluster: Cluster, world: World) -> int | None:
+    """Nodes that the cluster reaches: its target, or as far as its first wall lets it; None where that is not known."""
+    first, target = walls.first(cluster, world), world.aim(cluster).exact
+    if first is None or first.nodes is None:
+        return None if _open(cluster, world) else target
+    if target is not None and first.nodes.low >= target:
+        return target
+    return _exactly(first, cluster, world)
+
+
+def _open(cluster: Cluster, world: World) -> bool:
+    """Whether walls are not known that may come before the target."""
+    return any(w.short is None and w.kind != "recommended" and not _asked(w) for w in walls.of(cluster, world))
+
+
+def _exactly(first: Wall, cluster: Cluster, world: World) -> int | None:
+    """The nodes at the first wall; None if it may be met earlier, or another one that has no upper bound."""
+    nodes = first.nodes.exact if first.nodes else None
+    lows = [w.nodes.low for w in walls.of(cluster, world) if w.nodes and w.kind != "recommended"]
+    return nodes if nodes is not None and min(lows) >= nodes else None
+
+
+def sentence(cluster: Cluster, world: World) -> str:
+    """How far the cluster gets, in one sentence."""
+    name, aim, first = _name(cluster), world.aim(cluster), walls.first(cluster, world)
+    asked = "you ask for" if world.asked(cluster) else "its pools may have"
+    if first is None or first.nodes is None or first.nodes.high is None:
+        return f"{name}: no wall is known{'' if aim.exact is None else f' below {aim.low:,} nodes'}."
+    high = first.nodes.high
+    if not world.pools(cluster) and aim.high == 0:
+        return f"{name} has no node pools in this code; the first wall is the {first.what}, at {high:,}."
+    what = f"; the first wall is the {first.what}"
+    if aim.exact is not None and high >= aim.exact:
+        far = ", as far as is known" if _open(cluster, world) else ""
+        return (
+            f"{name} reaches the {aim.exact:,} nodes {asked}{far}{what}{'' if high == aim.exact else f', at {high:,}'}."
+        )
+    bound = "at most " if _exactly(first, cluster, world) is None else ""
+    part = f"{bound}{high:,}" + (" nodes" if aim.exact is None else f" of the {aim.exact:,} nodes {asked}")
+    return f"{name} reaches {part}{what}."
+
+
+# --- text
+
+
+def as_text(world: World) -> str:
+    """A table for each cluster, the lowest wall first, with a bar that shows it against the target."""
+    return "\n".join(_text(cluster, world) for cluster in world.inventory.clusters)
+
+
+def _text(cluster: Cluster, world: World) -> str:
+    target = world.aim(cluster).exact
+    asked = "target not known" if target is None else f"target {target:,} nodes"
+    lines = [f"{_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}"]
+    groups = [group for group in _groups(cluster, world) if not _asked(group[0])]
+    told = [group for group in groups if _matters(group[0])]
+    for group in groups[: len(told) + 1]:  # and the next one beyond
+        lines += ["", _line(group, target), *_details(group)]
+    rest = groups[len(told) + 1 :]
+    limit = min((wall.number for (wall, *_) in groups if wall.mechanism == "cluster-limit" and wall.number), default=0)
+    near = [group for group in rest if not limit or (group[0].number or 0) <= limit]
+    lines += ["", *(_line(group, target) for group in near)] if near else []
+    return "\n".join([*lines, *_quotas(cluster, world), "", sentence(cluster, world)]) + "\n"
+
+
+def _asked(wall: Wall) -> bool:
+    """Whether a wall is a quota of which only the account knows the number."""
+    return wall.mechanism == "quota" and wall.number is None
+
+
+def _quotas(cluster: Cluster, world: World) -> list[str]:
+    """The quotas that the target needs, by the code that one types into the console."""
+    found = quotas.at_target(cluster, world)
+    if not found:
+        return []
+    target = world.aim(cluster).exact
+    lines = ["", f"  quotas that {'its nodes' if target is None else f'{target:,} nodes'} need:"]
+    for one in found:
+        more = "" if one.sure else " or more"
+        lines.append(
+            f"  {one.amount:>9,} {quotas.unit(one.need):5}{more}  {one.need.quota.code}: {one.need.quota.name}"
+        )
+    return lines
+
+
+def _matters(wall: Wall) -> bool:
+    return wall.number is None or wall.short is not False
+
+
+def _groups(cluster: Cluster, world: World) -> list[list[Wall]]:
+    """The walls, those that matter first; walls of one kind at one place and number are told together."""
+    result: dict[object, list[Wall]] = {}
+    for wall in walls.of(cluster, world):
+        result.setdefault((wall.mechanism, wall.number, wall.place, wall.nodes is None and wall.id), []).append(wall)
+    return sorted(result.values(), key=lambda group: not _matters(group[0]))
+
+
+def _line(group: list[Wall], target: int | None) -> str:
+    wall = group[0]
+    number = "?" if wall.number is None else f"{wall.number:,}"
+    more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+    kind = "" if wall.kind == "hard" else f" ({wall.kind})"
+    return f"{number:>9}  {_bar(wall, target)}  {wall.what}{more}{kind}"
+
+
+def _details(group: list[Wall]) -> list[str]:
+    wall = group[0]
+    bounds = f"{wall.nodes} nodes: " if wall.nodes and wall.nodes.exact is None else ""
+    lines = [f"{bounds}{wall.arithmetic}", f"{_at(wall)}, {wall.source}"]
+    if wall.short:
+        lines.append(f"to move it: {wall.move}")
+    wrapped = (
+        textwrap.wrap(
+            line,
+            _LINE,
+            initial_indent=_INDENT,
+            subsequent_indent=_INDENT,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in lines
+    )
+    return [line for part in wrapped for line in part]
+
+
+def _at(thing: Thing) -> str:
+    return f"{thing.place.source.path}:{thing.place.begin.line}"
+
+
+def _bar(wall: Wall, target: int | None) -> str:
+    """How far the wall lets the cluster get on its way to the target."""
+    if wall.number is None or not target:
+        return "." * _BAR
+    full = min(_BAR, wall.number * _BAR // target)
+    return "#" * full + "." * (_BAR - full)
+
+
+# --- Markdown
+
+
+def as_markdown(world: World) -> str:
+    """A section with a table for each cluster."""
+    return "\n".join(_section(cluster, world) for cluster in world.inventory.clusters)
+
+
+def _section(cluster: Cluster, world: World) -> str:
+    lines = [f"## {_name(cluster)} ({cluster.cloud})", "", sentence(cluster, world), ""]
+    lines += ["| nodes | wall | kind | arithmetic | where | to move it |", "|---:|---|---|---|---|---|"]
+    for wall in [wall for wall in walls.of(cluster, world) if not _asked(wall)]:
+        nodes = "unknown" if wall.nodes is None else str(wall.nodes)
+        bold = f"**{nodes}**" if wall.short else nodes
+        kind = f"[{wall.kind}]({wall.source})"
+        lines.append(
+            f"| {bold} | {wall.what} | {kind} | {_cell(wall.arithmetic)} | `{_at(wall)}` | {_cell(wall.move)} |"
+        )
+    found = quotas.at_target(cluster, world)
+    lines += ["", "| needed | quota | name |", "|---:|---|---|"] if found else []
+    for one in found:
+        more = "" if one.sure else " or more"
+        lines.append(
+            f"| {one.amount:,} {quotas.unit(one.need)}{more} | `{one.need.quota.code}` | {one.need.quota.name} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

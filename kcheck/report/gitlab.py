@@ -1,0 +1,35 @@
+"""GitLab's code quality report: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from kcheck.report.fingerprint import fingerprints
+from kcheck.report.places import Repository
+from kcheck.source.findings import Severity
+
+if TYPE_CHECKING:
+    from kcheck.report.formats import Report
+
+_SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.INFO: "info"}
+
+
+def render(report: Report) -> str:
+    """A list of findings, also where it is empty: the next report is compared with it."""
+    repository = Repository()
+    data = [
+        {
+            "type": "issue",
+            "check_name": finding.rule,
+            "description": f"{finding.rule}: {finding.message}",
+            "severity": _SEVERITIES[finding.severity],
+            "fingerprint": fingerprint,
+            "location": {
+                "path": repository.path(finding.span.source.path),
+                "lines": {"begin": finding.span.begin.line, "end": finding.span.finish.line},
+            },
+        }
+        for finding, fingerprint in fingerprints(report.findings)
+    ]
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"

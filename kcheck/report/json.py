@@ -1,0 +1,71 @@
+"""Findings for programs. The contract is docs/report.schema.json; changes that add keep version 1."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kcheck.report.fingerprint import fingerprints
+from kcheck.source.findings import Severity
+
+if TYPE_CHECKING:
+    from kcheck.report.formats import Report
+    from kcheck.source.findings import Finding
+    from kcheck.source.text import Span
+
+VERSION = 1
+
+
+def render(report: Report) -> str:
+    """The report as JSON: lines and columns from 1, columns in code points, sorted by path, place and rule."""
+    result = report.result
+    counts = {severity.word: sum(f.severity == severity for f in result.findings) for severity in Severity}
+    data = {
+        "version": VERSION,
+        "findings": [_finding(finding, key) for finding, key in fingerprints(report.findings)],
+        "undecided": [
+            {
+                "rule": check.rule,
+                "object": check.object,
+                "path": check.span.source.path,
+                "line": check.span.begin.line,
+                "missing": list(check.missing),
+            }
+            for check in sorted(result.undecided, key=lambda c: (c.span.source.path, c.span.start, c.rule, c.object))
+        ],
+        "hints": result.hints,
+        "summary": {
+            **counts,
+            "suppressed": result.suppressed,
+            "known": result.known,
+            "decided": result.decided,
+            "undecided": len(result.undecided),
+            "unknown_inputs": len(result.unknown_inputs()),
+        },
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _finding(finding: Finding, fingerprint: str) -> dict[str, Any]:
+    end = finding.span.finish
+    fix = finding.fix
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.word,
+        "message": finding.message,
+        **_place(finding.span),
+        "end_line": end.line,
+        "end_column": end.column,
+        "related": [{**_place(related.span), "message": related.message} for related in finding.related],
+        "object": finding.object,
+        "also": list(finding.also),
+        "waste": finding.waste,
+        "help": finding.help,
+        "fingerprint": fingerprint,
+        "fix": None if fix is None else {"safety": fix.safety, "title": fix.title},
+    }
+
+
+def _place(span: Span) -> dict[str, Any]:
+    begin = span.begin
+    return {"path": span.source.path, "line": begin.line, "column": begin.column}

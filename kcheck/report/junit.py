@@ -1,0 +1,56 @@
+"""JUnit's XML, as Jenkins, GitLab, Azure Pipelines and others read it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import click
+
+from kcheck.report.text import told
+from kcheck.source.findings import Severity
+
+if TYPE_CHECKING:
+    from kcheck.report.formats import Report
+
+_CONTROL = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold."""
+
+
+def render(report: Report) -> str:
+    """One suite: a failed case for each finding, an error for each bug, and one case that passes if there is none."""
+    failed = [finding for finding in report.findings if finding.severity > Severity.INFO]
+    infos = [finding for finding in report.findings if finding.severity == Severity.INFO]
+    waiting = report.result.undecided if report.undecided else []
+    bugs = report.result.bugs
+    count = len(failed) + len(infos) + len(waiting) + len(bugs)
+    numbers = {"tests": str(count or 1), "failures": str(len(failed)), "errors": str(len(bugs))}
+    top = ElementTree.Element("testsuites", {"name": "kcheck", **numbers})
+    suite = ElementTree.SubElement(top, "testsuite", {"name": "kcheck", **numbers, "skipped": str(len(waiting))})
+    for finding in (*failed, *infos):
+        case = _case(suite, finding.span.source.path, f"{finding.rule} {finding.object}")
+        text = _clean(click.unstyle(told(finding)))
+        if finding.severity == Severity.INFO:
+            ElementTree.SubElement(case, "system-out").text = text
+        else:
+            given = {"type": finding.severity.word, "message": _clean(finding.message)}
+            ElementTree.SubElement(case, "failure", given).text = text
+    for check in waiting:
+        case = _case(suite, check.span.source.path, f"{check.rule} {check.object}")
+        ElementTree.SubElement(case, "skipped", {"message": _clean(f"waits for {'; '.join(check.missing)}")})
+    for bug in bugs:
+        case = _case(suite, "kcheck", f"{bug.rule} {bug.object}")
+        ElementTree.SubElement(case, "error", {"type": "bug in kcheck", "message": _clean(bug.message)})
+    if not count:
+        _case(suite, "kcheck", "nothing found")
+    ElementTree.indent(top)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(top, encoding="unicode") + "\n"
+
+
+def _case(suite: ElementTree.Element, group: str, name: str) -> ElementTree.Element:
+    return ElementTree.SubElement(suite, "testcase", {"classname": _clean(group), "name": _clean(name), "time": "0"})
+
+
+def _clean(text: str) -> str:
+    return _CONTROL.sub("?", text)

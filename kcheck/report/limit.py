@@ -1,0 +1,248 @@
+"""A number of the profiles as a page: its value, where it comes from, and what uses it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kcheck.engine import rules
+from kcheck.numbers import profiles
+from kcheck.report import page
+from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
+from kcheck.source.units import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kcheck.engine.rules import Rule
+    from kcheck.numbers.profiles import Entry
+    from kcheck.report.page import Block, Line
+
+CLOUDS = ("any", *profiles.CLOUDS)
+INDEX = "docs/limits.md"
+_FOLDER = "docs/limits"
+_KINDS = {
+    "hard": "hard: nobody can raise it",
+    "quota": "quota: it can be raised; kcheck.yaml says so under `limits:`",
+    "recommended": "recommended: advice, the vendor's or ours; kcheck.yaml can say otherwise under `limits:`",
+    "default": "default: what holds where nothing is written",
+}
+
+
+def home(name: str) -> str:
+    """The page of a number, such as that of limits.eks.pool.quota."""
+    table, _, rest = name.partition(".")
+    cloud, _, key = rest.partition(".")
+    if table == "flags":
+        return f"{_FOLDER}/flags.md"
+    if table == "settings":
+        return f"{_FOLDER}/{cloud}/defaults.md#{page.anchor(key)}"
+    if key.startswith("quota."):
+        return f"{_FOLDER}/{cloud}/quotas.md#{page.anchor(key)}"
+    return f"{_FOLDER}/{cloud}/{key}.md"
+
+
+def link(name: str) -> Name:
+    """The name of a number as people write it, eks.pool.quota, with its page."""
+    return Name(f"--{name.partition('.')[2]}" if name.startswith("flags.") else name.partition(".")[2], home(name))
+
+
+def names() -> dict[str, Entry]:
+    """All limits, quotas and defaults, by names such as limits.eks.pool.quota."""
+    found: dict[str, Entry] = {}
+    for table, entries in (("limits", profiles.limits), ("settings", profiles.settings)):
+        for cloud in CLOUDS:
+            own = {k: e for k, e in entries(cloud).items() if cloud == "any" or k not in entries("any")}
+            found |= {f"{table}.{cloud}.{key}": entry for key, entry in own.items()}
+    return found
+
+
+def called(text: str) -> list[str]:
+    """The full names that a person means by one such as eks.pool.quota: a limit goes before a default."""
+    return [name for table in ("limits", "settings") if profiles.entry(name := f"{table}.{text}") is not None]
+
+
+def value(entry: Entry) -> str:
+    """A value with its unit, in words."""
+    if entry.value is None:
+        return "differs by account"
+    if isinstance(entry.value, bool) or not isinstance(entry.value, int):
+        return shown(entry.value) or "nothing"
+    return f"{shown(entry.value)} {entry.unit}"
+
+
+def point(name: str, entry: Entry) -> Point:
+    """A number in the list of those that a rule rests on."""
+    told = f" = {value(entry)} ({entry.kind}, checked {entry.checked}, confidence {entry.confidence})"
+    return Point((link(name), told), (*entry.sources, *([entry.note] if entry.note else [])))
+
+
+def blocks(name: str, entry: Entry, *, level: int = 1) -> Iterator[Block]:
+    """The page of a number; of a `level` of more than 1 as a chapter of one."""
+    text = link(name).text
+    yield Title(text) if level == 1 else Part(text if level < 2 else entry.key, level)
+    quota = _quota(name)
+    rows: list[tuple[str, Line]] = [("code", (Name(quota["code"]),)), ("name", (quota["name"],))] if quota else []
+    rows += [("value", (value(entry),)), ("kind", (_KINDS[entry.kind],))]
+    rows += [("scope", (entry.scope,))] if entry.scope else []
+    rows += [("checked", (f"{entry.checked}, confidence {entry.confidence}",))]
+    yield Facts(tuple(rows))
+    if entry.note:
+        yield Prose(entry.note[0].upper() + entry.note[1:].rstrip(".") + ".")
+    yield Part("Sources", level + 1) if level == 1 else Prose("Sources:")
+    yield from (Point((source,)) for source in entry.sources)
+    users = [*_walls(name), *_rules(name)]
+    if users:
+        yield Part("Used by", level + 1) if level == 1 else Prose("Used by:")
+        yield from users
+
+
+def as_text(name: str, entry: Entry) -> str:
+    """The page for a terminal."""
+    return page.as_text([*blocks(name, entry), Prose(f"More: {page.HOME}/{home(name)}")])
+
+
+def _quota(name: str) -> dict[str, Any] | None:
+    """What a provider's console knows of a quota."""
+    _, cloud, table, key = [*name.split(".", 3), ""][:4]
+    return profiles.quotas(cloud).get(key) if table == "quota" else None
+
+
+def _walls(name: str) -> Iterator[Point]:
+    """The walls of `kcheck capacity` that a limit makes."""
+    table, _, rest = name.partition(".")
+    cloud, _, key = rest.partition(".")
+    if table != "limits":
+        return
+    for mechanism in profiles.mechanisms().values():
+        if key in mechanism["limits"]:
+            move = mechanism["move"].get(cloud, mechanism["move"]["any"])
+            yield Point(
+                (
+                    Name("kcheck capacity", "docs/commands.md#kcheck-capacity"),
+                    f": {mechanism['what']}. To move it: {move}",
+                )
+            )
+
+
+def _rules(name: str) -> Iterator[Point]:
+    for rule in _users().get(name, ()):
+        yield Point((Name(rule.name, f"{page.RULES}/{rule.name}.md"), f": {rule.summary}"))
+
+
+@cache
+def _users() -> Mapping[str, list[Rule]]:
+    """Which of kcheck's rules use which number: by name among their sources, or in their conditions."""
+    found: dict[str, list[Rule]] = {}
+    for rule in rules.load():
+        named = {source for source in rule.sources if profiles.entry(source) is not None}
+        for key in rules.limits(rule):
+            own = [f"limits.{cloud}.{key}" for cloud in CLOUDS if f"limits.{cloud}.{key}" in names()]
+            named |= set(own) if not named.intersection(own) else set()  # else the rule is for those it names
+        for one in named:
+            found.setdefault(one, []).append(rule)
+    return found
+
+
+# --- pages with many
+
+
+def pages() -> dict[str, str]:
+    """All pages of numbers, by their paths."""
+    found: dict[str, list[Block]] = {}
+    for name, entry in names().items():
+        path = home(name).partition("#")[0]
+        single = path.endswith(f"/{entry.key}.md")
+        if not single and path not in found:
+            found[path] = list(_head(path))
+        found.setdefault(path, []).extend(blocks(name, entry, level=1 if single else 2))
+    written = {path: page.as_markdown(own, path) for path, own in found.items()}
+    return written | {f"{_FOLDER}/flags.md": _flags(), INDEX: _index()}
+
+
+def _head(path: str) -> Iterator[Block]:
+    cloud = path.split("/")[-2]
+    if path.endswith("quotas.md"):
+        yield Title(f"Quotas of an account: {cloud}")
+        yield Prose(
+            "`kcheck capacity` says how much of each the target needs, by the code that one types into the provider's\n"
+            "console. Where kcheck.yaml gives your number under `limits:`, it is a wall like any other."
+        )
+    else:
+        yield Title(f"Defaults: {cloud}")
+        yield Prose("What the cloud, its Terraform provider or Kubernetes uses where nothing is written.")
+    yield Point((Name("All numbers", INDEX, code=False),))
+
+
+def _flags() -> str:
+    """The flags of the cluster autoscaler."""
+    entries = [entry for name in profiles.flags() if (entry := profiles.flag(name))]
+    rows = []
+    for entry in entries:
+        flag = entry.key.removeprefix("--")
+        own = profiles.flags()[flag]
+        since, removed = (f"1.{own[key]}" if key in own else "" for key in ("first", "removed"))
+        default = shown(entry.value) + (f" ({entry.note})" if entry.note else "")
+        users = [
+            page.link(Name(r.name, f"{page.RULES}/{r.name}.md"), f"{_FOLDER}/flags.md")
+            for r in _users().get(f"flags.{flag}", ())
+        ]
+        rows.append([f"`{entry.key}`", entry.unit, page.escaped(default), since, removed, ", ".join(users)])
+    head = ("flag", "type", "default", "since", "removed in", "used by")
+    return (
+        "# Flags of the cluster autoscaler\n\n"
+        f"Defaults of 1.37, read from the [source]({entries[0].sources[0]}) on {entries[0].checked}. "
+        f"[All numbers](../limits.md)\n\n{page.table(head, rows)}"
+    )
+
+
+def _index() -> str:
+    """All limits, with links to their pages."""
+    head = (
+        "# The numbers\n\nPrinted from `profiles/`. Each has its source, and the day it was last checked; "
+        "`kcheck explain eks.pool.quota` prints one. *hard* cannot be raised, *quota* can, *recommended* is advice.\n\n"
+        "- [Flags of the cluster autoscaler](limits/flags.md)\n"
+    )
+    parts = [head]
+    for cloud in CLOUDS:
+        rows = [
+            [page.link(link(name), INDEX), page.escaped(value(entry)), entry.kind, entry.checked, entry.confidence]
+            for name, entry in names().items()
+            if name.startswith(f"limits.{cloud}.") and not entry.key.startswith("quota.")
+        ]
+        title = "On every cloud" if cloud == "any" else cloud
+        lists = [f"[Defaults](limits/{cloud}/defaults.md)"]
+        lists += (
+            [f"[Quotas of an account](limits/{cloud}/quotas.md)"] if cloud != "any" and profiles.quotas(cloud) else []
+        )
+        table = page.table(("limit", "value", "kind", "checked", "confidence"), rows)
+        parts.append(f"\n## {title}\n\n{', '.join(lists)}\n\n{table}{_prices(cloud)}")
+    return "".join(parts)
+
+
+def _prices(cloud: str) -> str:
+    """The list prices of a cloud, spot behind a slash."""
+    table = profiles.prices(cloud)
+    if table is None:
+        return ""
+    from kcheck.numbers import machines
+
+    links = " ".join(f"[{i}]({url})" for i, url in enumerate(table.sources, 1))
+    rows = []
+    for group, types in table.on_demand.items():
+        if any(machines.gpus(cloud, name) for name in types):
+            spot = table.spot.get(group, {})
+            each = (
+                f"{n} {mills / 1000:g}" + (f" / {spot[n] / 1000:g}" if n in spot else "") for n, mills in types.items()
+            )
+            rows.append([group, ", ".join(each)])
+    if table.accelerators:
+        added = ", ".join(f"{name} {mills / 1000:g}" for name, mills in table.accelerators.items())
+        rows.append(["each attached accelerator", added])
+    return (
+        f"\n### Prices: {cloud}\n\n"
+        f"List prices of {table.region} in US dollars a node and hour"
+        f"{', on demand / spot' if table.spot else ' on demand'}, as of {table.dated}, checked {table.checked}, "
+        f"confidence {table.confidence}: {links}. `--price` and `price:` in kcheck.yaml go first.\n\n"
+        f"{page.table(('accelerators', 'machine types'), rows)}\nThe others are in `profiles/{cloud}/prices.yaml`.\n"
+    )

@@ -1,0 +1,71 @@
+"""Findings as Markdown, for comments on pull requests and the summaries of jobs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.report.places import Repository, by_name
+from kcheck.report.rule import url
+from kcheck.report.text import closing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.engine.rules import Rule
+    from kcheck.report.formats import Report
+    from kcheck.source.findings import Finding
+
+MOST_BYTES = 60_000
+"""A comment on GitHub may have 65,536 characters."""
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
+_MENTION = re.compile(r"(?<!\w)@(?=\w)")
+
+
+def render(report: Report) -> str:
+    """The report as a comment that fits."""
+    return summary(report, MOST_BYTES)
+
+
+def summary(report: Report, most: int) -> str:
+    """A table of the findings, the worst first, and the closing lines, in at most some bytes."""
+    every = by_name(report.result.world)
+    repository = Repository()
+    ordered = sorted(report.findings, key=lambda finding: (-finding.severity, finding.key))
+    lines = ["### kcheck", "", *(_escaped(line.strip()) for line in closing(report))]
+    room = most - sum(map(_size, lines)) - 200
+    if ordered:
+        lines += ["", "| | where | what | how to mend it |", "|---|---|---|---|"]
+    for left, finding in zip(range(len(ordered), 0, -1), ordered, strict=True):
+        row = _row(finding, every[finding.rule], repository)
+        room -= _size(row)
+        if room < 0:
+            lines += ["", f"and {left:,} more, in the log."]
+            break
+        lines.append(row)
+    return "\n".join(lines) + "\n"
+
+
+def _row(finding: Finding, rule: Rule, repository: Repository) -> str:
+    page = url(rule)
+    name = f"[{finding.rule}]({page})" if page else f"`{finding.rule}`"
+    mark = f"{finding.severity.word}{' (waste)' if finding.waste else ''}"
+    fix = f"fix ({finding.fix.safety}): {finding.fix.title}" if finding.fix else ""
+    mend = "; ".join(filter(None, (fix, finding.help)))
+    place = f"{repository.path(finding.span.source.path)}:{finding.span.begin.line}"
+    code = place.replace("`", "").replace("|", "\\|")  # a cell ends at a bar, also in code
+    return _cells((mark, f"`{code}`", f"{name}: {_escaped(finding.message)}", _escaped(mend)))
+
+
+def _size(line: str) -> int:
+    return len(line.encode("utf-8", "replace")) + 1
+
+
+def _cells(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(" ".join(cell.split()) for cell in cells) + " |"
+
+
+def _escaped(text: str) -> str:
+    """Text as Markdown shows it as it is, without calling anybody."""
+    return _MENTION.sub("@\u200b", _SPECIAL.sub(r"\\\1", text))

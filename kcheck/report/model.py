@@ -1,0 +1,95 @@
+"""The model as text or JSON: what kcheck read, value by value."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kcheck.reading import inventory
+from kcheck.scale.world import World
+from kcheck.source.units import shown
+from kcheck.source.values import Known, Unknown, Unset, Value
+from kcheck.words.subjects import SUBJECTS, things
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+    from kcheck.files.tree import Tree
+    from kcheck.model import Thing
+    from kcheck.source.text import Span
+    from kcheck.words.tables.field import Field
+
+_SUBJECTS = ("cluster", "autoscaler", "flag", "pool", "karpenter_pool", "subnet", "pod_range", "workload", "image")
+
+
+def collect(tree: Tree, config: Config) -> dict[str, Any]:
+    """Every subject with every field: its value or the reason why there is none, and where it comes from."""
+    reading = inventory.read(tree, config)
+    world = World(reading.inventory, config)
+    result: dict[str, Any] = {"version": 1}
+    for subject in _SUBJECTS:
+        result[f"{subject}s"] = [_thing(subject, thing, world) for thing in things(subject, world)]
+    result["problems"] = [f"{_at(problem.span)} {problem.message}" for problem in reading.problems]
+    return result
+
+
+def _thing(subject: str, thing: Thing, world: World) -> dict[str, Any]:
+    fields = {field.name: _field(field, thing, world) for field in SUBJECTS[subject]}
+    return {"id": thing.id, "at": _at(thing.place), "fields": fields}
+
+
+def _field(field: Field, thing: Thing, world: World) -> dict[str, Any]:
+    value: Value[Any] | list[Any] = field.read(thing, world)
+    if isinstance(value, list):
+        return {"value": [item.id for item in value]}
+    if isinstance(value, Unknown):
+        return {"unknown": value.reason}
+    if isinstance(value, Unset):
+        return {"value": None, **_origin(value, thing)}
+    plain = value.value.id if field.kind == "record" else value.value
+    return {"value": list(plain) if isinstance(plain, tuple) else plain, **_origin(value, thing)}
+
+
+def _origin(value: Known[Any] | Unset, thing: Thing) -> dict[str, Any]:
+    """Where the value is written, or that it is a default; nothing for what is computed."""
+    origin = value.origin
+    if origin.missing is not None:
+        return {"default": isinstance(value, Known), "from": [_at(origin.written)]} if isinstance(value, Known) else {}
+    if not origin.spans or origin.spans == (thing.place,):
+        return {}
+    return {"from": [_at(span) for span in origin.spans]}
+
+
+def _at(span: Span) -> str:
+    return f"{span.source.path}:{span.begin.line}:{span.begin.column}"
+
+
+def as_json(data: dict[str, Any]) -> str:
+    """The model for programs and golden files."""
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def as_text(data: dict[str, Any]) -> str:
+    """The model for people."""
+    lines: list[str] = []
+    for subject in _SUBJECTS:
+        for item in data[f"{subject}s"]:
+            lines += ["", f"{subject} {item['id']}  ({item['at']})"]
+            lines += [_line(subject, name, field) for name, field in item["fields"].items() if _worth(field)]
+    lines += ["", *(f"problem {text}" for text in data["problems"])] if data["problems"] else []
+    return "\n".join(lines[1:]) + "\n" if lines else "nothing relevant here\n"
+
+
+def _worth(field: dict[str, Any]) -> bool:
+    return "unknown" in field or field["value"] is not None
+
+
+def _line(subject: str, name: str, field: dict[str, Any]) -> str:
+    unit = next(word.unit for word in SUBJECTS[subject] if word.name == name)
+    if "unknown" in field:
+        return f"  {name} ? {field['unknown']}"
+    mark = "~" if field.get("default") else "="
+    value = shown(field["value"], unit) or "-"
+    if "default" in field:
+        return f"  {name} {mark} {value}  (default)"
+    places = " <- ".join(field.get("from", ()))
+    return f"  {name} {mark} {value}" + (f"  ({places})" if places else "")

@@ -1,0 +1,229 @@
+"""A rule as a page, and the lists of rules."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.report import limit, page
+from kcheck.report.page import Code, Facts, Name, Part, Point, Prose, Title
+from kcheck.source.bundled import RULES
+from kcheck.syntax import cel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kcheck.engine.rules import Example, Rule
+    from kcheck.report.page import Block, Line
+
+INDEX = f"{page.RULES}/README.md"
+_CLASSES = {
+    "": "none: a person decides",
+    "safe": "safe: nothing is replaced, nothing that runs stops or is evicted sooner, no higher bill",
+    "costs": "costs: the bill or the behaviour changes",
+    "unsafe": "unsafe: Terraform would replace something, or pods that run today may not; only with --unsafe-fixes",
+}
+
+
+def home(name: str) -> str:
+    """The page of a rule."""
+    return f"{page.RULES}/{name}.md"
+
+
+def url(rule: Rule) -> str:
+    """Where a rule is explained; empty for one of the user's own."""
+    return f"{page.HOME}/{home(rule.name)}" if rule.path.startswith(RULES) else ""
+
+
+def severity(rule: Rule) -> str:
+    """How bad, in words: one severity, or the ones that the size decides between."""
+    if rule.grade is None:
+        return rule.severity
+    return "error or warning" if rule.grade.wall else "warning"
+
+
+def _severity(rule: Rule) -> str:
+    return severity(rule) + (" (waste)" if rule.waste else "")
+
+
+def link(rule: Rule) -> Name:
+    """The name of a rule; those of kcheck have a page."""
+    return Name(rule.name, home(rule.name) if url(rule) else "")
+
+
+def as_text(rule: Rule, every: Sequence[Rule]) -> str:
+    """The page of `kcheck explain`: with the first example only, and the address of the whole page."""
+    first = [example for example in rule.details.examples if example.bad][:1]
+    whole = [*_blocks(rule, every), *_examples(first), *_silence(rule)]
+    return page.as_text([*whole, Prose(f"More: {url(rule)}")] if url(rule) else whole)
+
+
+def as_markdown(rule: Rule, every: Sequence[Rule], linters: Iterable[Name] = ()) -> str:
+    """The page in docs/; `linters` are the places that tell of other linters which disagree."""
+    blocks = [*_blocks(rule, every), *_examples(rule.details.examples)]
+    disagree = [Point((name,)) for name in linters]
+    blocks += [Part("Other linters"), *disagree] if disagree else []
+    return page.as_markdown([*blocks, *_silence(rule)], home(rule.name))
+
+
+def _blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
+    yield Title(rule.name)
+    yield Prose(f"{rule.summary}.")
+    rows: list[tuple[str, Line]] = [
+        ("severity", (_severity(rule),)),
+        ("fix", (_CLASSES[rule.safety],)),
+        ("judges", ("each ", Name(rule.subject, f"docs/words.md#{rule.subject}"))),
+        ("group", (Name(rule.group, f"{INDEX}#{rule.group}" if url(rule) else "", code=False),)),
+    ]
+    yield Facts(tuple(rows))
+    if rule.details.why:
+        yield Part("Why")
+        yield Prose(rule.details.why)
+    yield Part("Condition")
+    yield Code("\n".join(_conditions(rule)), "cel")
+    yield from _by_hand(rule)
+    yield from _beside(rule, every)
+    entries = list(zip(rule.sources, rule.entries(), strict=True))
+    numbers = [limit.point(name, entry) for name, entry in entries if not isinstance(entry, str)]
+    addresses = [Point((entry,)) for _, entry in entries if isinstance(entry, str)]
+    if numbers:
+        yield Part("Numbers")
+        yield from numbers
+    if addresses:
+        yield Part("Sources")
+        yield from addresses
+
+
+def _conditions(rule: Rule) -> Iterator[str]:
+    """The expressions of a rule, each below a comment that says what for."""
+    parts = [("where", rule.when), ("it is a problem that", rule.problem)]
+    if rule.grade:
+        of = f"by {rule.grade.of}"
+        parts += [
+            (f"{of}, an error past", rule.grade.wall or ""),
+            (f"{of}, a warning past", rule.grade.recommended or ""),
+        ]
+    parts += [("at most a warning where", rule.weak), ("an info where", rule.mild)]
+    for comment, text in parts:
+        if text:
+            yield f"// {comment}"
+            yield from text.strip().splitlines()
+    if rule.grade:
+        yield f"// an info where {rule.grade.of} is not known" + ("" if rule.grade.wall else "; never an error")
+
+
+def _by_hand(rule: Rule) -> Iterator[Block]:
+    """What a person has to do: the help, and where no fix is made."""
+    found = [Point((_told(rule.help),))] if rule.help else []
+    for where, text in rule.withheld:
+        found += [Point(("no fix where ", Name(" ".join(where.split())), f": {_told(text)}"))]
+    if found:
+        yield Part("By hand")
+        yield from found
+
+
+_CHOICE = re.compile(r'"((?:[^"\\]|\\.)+)"')
+
+
+def _told(text: str) -> str:
+    """A text with holes for a reader: the words that a hole chooses from, else the expression itself."""
+    parts = []
+    for part in cel.holes(text):
+        if isinstance(part, str):
+            parts.append(part)
+        elif " ? " in part.text and (choices := _CHOICE.findall(part.text)):
+            parts.append(" / ".join(choices))
+        else:
+            parts.append(f"`{' '.join(part.text.split())}`")
+    return "".join(parts)
+
+
+def _beside(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
+    """One cause, one finding: the rules that make it silent, and those that it makes silent."""
+    above = [one for one in every if one.name in rule.unless]
+    below = [one for one in every if rule.name in one.unless]
+    if above or below:
+        yield Part("Beside other rules")
+    for one in above:
+        yield Point(("silent where ", link(one), " has found something on the same object or place"))
+    for one in below:
+        yield Point(("silences ", link(one), " on the same object or place"))
+
+
+def _examples(examples: Sequence[Example]) -> Iterator[Block]:
+    for number, example in enumerate(examples, 1):
+        yield Part(f"Example {number}" if len(examples) > 1 else "Example")
+        given = [f"--nodes {example.nodes}"] if example.nodes else []
+        given += [f"--price {example.price}"] if example.price else []
+        flags = f", with `{' '.join(given)}`" if given else ""
+        if example.bad:
+            yield Prose(f"Found{flags}:")
+            yield from _files(example.bad)
+        if example.fixed:
+            yield Prose("What `kcheck fix` changes:")
+            yield from (Code(text, "diff") for text in _changes(example.bad, example.fixed))
+        if example.good:
+            yield Prose("Not found:" if example.bad else f"Not found{flags}:")
+            yield from _files(example.good)
+
+
+def _files(files: dict[str, str]) -> Iterator[Block]:
+    for name, text in files.items():
+        if len(files) > 1:
+            yield Prose(f"`{name}`")
+        yield Code(text, name.rpartition(".")[2])
+
+
+def _changes(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
+    """The difference that a fix makes, a file each."""
+    for name, text in new.items():
+        lines = difflib.unified_diff(old.get(name, "").splitlines(), text.splitlines(), name, name, lineterm="")
+        if found := "\n".join(lines):
+            yield found
+
+
+def _silence(rule: Rule) -> Iterator[Block]:
+    yield Part("Silence it")
+    yield Code(f"# kcheck: ignore[{rule.name}] the reason", "yaml")
+    yield Prose(
+        "A comment on the line, above it, or on the first line of its block; the reason is required. In kcheck.yaml:\n"
+        "`suppressions` for one place and a time, `per_path_ignores` for folders, `ignore` for all."
+    )
+
+
+# --- lists
+
+
+def listing(rules: Iterable[Rule]) -> str:
+    """One line a rule, by group."""
+    lines: list[str] = []
+    group = ""
+    for rule in rules:
+        if rule.group != group:
+            group = rule.group
+            lines += ["", group] if lines else [group]
+        marks = severity(rule) + (", waste" if rule.waste else "") + (f", fix: {rule.safety}" if rule.fixable else "")
+        lines += [f"  {rule.name} ({marks})", f"    {rule.summary}"]
+    return "\n".join(lines) + "\n"
+
+
+def table(rules: Iterable[Rule], path: str) -> str:
+    """A Markdown table of rules with links, for the page `path`."""
+    rows = [
+        [page.link(link(rule), path), page.escaped(rule.summary), _severity(rule), rule.safety or "-"] for rule in rules
+    ]
+    return page.table(("rule", "finds", "severity", "fix"), rows)
+
+
+def index(rules: Sequence[Rule]) -> str:
+    """All rules by group."""
+    groups = list(dict.fromkeys(rule.group for rule in rules))
+    head = (
+        f"# Rules\n\n{len(rules)} rules in {len(groups)} groups. A group can be named wherever a rule can. "
+        "`kcheck rules` lists them, `kcheck explain RULE` prints one. What the columns mean: "
+        "[severity](../reasoning.md#severity), [fix](../fix.md#which-fixes).\n\n"
+    )
+    parts = [head, *(f"- [{group}](#{page.anchor(group)})\n" for group in groups)]
+    parts += [f"\n## {group}\n\n{table([r for r in rules if r.group == group], INDEX)}" for group in groups]
+    return "".join(parts)

@@ -1,0 +1,157 @@
+"""SARIF 2.1.0, as GitHub's code scanning and others read it.
+
+The format is https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html, what GitHub makes of it is
+https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from kcheck import __version__
+from kcheck.report.fingerprint import fingerprints
+from kcheck.report.places import Repository, by_name
+from kcheck.report.rule import url
+from kcheck.source.findings import Severity
+from kcheck.syntax import edit
+
+if TYPE_CHECKING:
+    from kcheck.engine.rules import Rule
+    from kcheck.report.formats import Report
+    from kcheck.source.findings import Finding
+    from kcheck.source.text import Edit, Source, Span
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_MOST_RELATED = 50
+_MOST = 25_000
+"""GitHub refuses more in a run."""
+_ROOT = "%SRCROOT%"
+
+
+def render(report: Report) -> str:
+    """The log: one run, with the rules that found something, each with its help."""
+    every = by_name(report.result.world)
+    worst = sorted(report.findings, key=lambda finding: -finding.severity)[:_MOST]
+    findings = sorted(worst, key=lambda finding: finding.key)
+    names = sorted({finding.rule for finding in findings})
+    index = {name: at for at, name in enumerate(names)}
+    log = _Log(Repository())
+    run = {
+        "tool": {
+            "driver": {
+                "name": "kcheck",
+                "semanticVersion": __version__,
+                "informationUri": "https://github.com/kcheck/kcheck",
+                "rules": [_rule(every[name]) for name in names],
+            }
+        },
+        "automationDetails": {"id": "kcheck/"},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The top of the repository."}}},
+        "invocations": [
+            {
+                "executionSuccessful": not report.result.bugs,
+                "toolExecutionNotifications": [
+                    {"level": "error", "message": {"text": f"bug in {bug.rule or 'the model'}: {bug.message}"}}
+                    for bug in report.result.bugs
+                ],
+            }
+        ],
+        "results": [log.result(finding, index[finding.rule], key) for finding, key in fingerprints(findings)],
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    page, why = url(rule), rule.details.why or f"{rule.summary}."
+    silence = f"Silence it where it is accepted, with a reason: # kcheck: ignore[{rule.name}] reason"
+    sources = [str(entry) if isinstance(entry, str) else entry.sources[0] for entry in rule.entries()]
+    links = "\n".join(f"- <{source}>" for source in dict.fromkeys(sources))
+    text = [why, "Sources: " + " ".join(dict.fromkeys(sources)) if sources else "", silence]
+    markdown = [why, f"Sources:\n\n{links}" if links else "", f"`{silence}`"]
+    level = "warning" if rule.grade else rule.severity
+    return {
+        "id": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": " ".join(why.split("\n\n")[0].split())},
+        "help": {"text": "\n\n".join(filter(None, text)), "markdown": "\n\n".join(filter(None, markdown))},
+        **({"helpUri": page} if page else {}),
+        "defaultConfiguration": {"level": _LEVELS[Severity[level.upper()]]},
+        "properties": {"tags": [rule.group, *(["waste"] if rule.waste else [])], "precision": "high"},
+    }
+
+
+class _Log:
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+
+    def result(self, finding: Finding, index: int, fingerprint: str) -> dict[str, Any]:
+        """One finding."""
+        details = [finding.message, f"Help: {finding.help}." if finding.help else ""]
+        fixes = self.fixes(finding)
+        related = [
+            {"id": number, **self.location(place.span), "message": {"text": place.message}}
+            for number, place in enumerate(finding.related[:_MOST_RELATED], 1)
+        ]
+        return {
+            "ruleId": finding.rule,
+            "ruleIndex": index,
+            "level": _LEVELS[finding.severity],
+            "message": {"text": "\n\n".join(filter(None, details))},
+            "locations": [
+                {
+                    **self.location(finding.span),
+                    "logicalLocations": [
+                        {"fullyQualifiedName": name, "kind": "resource"} for name in (finding.object, *finding.also)
+                    ],
+                }
+            ],
+            **({"relatedLocations": related} if related else {}),
+            "partialFingerprints": {"primaryLocationLineHash": f"{fingerprint}:1", "kcheck/v1": fingerprint},
+            **({"fixes": fixes} if fixes else {}),
+        }
+
+    def location(self, span: Span) -> dict[str, Any]:
+        """A place: file and region."""
+        return {"physicalLocation": {"artifactLocation": self.file(span.source), "region": _region(span)}}
+
+    def file(self, source: Source) -> dict[str, Any]:
+        """A file, from the top of the repository."""
+        return {"uri": quote(os.fsencode(self.repository.path(source.path))), "uriBaseId": _ROOT}
+
+    def fixes(self, finding: Finding) -> list[dict[str, Any]]:
+        """The fix as replacements of text; none where it cannot be written."""
+        if finding.fix is None:
+            return []
+        try:
+            edits = edit.edits(finding.changes)
+        except edit.EditError:
+            return []
+        by_source: dict[Source, list[Edit]] = {}
+        for one in edits:
+            by_source.setdefault(one.span.source, []).append(one)
+        changes = [
+            {
+                "artifactLocation": self.file(source),
+                "replacements": [
+                    {"deletedRegion": _region(one.span), "insertedContent": {"text": one.text}} for one in own
+                ],
+            }
+            for source, own in by_source.items()
+        ]
+        fix = finding.fix
+        return [{"description": {"text": f"{fix.title} ({fix.safety})"}, "artifactChanges": changes}] if changes else []
+
+
+def _region(span: Span) -> dict[str, int]:
+    begin, end = span.begin, span.finish
+    return {
+        "startLine": begin.line,
+        "startColumn": begin.column,
+        "endLine": end.line,
+        "endColumn": end.column,
+    }

@@ -1,0 +1,201 @@
+"""Simulated runs as text with a chart, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kcheck.simulate.model import PHASES
+from kcheck.simulate.results import binding
+from kcheck.source.units import dollars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.fix.what_if import Saving
+    from kcheck.simulate.model import Point
+    from kcheck.simulate.results import Outcome
+    from kcheck.simulate.scenario import Scenario
+
+NAMES = {
+    "boot": "booting", "wait": "waiting for its pod", "work": "work", "idle": "idle until it may go",
+    "queue": "waiting for its deletion", "delete": "being deleted",
+}  # fmt: skip
+"""What the phases of the paid time are called."""
+
+CURVES = (("launched", "paid for", "."), ("ready", "ready", "o"), ("busy", "has its pod", "#"))
+"""What is drawn, the widest first: name, words, and mark."""
+
+_WIDTH, _HEIGHT = 66, 12
+_BAR = 20
+_MODEL = "A model of the cluster autoscaler, fitted to runs of 2021: docs/simulate.md says how far off it may be."
+
+
+def as_text(outcome: Outcome) -> str:
+    """The run in words and numbers, and the nodes over time at 80 columns."""
+    if outcome.beyond is not None:
+        return "\n".join([*told(outcome), *_stopped(outcome.scenario), "  without that:", "", as_text(outcome.beyond)])
+    lines = [*told(outcome), "", "  where the paid time of a node goes, on average:"]
+    summary, causes = outcome.middle.summary, binding(outcome)
+    for phase in PHASES:
+        bar = "#" * round(_BAR * summary.phases[phase] / summary.paid) if summary.paid else ""
+        lines.append(f"  {share(outcome, phase):6.1f} min  {bar:{_BAR}}  {NAMES[phase]}: {causes[phase]}")
+    lines += ["", *chart(outcome.middle.timeline, summary.total), ""]
+    lines += [f"  assumed: {text}" for text in outcome.scenario.assumed]
+    lines += [] if outcome.scenario.case.settings.karpenter else [f"  {_MODEL}"]
+    return "\n".join(lines) + "\n"
+
+
+def told(outcome: Outcome) -> Iterator[str]:
+    """How long the run takes and what it costs."""
+    scenario, summary = outcome.scenario, outcome.middle.summary
+    job, name = scenario.case.job, scenario.job.kind if scenario.job else "pods"
+    low, high = (bound / 60 for bound in outcome.spread)
+    size = f"{scenario.title}: {name} on {job.pods:,} nodes, {job.duration / 60:g} min of work"
+    if not summary.finished:
+        held = summary.held
+        cause = max(held, key=lambda name: held[name], default="nodes that do not come")
+        if summary.pods_done == job.pods:
+            yield f"{size}: nodes are still there after {scenario.case.horizon / 3600:g} h"
+            yield f"  work ends at {summary.last_done / 60:.1f} min; nodes wait for {cause} to be deleted"
+            return
+        yield f"{size}: never done"
+        rest = "" if scenario.walled else f"; the rest waits for {cause}"
+        yield f"  {summary.pods_done:,} of {job.pods:,} pods end{rest}"
+        return
+    yield f"{size}: about {summary.total / 60:.0f} min until the last node is gone ({low:.0f} to {high:.0f})"
+    yield (
+        f"  nodes ready from {summary.first_ready / 60:.1f} to {summary.last_ready / 60:.1f} min, "
+        f"last pod starts at {summary.last_start / 60:.1f}, work ends at {summary.last_done / 60:.1f}"
+    )
+    cost = outcome.dollars
+    each = (scenario.price or 0) / 1000
+    money = "" if cost is None else f", ${dollars(round(cost * 1000))} at ${each:g} a node and hour"
+    yield f"  {summary.paid / 3600:,.0f} node-hours paid{money}: {summary.overspend(job):.1f} times the work itself"
+
+
+def _stopped(scenario: Scenario) -> Iterator[str]:
+    """What keeps the nodes of a run from coming, and their pods from starting."""
+    if scenario.wall is not None:
+        yield f"  no more nodes at once than the wall lets be{scenario.told_wall} (to move it: {scenario.wall.move})"
+    if scenario.case.pulls:
+        pulls, hours = scenario.case.pulls, scenario.case.window / 3600
+        yield f"  Docker Hub has pulls for {pulls:,} fresh nodes in {hours:g} hours; a mirror has them for all"
+
+
+def share(outcome: Outcome, phase: str) -> float:
+    """Minutes of a phase, of a node on average."""
+    summary = outcome.middle.summary
+    return summary.phases[phase] / 60 / max(1, summary.launched)
+
+
+def chart(timeline: list[Point], total: float) -> Iterator[str]:
+    """Nodes over time in characters: with their pod, ready, and paid for."""
+    columns = list(_columns(timeline, total))
+    top = max((point.launched for point in timeline), default=0) or 1
+    for row in range(_HEIGHT, 0, -1):
+        level = top * (row - 0.5) / _HEIGHT
+        cells = "".join(_mark(point, level) for point in columns)
+        yield f"  {f'{top:,}' if row == _HEIGHT else '':>7} |{cells}".rstrip()
+    yield f"  {'0':>7} +{'-' * _WIDTH}"
+    yield f"  {'':7}  0{f'{total / 60:.0f} min':>{_WIDTH - 1}}"
+    yield f"  {'':7}  {'   '.join(f'{mark} {words}' for _, words, mark in reversed(CURVES))}"
+
+
+def _mark(point: Point | None, level: float) -> str:
+    curves = reversed(CURVES) if point is not None else ()
+    return next((mark for name, _, mark in curves if getattr(point, name) >= level), " ")
+
+
+def _columns(timeline: list[Point], total: float) -> Iterator[Point | None]:
+    """The point that holds at the middle of each column."""
+    at = -1
+    for column in range(_WIDTH):
+        time = total * (column + 0.5) / _WIDTH
+        while at + 1 < len(timeline) and timeline[at + 1].time <= time:
+            at += 1
+        yield timeline[at] if at >= 0 else None
+
+
+# --- what if
+
+
+def table(outcome: Outcome, savings: list[Saving]) -> str:
+    """What each fix saves, and all of them, as a table, and how to make them."""
+    if savings and not (outcome.beyond or outcome).middle.summary.finished:
+        done = [f"  with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min" for one in savings]
+        return "\n".join(["", *done, "", f"  {_command(savings)}"]) + "\n"
+    if not savings:
+        return "\n  what if: none of kcheck's fixes changes this run\n"
+    dollars = "" if savings[0].dollars is None else f"{'$':>11}"
+    lines = ["", f"  {'saved by':36} {'minutes':>8} {'node-hours':>11}{dollars}  {'over seeds':14} fix"]
+    for one in savings:
+        name = "all of these" if len(one.rules) > 1 else one.rules[0]
+        money = f"{one.dollars:>11,.0f}" if one.dollars is not None else ""
+        low, high = one.spread
+        seeds = f"{low:.0f} to {high:.0f} min"
+        lines.append(f"  {name:36} {one.minutes:>8.1f} {one.hours:>11,.0f}{money}  {seeds:14} {one.safety}")
+    return "\n".join([*lines, "", f"  {_command(savings)}"]) + "\n"
+
+
+def _command(savings: list[Saving]) -> str:
+    """How all of the fixes are shown."""
+    select = " ".join(f"--select {name}" for name in max((one.rules for one in savings), key=len))
+    unsafe = " --unsafe-fixes" if any(one.safety == "unsafe" for one in savings) else ""
+    return f"kcheck fix {select}{unsafe} --diff"
+
+
+# --- JSON
+
+
+def as_json(outcomes: Iterable[tuple[Outcome, list[Saving] | None]]) -> str:
+    """The runs for programs: version 1, additive changes only; times in seconds."""
+    runs = [_data(outcome, savings) for outcome, savings in outcomes]
+    return json.dumps({"version": 1, "runs": runs}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _data(outcome: Outcome, savings: list[Saving] | None) -> dict[str, Any]:
+    scenario, run, job = outcome.scenario, outcome.middle, outcome.scenario.case.job
+    summary = run.summary
+    data: dict[str, Any] = {
+        "cluster": scenario.cluster.id,
+        "nodes": job.pods,
+        "duration": job.duration,
+        "finished": summary.finished,
+        "total": round(summary.total),
+        "shortest": round(outcome.spread[0]),
+        "longest": round(outcome.spread[1]),
+        "first_ready": _whole(summary.first_ready),
+        "last_ready": _whole(summary.last_ready),
+        "last_start": _whole(summary.last_start),
+        "last_done": round(summary.last_done),
+        "node_hours": round(summary.paid / 3600, 2),
+        "dollars": None if outcome.dollars is None else round(outcome.dollars, 2),
+        "overspend": round(summary.overspend(job), 2),
+        "phases": {phase: round(summary.phases[phase]) for phase in PHASES},
+        "binding": binding(outcome),
+        "held": {name: round(seconds) for name, seconds in summary.held.items()},
+        "assumed": list(scenario.assumed),
+        "events": [{"time": round(e.time), "what": e.what, "pool": e.pool, "nodes": e.nodes} for e in run.events],
+        "timeline": [dict(zip(p._fields, (round(p.time), *p[1:]), strict=True)) for p in run.timeline],
+    }
+    if outcome.beyond is not None:
+        data["stopped_by"] = [line.strip() for line in _stopped(scenario)]
+        data["beyond"] = _data(outcome.beyond, None)
+    return data if savings is None else {**data, "what_if": [_saving(one) for one in savings]}
+
+
+def _saving(one: Saving) -> dict[str, Any]:
+    return {
+        "rules": list(one.rules),
+        "safety": one.safety,
+        "minutes": round(one.minutes, 1),
+        "least": round(one.spread[0], 1),
+        "most": round(one.spread[1], 1),
+        "node_hours": round(one.hours, 1),
+        "dollars": None if one.dollars is None else round(one.dollars, 2),
+    }
+
+
+def _whole(seconds: float) -> int | None:
+    return None if seconds == float("inf") else round(seconds)

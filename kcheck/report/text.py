@@ -1,0 +1,142 @@
+"""Findings for a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from kcheck.source.findings import SAFETIES, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.engine.engine import Result
+    from kcheck.report.formats import Report
+    from kcheck.source.findings import Finding
+    from kcheck.source.text import Span
+
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+_MOST_INPUTS = 3
+_MOST_OTHERS = 3
+_WIDEST = 160
+
+
+def render(report: Report) -> str:
+    """The report: findings, undecided checks if asked for, and the closing lines."""
+    parts = [told(finding) for finding in report.findings]
+    if report.undecided and report.result.undecided:
+        parts.append("\n".join(_undecided(report.result)) + "\n")
+    if not report.quiet:
+        parts.append("\n".join(closing(report)) + "\n")
+    return "\n".join(parts)
+
+
+def told(finding: Finding) -> str:
+    """One finding: place, message, source line, related places, fix and help."""
+    place = finding.span.begin
+    head = click.style(finding.severity.word, fg=_COLOURS[finding.severity], bold=True)
+    waste = " (waste)" if finding.waste else ""
+    path = f"{finding.span.source.path}:{place.line}:{place.column}"
+    lines = [f"{path} {head}{waste} {click.style(finding.rule, bold=True)}: {finding.message}"]
+    lines += excerpt(finding.span)
+    if finding.span.source.private:  # a plan has no lines to look at
+        lines.append(f"   = {finding.object.rpartition(f'{finding.span.source.path}:')[2]}")
+    also = [related.message for related in finding.related if related.message.startswith("also ")]
+    if also:
+        more = f" and {len(also) - _MOST_OTHERS} more" if len(also) > _MOST_OTHERS else ""
+        lines.append(f"   = also: {', '.join(name.removeprefix('also ') for name in also[:_MOST_OTHERS])}{more}")
+    shown: Counter[str] = Counter()
+    for related in finding.related:
+        if related.message in also:
+            continue
+        shown[related.message] += 1
+        if shown[related.message] > _MOST_OTHERS:
+            continue
+        at = related.span.begin
+        name = "" if related.message == "used here" else f"{related.message}: "
+        private = related.span.source.private
+        source = _attribute(related.span) if private else " ".join(related.span.source.line(at.line).split())
+        what = "used here: " if related.message == "used here" else name
+        lines.append(f"   = {related.span.source.path}:{at.line} {what}{_short(source)}")
+    left = sum(count - _MOST_OTHERS for count in shown.values() if count > _MOST_OTHERS)
+    if left:
+        lines.append(f"   = and {count(left, 'more place')}")
+    if finding.fix is not None:
+        lines.append(f"   = fix ({finding.fix.safety}): {finding.fix.title}")
+    if finding.help:
+        lines.append(f"   = help: {finding.help}")
+    return "\n".join(lines) + "\n"
+
+
+def excerpt(span: Span) -> list[str]:
+    """The source line with carets below the span."""
+    if span.source.private:
+        text = _attribute(span)
+        return [f"   | {text}"] if text else []
+    place = span.begin
+    line = span.source.line(place.line)
+    if not line.strip():
+        return []
+    end = span.finish
+    last = end.column if end.line == place.line else len(line) + 1
+    indent = len(line) - len(line.lstrip())
+    cut = min(indent, place.column - 1)
+    text = line[cut:].replace("\t", " ")
+    start = place.column - 1 - cut
+    carets = max(1, min(last - place.column, len(text) - start))
+    number = str(place.line)
+    pad = " " * len(number)
+    return [f" {number} | {_short(text)}", f" {pad} | {' ' * start}{'^' * carets}"[:_WIDEST]]
+
+
+def _attribute(span: Span) -> str:
+    """What a plan says of one attribute; nothing of a text that holds many values."""
+    text = span.text
+    return "" if "\\n" in text or "\n" in text or text[:1] in "{[" else _short(text)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
+
+
+def _undecided(result: Result) -> Iterator[str]:
+    yield "undecided:"
+    for check in sorted(result.undecided, key=lambda c: (c.span.source.path, c.span.start, c.rule)):
+        place = f"{check.span.source.path}:{check.span.begin.line}"
+        yield f"  {place} {check.rule}: {'; '.join(check.missing) or 'a value is not known'}"
+
+
+def closing(report: Report) -> Iterator[str]:
+    """What there is in all, and what is not known."""
+    result, info = report.result, report.info
+    counts = {severity: sum(f.severity == severity for f in result.findings) for severity in Severity}
+    words = [count(counts[s], s.word) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
+    if info and counts[Severity.INFO]:
+        words.append(count(counts[Severity.INFO], "info"))
+    text = ", ".join(words) or "nothing found"
+    if not info and counts[Severity.INFO]:
+        text += f"; {count(counts[Severity.INFO], 'info')} hidden (--info)"
+    if result.suppressed:
+        text += f"; {result.suppressed:,} suppressed"
+    if result.known:
+        text += f"; {result.known:,} known before"
+    fixable = [(s, sum(f.fix is not None and f.fix.safety == s for f in result.findings)) for s in SAFETIES]
+    kinds = [f"{count} {safety}" for safety, count in fixable if count]
+    if kinds:
+        text += f"; fixable: {', '.join(kinds)}"
+    yield text + "."
+    inputs = result.unknown_inputs()
+    if result.undecided:
+        names = list(inputs)[:_MOST_INPUTS]
+        more = f", and {len(inputs) - len(names)} more" if len(inputs) > len(names) else ""
+        checks = count(len(result.undecided), "check") + (" wait" if len(result.undecided) > 1 else " waits")
+        them = "it" if len(inputs) == 1 else "them"
+        yield f"{count(len(inputs), 'input')} unknown, {checks} for {them}: {'; '.join(names)}{more}."
+        yield from (f"  {hint}" for hint in result.hints[-_MOST_INPUTS:])
+
+
+def count(number: int, word: str) -> str:
+    """How many of something there are, as people say it."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -1,0 +1,336 @@
+"""What node pools take of subnets and of ranges of pod addresses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.clouds.eks import addresses as eks
+from kcheck.clouds.gke import addresses as gke
+from kcheck.model import NOTHING, Cni, NodePool, PodRange, Subnet, Surge
+from kcheck.numbers import machines, profiles
+from kcheck.scale.growth import Demand, Interval, addresses_needed, surge_nodes
+from kcheck.source.ip_ranges import Network, parse_cidr, usable_addresses
+from kcheck.source.values import (
+    Known,
+    Origin,
+    Unknown,
+    Unset,
+    Value,
+    known,
+    mapped,
+    number,
+    reason_of,
+    unknown_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.scale.world import World
+
+Place = Subnet | PodRange
+
+
+class Estimate(NamedTuple):
+    """A number with its bounds. `why` says why it is not exact."""
+
+    bounds: Interval
+    why: str = ""
+
+
+class Bounds(NamedTuple):
+    """What the pools of a place take, at least and at most, in their order; `why` says why the two are not the same.
+
+    `low` and `high` are by what one node takes, `least` and `most` also by the sizes that the pools may have when their
+    clusters reach their targets. `high` and `most` are None where they have no bound.
+    """
+
+    pools: list[NodePool]
+    low: list[Demand]
+    high: list[Demand] | None
+    least: list[Demand]
+    most: list[Demand] | None
+    why: str
+
+
+def exactly(number: int) -> Estimate:
+    """A number that is known."""
+    return Estimate(Interval(number, number))
+
+
+# --- of one node
+
+
+def per_node(pool: NodePool, world: World) -> Estimate:
+    """Addresses one node takes of its subnet: its own, and those of its pods where they live in it."""
+    inside = pool.pods_take_addresses
+    if isinstance(inside, Known) and not inside.value:
+        return exactly(1)
+    cni = pool.cluster.value.cni if isinstance(pool.cluster, Known) else None
+    whole = _held(pool, cni) if cni is not None else _with_pods(pool, world)
+    if isinstance(inside, Known):
+        return whole
+    return Estimate(Interval(1, whole.bounds.high), reason_of(inside))
+
+
+def addresses_per_node(pool: NodePool, world: World) -> Value[int]:
+    """The same, where it is exact."""
+    estimate = per_node(pool, world)
+    exact = estimate.bounds.exact
+    if exact is None:
+        return Unknown(estimate.why)
+    inside = pool.pods_take_addresses
+    cni = pool.cluster.value.cni if isinstance(pool.cluster, Known) else None
+    decides = inside if not known(inside) else pool.max_pods if cni is None else pool.instance_types
+    return Known(exact, decides.origin or Origin((pool.place,)))
+
+
+def _with_pods(pool: NodePool, world: World) -> Estimate:
+    """One address for the node and one for each pod that it may run."""
+    if isinstance(pool.max_pods, Known):
+        return exactly(1 + pool.max_pods.value)
+    low, high = _pods_bounds(pool, world)
+    return Estimate(Interval(1 + low, None if high is None else 1 + high), reason_of(pool.max_pods))
+
+
+def _pods_bounds(pool: NodePool, world: World) -> tuple[int, int | None]:
+    """What the cloud allows as the number of pods of a node."""
+    cluster = known(pool.cluster)
+    limits = world.limits(cluster.cloud if cluster else "any")
+    if "max_pods.least" not in limits:
+        return 0, None
+    return limits["max_pods.least"].number, limits["max_pods.most"].number
+
+
+def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
+    """Addresses of a node of Amazon's VPC CNI with one pod of its own: the least that any job takes.
+
+    Where pods have subnets of their own, the node's `own` interface is none of those that serve them.
+    """
+    unknown = unknown_of(pool.instance_types, cni.prefix_delegation, cni.warm_interfaces, cni.warm_prefixes)
+    optional = [value for value in (cni.warm_ips, cni.minimum_ips) if isinstance(value, Unknown)]
+    why = unknown.reason if unknown else optional[0].reason if optional else ""
+    if why:
+        return Estimate(Interval(1, None), why)
+    found: list[int] = []
+    for name in known(pool.instance_types):
+        interfaces = machines.interfaces("eks", name)
+        if interfaces is None:
+            why = f"kcheck does not know the instance type {name}"
+        else:
+            count, addresses = interfaces
+            extra = number(pool.efa_addresses, 0) if own else 0
+            found.append(held(cni, count if own else count - 1, addresses) + extra)
+    if not found:
+        return Estimate(Interval(1, None), why or "no instance type is written")
+    if why:
+        return Estimate(Interval(1, None), why)
+    span = f"{min(found)} to {max(found)}"
+    return Estimate(
+        Interval(min(found), max(found)),
+        f"the instance types of {known(pool.name) or pool.address} take {span} addresses",
+    )
+
+
+def held(cni: Cni, interfaces: int, addresses: int, pods: int = 1) -> int:
+    """Addresses that a node of one instance type holds for so many pods of its own."""
+    minimum, warm_ips = known(cni.minimum_ips), known(cni.warm_ips)
+    if known(cni.prefix_delegation):
+        size = profiles.limits("eks")["cni.prefix_size"].number
+        if warm_ips is None and minimum is None:
+            return eks.prefix_addresses(pods, known(cni.warm_prefixes), size)
+        return eks.prefix_addresses(max(minimum or 0, pods + (warm_ips or 0)), 0, size)
+    if warm_ips is None and minimum is None:
+        return eks.interface_addresses(interfaces, addresses, pods, known(cni.warm_interfaces))
+    return eks.warm_addresses(interfaces, addresses, pods, warm_ips or 0, minimum or 0)
+
+
+def pod_addresses(pool: NodePool, world: World) -> Estimate:
+    """Addresses that the pods of a node take of the subnets of pods, one pod of its own on it."""
+    cni = pool.cluster.value.cni if isinstance(pool.cluster, Known) else None
+    if cni is not None:
+        return _held(pool, cni, own=False)
+    if isinstance(pool.pod_addresses, Known):
+        least, most = pool.pod_addresses.value
+        why = "" if least == most else f"how many addresses {world.label(pool)} keeps idle is not known"
+        return Estimate(Interval(least, most), why)
+    return Estimate(Interval(1, _pods_bounds(pool, world)[1]), reason_of(pool.pod_addresses))
+
+
+def pod_block(pool: NodePool) -> Value[int]:
+    """The length of the prefix of the block that a node takes for its pods."""
+    pod_range = known(pool.pod_range)
+    block = pod_range.block if pod_range else NOTHING
+    return mapped(pool.max_pods, gke.pod_block) if isinstance(block, Unset) else block
+
+
+def block_size(pool: NodePool, world: World) -> Estimate:
+    """Addresses of the block that a node takes for its pods."""
+    block = pod_block(pool)
+    if isinstance(block, Known):
+        return exactly(1 << (32 - block.value))
+    low, high = _pods_bounds(pool, world)
+    most = None if high is None else 1 << (32 - gke.pod_block(high))
+    return Estimate(Interval(1 << (32 - gke.pod_block(max(1, low))), most), reason_of(block))
+
+
+# --- of all nodes of a subnet or range
+
+
+def pools_of(place: Place, world: World) -> list[NodePool] | Unknown:
+    """The pools whose nodes, or whose pods, are in a subnet or range."""
+    return world.subnet_pools(place) if isinstance(place, Subnet) else world.range_pools(place)
+
+
+def bounds(place: Place, world: World) -> Bounds | Unknown:
+    """What each pool takes, at least and at most."""
+    return world.remember("bounds", place.id, lambda: _bounds(place, world))
+
+
+def _bounds(place: Place, world: World) -> Bounds | Unknown:
+    pools = pools_of(place, world)
+    if isinstance(pools, Unknown):
+        return pools
+    names = [world.label(pool) for pool in pools]
+    shared = Counter(names)
+    least: list[Demand] = []
+    most: list[Demand] | None = []
+    seen: set[NodePool] = set()
+    why = ""
+    for pool, name in zip(pools, names, strict=True):
+        measure, parts = _measure(place, pool, seen)
+        seen.add(pool)
+        estimate = measure(pool, world)
+        label = world.full_label(pool) if shared[name] > 1 else name
+        default = isinstance(pool.max_nodes, Known) and pool.max_nodes.origin.missing is not None
+        surge, high = known(pool.surge), estimate.bounds.high
+        size = number(world.nodes(pool), 0)
+        least.append(Demand(label, size, surge or Surge(), estimate.bounds.low, parts, default))
+        if most is not None:
+            worst = least[-1]._replace(surge=surge or Surge(percent=100), per_node=high or 0)
+            most = None if high is None else [*most, worst]
+        nodes = world.nodes(pool)
+        reasons = [estimate.why if estimate.bounds.exact is None else "", "" if surge else reason_of(pool.surge)]
+        reasons.append("" if isinstance(nodes, Known) else reason_of(nodes))
+        why = why or next(filter(None, reasons), "")
+    lowest = _sized(pools, least, world, kind=True)
+    highest = None if most is None else _sized(pools, most, world, kind=False)
+    return Bounds(pools, least, most, lowest or [], highest, why)
+
+
+def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: bool) -> list[Demand] | None:
+    """The demands with the sizes of the pools at the target: those that take least, or most; None without a bound."""
+    result = list(demands)
+    by_cluster: dict[str, list[int]] = {}
+    for i, pool in enumerate(pools):
+        cluster = known(pool.cluster)
+        by_cluster.setdefault(cluster.id if cluster else "", []).append(i)
+    for own in by_cluster.values():
+        choices = [
+            [demands[i]._replace(nodes=sizes[pools[i].id]) for i in own]
+            for sizes in _choices(pools, own, world, kind=kind)
+        ]
+        if not choices:
+            return None
+        choices.sort(key=addresses_needed)
+        for i, demand in zip(own, choices[0 if kind else -1], strict=True):
+            result[i] = demand
+    return result
+
+
+def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool) -> list[dict[str, int]]:
+    """The sizes that the pools of one cluster may have at its target; none where they have no upper bound."""
+    cluster = known(pools[own[0]].cluster)
+    nodes = [world.nodes(pools[i]) for i in own]
+    if all(isinstance(count, Known) for count in nodes):
+        return [{pools[i].id: known(count) for i, count in zip(own, nodes, strict=True)}]
+    aim = world.aim(cluster) if cluster else None
+    target = aim.low if aim and kind else aim.high if aim else None
+    if cluster is None or target is None or isinstance(world.all_pools(cluster), Unknown):
+        return [{pools[i].id: number(count, 0) for i, count in zip(own, nodes, strict=True)}] if kind else []
+    growth, names = world.growth(cluster), [pool.id for pool in world.pools(cluster)]
+    unknown = [i for i, size in enumerate(growth.maxima) if size is None]
+    return [dict(zip(names, growth.grown(target, [i]), strict=True)) for i in unknown]
+
+
+def needed(found: Bounds) -> Interval:
+    """Addresses that the pools of a place need, surge included."""
+    high = None if found.most is None else addresses_needed(found.most)
+    return Interval(addresses_needed(found.least), high)
+
+
+def overflows(place: Place, world: World) -> Value[bool]:
+    """Whether a subnet or a range is full before its clusters reach their targets."""
+    found, addresses = bounds(place, world), room(place, world)
+    if isinstance(found, Unknown):
+        return found
+    if not isinstance(addresses, Known):
+        return Unknown(reason_of(addresses), addresses.origin)
+    need = needed(found)
+    if need.low <= addresses.value and (need.high is None or need.high > addresses.value):
+        return Unknown(found.why)
+    return Known(need.low > addresses.value, Origin((place.place,)))
+
+
+def arithmetic(demands: list[Demand]) -> str:
+    """The sum of what pools take, pool by pool; small pools are joined when there are many."""
+    ordered = sorted(demands, key=lambda demand: -demand.addresses(demand.nodes))
+    parts = []
+    for demand in ordered[:4]:
+        surge = surge_nodes(demand.surge, demand.nodes)
+        count = f"{demand.nodes:,} by default" if demand.by_default else f"{demand.nodes:,}"
+        nodes = f"({count} + {surge:,} surge)" if surge else count
+        shared = f" / {demand.subnets} subnets" if demand.subnets > 1 else ""
+        times = f" x {demand.per_node}" if demand.per_node > 1 else ""
+        parts.append(f"{demand.pool} {nodes}{shared}{times}")
+    rest = ordered[4:]
+    if rest:
+        parts.append(f"{len(rest)} more pools {addresses_needed(rest):,}")
+    return " + ".join(parts) + f" = {addresses_needed(demands):,}"
+
+
+# --- what there is
+
+
+def room(place: Place, world: World) -> Value[int]:
+    """Addresses of a subnet that the cloud does not keep; of a range all, those that continue it included."""
+    if isinstance(place, Subnet):
+        return _usable(place, world)
+    total = 0
+    for text in (place.cidr, *(known(place.more) or ())):
+        if isinstance(text, Unset | Unknown):
+            return Unknown(reason_of(text), text.origin)
+        cidr = text.value if isinstance(text, Known) else text
+        network = range_of(cidr)
+        if network is None:
+            return Unknown(f"`{cidr}` is not an IPv4 range", place.cidr.origin)
+        total += network.size
+    if isinstance(place.more, Unknown):
+        return place.more
+    return Known(total, place.cidr.origin or Origin((place.place,)))
+
+
+def _usable(subnet: Subnet, world: World) -> Value[int]:
+    reserved = world.limits(subnet.cloud)["subnet.reserved"].number
+    if not isinstance(subnet.cidr, Known):
+        return subnet.cidr
+    usable = usable_addresses(subnet.cidr.value, reserved)
+    if usable is None:
+        return Unknown(f"`{subnet.cidr.value}` is not an IPv4 range", subnet.cidr.origin)
+    return Known(usable, subnet.cidr.origin)
+
+
+def range_of(text: str) -> Network | None:
+    """A range; of `/14` the cloud picks the address."""
+    return parse_cidr(f"10.0.0.0{text}" if text.startswith("/") else text)
+
+
+def _measure(place: Place, pool: NodePool, seen: set[NodePool]) -> tuple[Callable[[NodePool, World], Estimate], int]:
+    """What a pool takes of a place, for its nodes first, then for its pods; over how many subnets that is spread."""
+    if not isinstance(place, Subnet):
+        return block_size, 1
+    nodes, pods = known(pool.subnets) or (), known(pool.pod_subnets) or ()
+    if place in nodes and pool not in seen:
+        return per_node, len(nodes)
+    return pod_addresses, len(pods)

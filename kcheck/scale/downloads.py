@@ -1,0 +1,46 @@
+"""What nodes download: images from a registry, which mirrors they ask first, and the addresses they come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.model import NODE_ADDRESSES
+from kcheck.model.image_names import DOCKER_HUB
+from kcheck.source.values import Known, Origin, Unknown, Value, equals, known
+
+if TYPE_CHECKING:
+    from kcheck.model import Image, Workload
+    from kcheck.scale.world import World
+
+
+def hub_images(workload: Workload) -> dict[str, Image]:
+    """The images that one pod of the workload pulls from Docker Hub, by their text."""
+    if workload.release:
+        return {}
+    images = [image for image in workload.images if equals(image.registry, DOCKER_HUB)]
+    return {image.text.value: image for image in images if isinstance(image.text, Known)}
+
+
+def mirrored(workload: Workload, world: World) -> Value[bool]:
+    """Whether all nodes that a workload may be on ask a mirror before Docker Hub."""
+    cluster = world.inventory.cluster_of.get(workload)
+    pools = world.pools(cluster) if cluster else []
+    if pools and not workload.per_node:
+        found = [world.fits(template) for template in workload.templates]
+        pools = [pool for one in found if not isinstance(one, Unknown) for pool, _ in one] or pools
+    values = [pool.hub_mirror for pool in pools]
+    unknown = next((value for value in values if isinstance(value, Unknown)), None)
+    every = bool(values) and all(known(value) for value in values)
+    return unknown or Known(every, Origin((workload.place,)))
+
+
+def egress_addresses(workload: Workload, world: World) -> Value[int]:
+    """Public addresses that all nodes share for pulls, as far as the cluster says; one if it is not known."""
+    cluster = world.inventory.cluster_of.get(workload)
+    if cluster is None:
+        return Known(1, Origin((workload.place,)))
+    if equals(cluster.outbound_type, NODE_ADDRESSES):
+        return world.workload_nodes(workload)
+    if isinstance(cluster.outbound_ips, Known):
+        return cluster.outbound_ips
+    return Known(1, cluster.outbound_type.origin or Origin((cluster.place,)))

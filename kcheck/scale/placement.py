@@ -1,0 +1,293 @@
+"""Which pools pods can land on: labels and taints, GPUs, and the machine's size."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.numbers import machines
+from kcheck.source.values import Known, Unknown, equals, known, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
+
+_STARTING = re.compile(r"not-ready$|/uninitialized$|startup-taint")
+"""Taints that a driver or the cloud takes away when a node is ready."""
+
+_ADMITTING = frozenset({"eks", "gke", "aks"})
+_INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+_NAME = {
+    "eks": ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"),
+    "gke": ("cloud.google.com/gke-nodepool",),
+    "aks": ("agentpool", "kubernetes.azure.com/agentpool"),
+}
+_SPOT = {
+    "eks": ("eks.amazonaws.com/capacityType", "SPOT", "ON_DEMAND"),
+    "gke": ("cloud.google.com/gke-spot", "true", ""),
+    "aks": ("kubernetes.azure.com/scalesetpriority", "spot", ""),
+}
+"""Cloud -> the label that tells spot nodes, its value on them, and on others."""
+
+SPOT_LABELS = frozenset(
+    (*(label for label, _, _ in _SPOT.values()), "karpenter.sh/capacity-type", "cloud.google.com/gke-preemptible")
+)
+SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
+_SPOT_ONLY = frozenset(
+    {"cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible", "kubernetes.azure.com/scalesetpriority"}
+)
+"""Labels that other nodes do not have."""
+
+AZURE_SPOT = "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"
+"""The taint that AKS gives to all spot nodes."""
+
+_CLOUDS = (
+    "kubernetes.io", "k8s.io", "cloud.google.com", "eks.amazonaws.com", "amazonaws.com", "kubernetes.azure.com",
+    "aliyun.com", "aliyun.accelerator", "alibabacloud.com", "karpenter.sh", "karpenter.k8s.aws", "nvidia.com",
+    "amd.com", "feature.node.kubernetes.io", "eksctl.io", "node.cluster.x-k8s.io", "accelerator",
+    "ack.node.gpu.schedule",
+)  # fmt: skip
+"""Domains of labels that clouds, drivers and operators set: absent from the code, they may still be there."""
+
+_RULES_OUT = ("NotIn", "DoesNotExist")
+_COMMON = frozenset(f"{domain}/{name}" for domain in ("kubernetes.io", "beta.kubernetes.io") for name in ("os", "arch"))
+"""Labels that nearly all nodes of a cluster for training have the same of."""
+_ROLE = "node-role.kubernetes.io"
+"""The domain of labels that tell control planes from other nodes."""
+
+_MODE = "ack.node.gpu.schedule"
+"""The label by which ACK's nodes offer whole cards, or parts of them in one of several ways."""
+
+
+class Fit(NamedTuple):
+    """Whether pods fit the nodes of a pool: None where that is not known. `why` names what keeps them away."""
+
+    fits: bool | None
+    why: str = ""
+
+
+def fit(template: PodTemplate, pool: NodePool) -> Fit:
+    """Whether pods can land on nodes of a pool."""
+    parts = [_labels(template, pool), _cards(template, pool), _size(template, pool), _taints(template, pool)]
+    return next((part for part in parts if part.fits is False), None) or next(
+        (part for part in parts if part.fits is None), Fit(fits=True)
+    )
+
+
+def per_node(template: PodTemplate, pool: NodePool, *, ports: bool = True) -> int | None:
+    """How many pods a node of a pool takes by its GPUs, vCPUs and `ports`; None where that is not known."""
+    counts = []
+    cards, of_node = known(template.gpus), known(pool.gpus)
+    if cards:
+        if of_node is None:
+            return None
+        counts.append(of_node // cards)
+    cpu, vcpus = known(template.cpu), smallest(pool)
+    if cpu and vcpus:
+        counts.append(vcpus * 1000 // cpu)
+    if known(template.spread) or (ports and template.ports):
+        counts.append(1)
+    return min(counts, default=None)
+
+
+def smallest(pool: NodePool) -> int | None:
+    """VCPUs of the smallest machine of a pool; None if one is not known."""
+    cluster, types = known(pool.cluster), known(pool.instance_types)
+    if cluster is None or not types:
+        return None
+    found = [machines.machine(cluster.cloud, name) for name in types]
+    counts = [machine.vcpus for machine in found if machine and machine.vcpus]
+    return min(counts) if len(counts) == len(types) else None
+
+
+def asks_for_spot(template: PodTemplate) -> bool:
+    """Whether pods select spot nodes, whichever of their terms is met."""
+    terms = known(template.selection) or ()
+    return bool(terms) and all(any(_is_spot(one) for one in term) for term in terms)
+
+
+def chosen_by(template: PodTemplate) -> str:
+    """A label without which no node gets the pods, other than those that clouds and drivers set; else empty."""
+    terms = known(template.selection) or ()
+    own = [next((one for one in term if _is_own(one)), None) for term in terms]
+    first = own[0] if own and all(own) else None
+    return f"{first.key}={','.join(first.values)}".rstrip("=") if first else ""
+
+
+def names(template: PodTemplate, domain: str) -> bool:
+    """Whether pods select or tolerate something of a domain of labels."""
+    keys = [one.key for term in known(template.selection) or () for one in term]
+    keys += [one.key for one in known(template.tolerations) or ()]
+    return any(key.partition("/")[0].endswith(domain) for key in keys)
+
+
+def _is_own(one: Requirement) -> bool:
+    domain = one.key.partition("/")[0]
+    return one.operator in ("In", "Exists") and (domain == _ROLE or not domain.endswith(_CLOUDS))
+
+
+def _is_spot(one: Requirement) -> bool:
+    if one.operator == "Exists":
+        return one.key in _SPOT_ONLY
+    return one.key in SPOT_LABELS and one.operator == "In" and bool(one.values) and SPOT_VALUES.issuperset(one.values)
+
+
+def landed(template: PodTemplate, pools: Iterable[NodePool]) -> list[NodePool] | Unknown | None:
+    """The pools whose nodes get a pod of a DaemonSet; None where nothing keeps it from any node."""
+    terms = [tuple(one for one in term if one.key not in _COMMON) for term in known(template.selection) or ()]
+    if isinstance(template.selection, Known):
+        template = replace(template, selection=replace(template.selection, value=tuple(terms)))
+    found = [(pool, fit(template, pool).fits) for pool in pools]
+    asked = [one.key for term in terms for one in term if one.operator not in _RULES_OUT][:1]
+    if asked and (not found or any(fits is None for _, fits in found)):
+        return Unknown(f"how many nodes have the label {asked[0]} is not known")
+    return None if all(fits is not False for _, fits in found) else [pool for pool, fits in found if fits is not False]
+
+
+def untolerated(template: PodTemplate, taint: str) -> bool:
+    """Whether a taint, `key=value:Effect`, keeps pods away for sure."""
+    if not isinstance(template.tolerations, Known):
+        return False
+    rest, _, effect = taint.rpartition(":")
+    key, _, value = rest.partition("=")
+    effect = effect.replace("_", "").lower()
+    if effect == "prefernoschedule" or _STARTING.search(key):
+        return False
+    return not any(_tolerates(one, key, value, effect) for one in template.tolerations.value)
+
+
+def selects_azure_spot(template: PodTemplate) -> bool:
+    """Whether pods select AKS's spot nodes by the label that AKS gives them."""
+    terms = known(template.selection) or ()
+    label = _SPOT["aks"][0]
+    return bool(terms) and all(any(one.key == label and _is_spot(one) for one in term) for term in terms)
+
+
+def _labels(template: PodTemplate, pool: NodePool) -> Fit:
+    if not isinstance(template.selection, Known):
+        return Fit(None) if isinstance(template.selection, Unknown) else Fit(fits=True)
+    results = [_term(term, pool) for term in template.selection.value]
+    if any(result.fits for result in results) or not results:
+        return Fit(fits=True)
+    return next((result for result in results if result.fits is None), results[0])
+
+
+def _term(term: Iterable[Requirement], pool: NodePool) -> Fit:
+    found = [(one, _meets(one, pool)) for one in term]
+    missed = next((one for one, meets in found if meets is False), None)
+    if missed is not None:
+        return Fit(fits=False, why=f"the label {missed.key}={','.join(missed.values)}")
+    return Fit(None) if any(meets is None for _, meets in found) else Fit(fits=True)
+
+
+def _meets(one: Requirement, pool: NodePool) -> bool | None:
+    value = _label(one.key, pool)
+    if value is None:
+        return None
+    match one.operator:
+        case "In":
+            return bool(set(one.values) & value)
+        case "NotIn":
+            return not set(one.values) & value
+        case "Exists":
+            return bool(value)
+        case "DoesNotExist":
+            return not value
+    return None
+
+
+def _label(key: str, pool: NodePool) -> set[str] | None:
+    """The values that a label has on nodes of a pool; none if it is not there, None if it is not known."""
+    own = pool.labels
+    if isinstance(own, Known) and key in own.value:
+        return {own.value[key]}
+    cluster = known(pool.cluster)
+    cloud = cluster.cloud if cluster else ""
+    if key in _INSTANCE:
+        return set(pool.instance_types.value) if isinstance(pool.instance_types, Known) else None
+    if key in _NAME.get(cloud, ()):
+        return {pool.name.value} if isinstance(pool.name, Known) else None
+    label, spot, other = _SPOT.get(cloud, ("", "", ""))
+    if key == label:
+        if not isinstance(pool.spot, Known):
+            return None if isinstance(pool.spot, Unknown) else {other} - {""}
+        return {spot} if pool.spot.value else {other} - {""}
+    if isinstance(own, Unknown) or (cluster is None) or key.partition("/")[0].endswith(_CLOUDS):
+        return None
+    return set()
+
+
+def _cards(template: PodTemplate, pool: NodePool) -> Fit:
+    wanted = number(template.gpus, 0)
+    if isinstance(template.gpus, Unknown):
+        return Fit(None)
+    if not wanted:
+        return Fit(fits=True)
+    mode = (known(pool.labels) or {}).get(_MODE, "default")
+    if mode != "default":  # parts of cards, and no whole ones
+        return Fit(None) if mode == "disabled" else Fit(fits=False, why=f"whole GPUs beside {_MODE}={mode}")
+    if isinstance(pool.gpus, Known) and (pool.gpus.value or not known(pool.gpu)):  # 0 stands for unknown cards
+        return Fit(fits=pool.gpus.value >= wanted, why=f"{wanted} GPUs on one node")
+    return Fit(fits=False, why="GPUs") if known(pool.gpu) is False else Fit(None)
+
+
+def _size(template: PodTemplate, pool: NodePool) -> Fit:
+    cpu, vcpus = known(template.cpu), smallest(pool)
+    if isinstance(template.cpu, Unknown) or vcpus is None:
+        return Fit(None) if cpu else Fit(fits=True)
+    return Fit(fits=number(template.cpu, 0) <= vcpus * 1000, why="vCPUs on one node")
+
+
+def _taints(template: PodTemplate, pool: NodePool) -> Fit:
+    keeping = _keeping(template, pool)
+    if keeping:
+        return Fit(fits=False, why=f"the taint {keeping[0].rpartition(':')[0].removesuffix('=')}")
+    unknown = isinstance(pool.taints, Unknown) or isinstance(template.tolerations, Unknown)
+    return Fit(None) if unknown else Fit(fits=True)
+
+
+def _keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:
+    """The taints that keep pods from the nodes of a pool."""
+    taints = list(known(pool.taints) or ())
+    cluster = known(pool.cluster)
+    if cluster is not None and cluster.cloud == "aks" and known(pool.spot):
+        taints.append(AZURE_SPOT)
+    found = (taint for taint in taints if untolerated(template, taint) and not _admitted(template, pool, taint))
+    return tuple(dict.fromkeys(found))
+
+
+def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:
+    """Whether the API server adds the toleration: to pods that ask for a resource with the name of the taint.
+
+    ExtendedResourceToleration is on in GKE, in EKS since 1.19 (aws/containers-roadmap#739), in AKS (Azure/AKS#1449).
+    """
+    cluster = known(pool.cluster)
+    key = taint.partition("=")[0].partition(":")[0]
+    asked = any(equals(one.gpu, key) for one in template.containers)
+    evicts = "execute" in taint.rpartition(":")[2].lower()  # of such a taint it adds none
+    return cluster is not None and cluster.cloud in _ADMITTING and asked and not evicts
+
+
+def _tolerates(one: Toleration, key: str, value: str, effect: str) -> bool:
+    if one.effect and one.effect.lower() != effect:
+        return False
+    if not one.key:
+        return one.operator == "Exists"
+    return one.key == key and (one.operator == "Exists" or one.value == value)
+
+
+def tainted_only(template: PodTemplate, pools: Iterable[NodePool]) -> str:
+    """The taint without which pods would fit one of some pools, if they fit none of them; else empty."""
+    found = [fit(template, pool) for pool in pools]
+    if any(one.fits is not False for one in found):
+        return ""
+    return next((one.why.removeprefix("the taint ") for one in found if one.why.startswith("the taint ")), "")
+
+
+def barrier(template: PodTemplate, pools: Iterable[NodePool]) -> str:
+    """The same, as `key=value:Effect`; empty where it takes several taints, or one of several."""
+    found = {_keeping(template, pool) for pool in pools if fit(template, pool).why.startswith("the taint ")}
+    only = found.pop() if len(found) == 1 else ()
+    return only[0] if len(only) == 1 else ""

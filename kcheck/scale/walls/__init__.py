@@ -1,0 +1,49 @@
+"""Which wall comes first: what ends the growth of a cluster, in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.scale.walls import addresses, egress, interfaces, limits, quotas
+from kcheck.scale.walls.model import Ground, Wall, numbers
+from kcheck.source.values import known
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster, NodePool
+    from kcheck.scale.addresses import Place
+    from kcheck.scale.world import World
+
+_GROUPS = (limits, addresses, interfaces, egress, quotas)
+
+
+def of(cluster: Cluster, world: World) -> list[Wall]:
+    """The walls of a cluster, the lowest first, those that are not known last."""
+    return world.remember("walls", cluster.id, lambda: _of(cluster, world))
+
+
+def _of(cluster: Cluster, world: World) -> list[Wall]:
+    ground = Ground(cluster, world)
+    found = [wall for group in _GROUPS for wall in group.walls(ground)]
+    return sorted(found, key=lambda wall: (wall.number is None, wall.number or 0, _rank(wall), wall.id))
+
+
+def _rank(wall: Wall) -> int:
+    """Of equal walls the hard one is told first, the written maximum last: it was meant."""
+    return 9 if wall.mechanism == "maximum" else ("hard", "quota", "recommended").index(wall.kind)
+
+
+def nodes_at(place: Place, pools: list[NodePool], world: World) -> int | None:
+    """The nodes in a subnet or range when it is full; None if it is of several clusters, or not known exactly."""
+    clusters = {known(pool.cluster) for pool in pools}
+    cluster = clusters.pop() if len(clusters) == 1 else None
+    if cluster is None:
+        return None
+    wall = next((wall for wall in of(cluster, world) if wall.id.endswith(f"/{place.id}")), None)
+    sizes = numbers(wall.nodes, Ground(cluster, world)) if wall else None
+    return None if sizes is None else sum(sizes[pool.id] for pool in dict.fromkeys(pools))
+
+
+def first(cluster: Cluster, world: World) -> Wall | None:
+    """The first wall that has an upper bound and is no recommendation."""
+    bounded = (wall for wall in of(cluster, world) if wall.nodes is not None and wall.nodes.high is not None)
+    return next((wall for wall in bounded if wall.kind != "recommended"), None)

@@ -1,0 +1,125 @@
+"""Walls of addresses: subnets of nodes and of pods, ranges of pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.model import Subnet, Surge
+from kcheck.scale import addresses as demands
+from kcheck.scale.growth import reach
+from kcheck.scale.walls.model import numbers, scope_of
+from kcheck.source.values import Known, Unknown, known, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.scale.addresses import Bounds, Place
+    from kcheck.scale.growth import Demand, Interval, Trial
+    from kcheck.scale.walls.model import Fits, Ground, Wall
+
+
+def walls(ground: Ground) -> Iterator[Wall]:
+    """The walls of every subnet and range that a cluster has pools in."""
+    for place in _places(ground):
+        wall = _wall(place, ground)
+        if wall is not None:
+            yield wall
+
+
+def _places(ground: Ground) -> list[Place]:
+    found: dict[Place, None] = {}
+    for pool in ground.pools:
+        found |= dict.fromkeys((*(known(pool.subnets) or ()), *(known(pool.pod_subnets) or ())))
+        pod_range = known(pool.pod_range)
+        if pod_range is not None:
+            found[pod_range] = None
+    return list(found)
+
+
+def _wall(place: Place, ground: Ground) -> Wall | None:
+    world = ground.world
+    pods = not isinstance(place, Subnet)
+    mechanism = _mechanism(place, ground)
+    entry = ground.limits[{"pod-range": _RANGE.get(place.cloud, "pod_range.formula")}.get(mechanism, "subnet.reserved")]
+    found, there = demands.bounds(place, world), demands.room(place, world)
+    own = [] if isinstance(found, Unknown) else [p for p in found.pools if known(p.cluster) is ground.cluster]
+    name = known(place.name) or place.address
+    scope = scope_of(own, world) if pods and own else f"range {name}" if pods else f"subnet {name}"
+
+    def unknown(why: str) -> Wall:
+        return ground.unknown(mechanism, scope, why, place.cidr, entry, place.id, own)
+
+    if isinstance(found, Unknown) or not isinstance(there, Known) or ground.gap:
+        return unknown(ground.gap or reason_of(found if isinstance(found, Unknown) else there))
+    trial = _trial(found, there.value, ground)
+    nodes = reach(trial, ground.growth)
+    if nodes is None:
+        return None
+    if nodes.high is None and not nodes.low:
+        return unknown(found.why)
+    text = _text(place, there.value, found, nodes, ground)
+    return ground.wall(mechanism, scope, nodes, text, place.cidr, entry, place.id, trial, own)
+
+
+def _mechanism(place: Place, ground: Ground) -> str:
+    if not isinstance(place, Subnet):
+        return "pod-range"
+    return "pod-subnet" if ground.world.for_pods(place) else "subnet"
+
+
+_RANGE = {"aks": "pod_range.block"}
+
+
+def _trial(found: Bounds, room: int, ground: Ground) -> Trial:
+    """Whether the pools fit at some sizes of this cluster's; those of other clusters have theirs at their targets."""
+
+    def fits(each: list[Demand], empty: int) -> Fits:
+        pairs = list(zip(found.pools, each, strict=True))
+        return lambda sizes: (
+            sum(demand.addresses(max(empty, sizes.get(pool.id, demand.nodes))) for pool, demand in pairs) <= room
+        )
+
+    others = [pool for pool in found.pools if known(pool.cluster) is not ground.cluster]
+    high = found.high if all(isinstance(ground.world.nodes(pool), Known) for pool in others) else None
+    weights: dict[str, int] = {}
+    for pool, demand in zip(found.pools, found.high or found.low, strict=True):
+        weights[pool.id] = weights.get(pool.id, 0) + demand.addresses(_MANY)
+    if ground.growth.known:
+        least = fits(found.low, 0)
+        exact = high is not None and all(map(_same, found.low, high))
+        most = least if exact else None if high is None else fits(high, 0)
+    else:  # any pool may be empty and have no surge, or have a node and all of it
+        least = fits([demand._replace(surge=Surge()) for demand in found.low], 0)
+        most = None if high is None else fits(high, 1)
+    return ground.trial(least, most, weights)
+
+
+_MANY = 1000
+"""A size at which what a pool takes is compared with others."""
+
+
+def _same(least: Demand, most: Demand) -> bool:
+    return (least.per_node, least.surge) == (most.per_node, most.surge)
+
+
+def _each(found: Bounds, demands_: list[Demand]) -> list[int]:
+    """What a node of each pool takes, for itself and for its pods."""
+    total: dict[str, int] = {}
+    for pool, demand in zip(found.pools, demands_, strict=True):
+        total[pool.id] = total.get(pool.id, 0) + demand.per_node
+    return list(total.values())
+
+
+def _text(place: Place, room: int, found: Bounds, nodes: Interval, ground: Ground) -> str:
+    """The arithmetic in words: with all numbers where they are exact."""
+    what = "usable addresses" if isinstance(place, Subnet) else "addresses"
+    begin = f"{known(place.cidr)} has {room:,} {what}"
+    sizes = numbers(nodes, ground)
+    if sizes is not None:
+        at = [d._replace(nodes=sizes.get(p.id, d.nodes)) for p, d in zip(found.pools, found.low, strict=True)]
+        return f"{begin}; {demands.arithmetic([demand for demand in at if demand.nodes])}"
+    low = min(_each(found, found.low))
+    high = None if found.high is None else max(_each(found, found.high))
+    each = f"{low:,}" if low == high else f"at least {low:,}" if high is None else f"{low:,} to {high:,}"
+    why = "" if low == high else found.why
+    return f"{begin}, a node takes {each}" + (f": {why}" if why else "")

@@ -1,0 +1,126 @@
+"""Walls on the way out: outbound ports, pulls from Docker Hub, load balancers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.model import NODE_ADDRESSES, Surge
+from kcheck.scale import downloads, egress
+from kcheck.scale.growth import CEILING, Interval, reach, surge_nodes
+from kcheck.source.values import Known, Unknown, equals, known, total
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.model import Image
+    from kcheck.scale.walls.model import Fits, Ground, Wall
+
+
+def walls(ground: Ground) -> Iterator[Wall]:
+    """The walls of a cluster on its way out."""
+    yield from _ports(ground)
+    yield from _pulls(ground)
+    yield from _balancers(ground)
+
+
+def _ports(ground: Ground) -> Iterator[Wall]:
+    """Outbound ports: those of all nodes, and of the surge of an upgrade, on the public addresses."""
+    cluster = ground.cluster
+    ports, addresses = known(cluster.outbound_ports), known(cluster.outbound_ips)
+    formula = {"aks": egress.snat_nodes, "gke": egress.nat_nodes}.get(cluster.cloud)
+    if formula is None or not ports or addresses is None:
+        return
+    entry = ground.limits["snat.ports_per_address"]
+    most = formula(ports, addresses, entry.number)
+    text = f"{entry.number:,} ports x {addresses} addresses / {ports:,} ports of a node = {most:,} nodes with surge"
+    cause = cluster.outbound_ports
+    others = _others(ground)
+    if ground.gap or others is None:
+        why = ground.gap or "other clusters of unknown size use the same gateway"
+        yield ground.unknown("outbound-ports", "the cluster", why, cause, entry)
+        return
+    if not ground.pools:
+        yield ground.wall("outbound-ports", "the cluster", Interval(most, most), text, cause, entry)
+        return
+
+    def fits(unknown: Surge) -> Fits:
+        surges = {pool.id: known(pool.surge) or unknown for pool in ground.pools}
+        return lambda sizes: (
+            sum(size + surge_nodes(surges[name], size) for name, size in sizes.items()) + others <= most
+        )
+
+    least = fits(Surge())
+    exact = all(isinstance(pool.surge, Known) for pool in ground.pools)
+    trial = ground.trial(least, least if exact else fits(Surge(percent=100)), {pool.id: 1 for pool in ground.pools})
+    found = reach(trial, ground.growth)
+    if found is not None:
+        text += f", {others:,} of them for other clusters" if others else ""
+        yield ground.wall("outbound-ports", "the cluster", found, text, cause, entry, trial=trial)
+
+
+def _others(ground: Ground) -> int | None:
+    """Nodes of other clusters on the same gateway; None where they are not known."""
+    origin = ground.cluster.outbound_ports.origin
+    if origin is None or ground.cluster.cloud != "gke":
+        return 0
+    others = [
+        other
+        for other in ground.world.inventory.clusters
+        if other is not ground.cluster
+        and (own := other.outbound_ports.origin) is not None
+        and own.spans
+        and own.spans == origin.spans
+    ]
+    nodes = total(map(ground.world.target, others))
+    return None if isinstance(nodes, Unknown) else nodes
+
+
+def _pulls(ground: Ground) -> Iterator[Wall]:
+    """Anonymous pulls of fresh nodes from Docker Hub."""
+    cluster, world = ground.cluster, ground.world
+    found: list[tuple[int, int | None]] = []
+    images: list[Image] = []
+    for workload in world.workloads(cluster):
+        spared = known(workload.pull_secrets) or known(downloads.mirrored(workload, world))
+        own = {} if spared else downloads.hub_images(workload)
+        pods = known(workload.pods)
+        if own and (workload.per_node or pods is not None):
+            found.append((len(own), None if workload.per_node else pods))
+            images += own.values()
+    if not found:
+        return
+    addresses = known(downloads.egress_addresses(world.workloads(cluster)[0], world))
+    if addresses is None or not isinstance(addresses, int) or equals(cluster.outbound_type, NODE_ADDRESSES):
+        return
+    entry = world.limits("any")["docker_hub.pulls"]
+    budget = entry.number * max(1, addresses)
+    low, high = 0, CEILING
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if egress.pulls(found, middle) <= budget else (low, middle - 1)
+    if low < CEILING:
+        each = sum(count for count, _ in found)
+        sure = isinstance(cluster.outbound_ips, Known)
+        many = f"{addresses} public addresses" if sure else "one public address, if there are no more"
+        text = f"{entry.number} anonymous pulls x {many}; up to {each} images on a fresh node"
+        nodes = Interval(low, low if sure else None)
+        yield ground.wall("docker-hub", "the cluster", nodes, text, images[0].text, entry, pools=[])
+
+
+def _balancers(ground: Ground) -> Iterator[Wall]:
+    """Services of load balancers, each port of which has all nodes behind it."""
+    if ground.cluster.cloud != "aks":
+        return
+    entry = ground.limits["load_balancer.configurations"]
+    for service in ground.world.services(ground.cluster):
+        if service.ports:
+            nodes = egress.backend_nodes(entry.number, service.ports)
+            text = f"{entry.number:,} places of a frontend / {service.ports} ports of the Service"
+            scope = f"Service {known(service.name) or '?'}"
+            cause = service.name
+            yield ground.wall("load-balancer", scope, Interval(nodes, nodes), text, cause, entry, service.id, pools=[])
+    pool = ground.limits["load_balancer.pool"]
+    if equals(ground.cluster.outbound_type, "loadBalancer"):
+        text = "machines in a backend pool of the outbound load balancer"
+        size = Interval(pool.number, pool.number)
+        yield ground.wall("load-balancer", "the cluster", size, text, ground.cluster.outbound_type, pool)

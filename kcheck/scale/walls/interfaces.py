@@ -1,0 +1,67 @@
+"""Walls of Amazon's networks that are no subnet: interfaces of a zone, address units of a VPC."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from kcheck.clouds.eks import addresses as eks
+from kcheck.numbers import machines
+from kcheck.scale.addresses import per_node
+from kcheck.source.values import Known, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.model import Cni, NodePool
+    from kcheck.scale.walls.model import Ground, Sizes, Wall
+
+
+def walls(ground: Ground) -> Iterator[Wall]:
+    """The quotas of interfaces and of address units, where all of it is known."""
+    cni = ground.cluster.cni
+    inside = ground.cluster.pods_take_addresses
+    if cni is None or ground.gap or not ground.pools or not (known(inside) or known(cni.custom_networking)):
+        return
+    units = {pool.id: per_node(pool, ground.world).bounds.exact for pool in ground.pools}
+    if None not in units.values() and not known(cni.prefix_delegation):
+        yield from _wall(ground, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, {})
+    held = {pool.id: _interfaces(pool, cni) for pool in ground.pools}
+    zones = {pool.id: tuple(subnet.id for subnet in known(pool.subnets) or ()) for pool in ground.pools}
+    if None not in held.values() and all(zones.values()):
+        yield from _wall(ground, "interfaces", "vpc.interfaces", {k: v or 0 for k, v in held.items()}, zones)
+
+
+def _wall(
+    ground: Ground, mechanism: str, key: str, each: dict[str, int], zones: dict[str, tuple[str, ...]]
+) -> Iterator[Wall]:
+    """A wall where `each` node takes so much of a quota: of all, or of one in each of the `zones` that a pool is in."""
+    entry = ground.limits[key]
+    everywhere = {zone for own in zones.values() for zone in own}
+
+    def takes(sizes: Sizes) -> int:
+        if not zones:
+            return sum(each[name] * size for name, size in sizes.items())
+        return max(
+            sum(each[name] * ceil(size / len(zones[name])) for name, size in sizes.items() if zone in zones[name])
+            for zone in everywhere
+        )
+
+    parts = " and ".join(f"{each[pool.id]:,} a node of {ground.world.label(pool)}" for pool in ground.pools[:4])
+    text = (
+        f"{entry.number:,} {entry.unit}{f' in each of {len(everywhere)} zones' if len(everywhere) > 1 else ''}; {parts}"
+    )
+    yield from ground.grown(mechanism, "the cluster", takes, entry.number, each, text, ground.pools[0].max_nodes, entry)
+
+
+def _interfaces(pool: NodePool, cni: Cni) -> int | None:
+    """Interfaces of a node with one pod of its own, those of EFA included; None where the type is not known."""
+    if not isinstance(pool.instance_types, Known) or not isinstance(cni.warm_interfaces, Known):
+        return None
+    found = [machines.interfaces("eks", name) for name in pool.instance_types.value]
+    if not found or None in found:
+        return None
+    count, addresses = min(one for one in found if one is not None)
+    single = known(cni.prefix_delegation) or known(cni.warm_ips) is not None or known(cni.minimum_ips) is not None
+    warm = 0 if single else cni.warm_interfaces.value  # the warm interface is of the plain mode only
+    return eks.interfaces_held(1, addresses, warm, count) + max(0, len(known(pool.efa) or ()) - 1)

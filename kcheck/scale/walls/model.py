@@ -1,0 +1,189 @@
+"""A wall: what ends the growth of a cluster, at how many nodes, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kcheck.model import Thing
+from kcheck.numbers import profiles
+from kcheck.scale.growth import Interval, Trial, reach, short
+from kcheck.source.values import Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, TypeAlias
+
+    from kcheck.model import Cluster, NodePool
+    from kcheck.numbers.profiles import Entry
+    from kcheck.scale.world import World
+    from kcheck.source.values import Value
+
+    Sizes: TypeAlias = Mapping[str, int]
+    """Nodes of each pool of a cluster, by its id."""
+
+    Fits: TypeAlias = Callable[[Sizes], bool]
+    Takes: TypeAlias = Callable[[Sizes], int]
+    """How much of a limit pools of some sizes take, in its unit."""
+
+
+_UNKNOWN = "unknown because "
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Wall(Thing):
+    """A limit of a cluster. `nodes` is how many the cluster has when it is met, None where that is not known.
+
+    `short` says whether that is before its target. `arithmetic` says how it is worked out, or why it cannot be. `cause`
+    is the value that makes it, with its origin; `pools` are those concerned. `kind` is hard, quota or recommended;
+    `limit` is the key of the number in the profile, empty where none makes it, and `needed` how large that must be for
+    the target, None where that is not known.
+    """
+
+    cluster: Cluster
+    mechanism: str
+    scope: str
+    nodes: Interval | None
+    short: bool | None
+    arithmetic: str
+    cause: Value[Any]
+    kind: str
+    source: str
+    pools: tuple[NodePool, ...] = ()
+    limit: str = ""
+    needed: int | None = None
+
+    @property
+    def what(self) -> str:
+        """What people call it: pod range of pool gpu."""
+        return f"{profiles.mechanisms()[self.mechanism]['what']} of {self.scope}"
+
+    @property
+    def move(self) -> str:
+        """How to move it."""
+        ways: dict[str, str] = profiles.mechanisms()[self.mechanism]["move"]
+        return ways.get(self.cluster.cloud, ways["any"])
+
+    @property
+    def why(self) -> str:
+        """Why its nodes are not known, where they are not."""
+        return self.arithmetic.removeprefix(_UNKNOWN)
+
+    @property
+    def number(self) -> int | None:
+        """The nodes at the wall as one number: exact, else the upper bound, else the lower one; None where unknown."""
+        if self.nodes is None:
+            return None
+        return self.nodes.low if self.nodes.high is None else self.nodes.high
+
+
+class Ground:
+    """A cluster whose walls are looked for: its pools and how they grow.
+
+    `gap` says why pools may be missing, so that walls that depend on them are not known.
+    """
+
+    def __init__(self, cluster: Cluster, world: World) -> None:
+        self.cluster = cluster
+        self.world = world
+        self.pools = world.pools(cluster)
+        self.growth = world.growth(cluster)
+        every = world.all_pools(cluster)
+        self.gap = every.reason if isinstance(every, Unknown) else ""
+        self.limits = world.limits(cluster.cloud)
+
+    def sizes(self, nodes: int) -> dict[str, int]:
+        """Nodes of each pool when the cluster has `nodes`; all maxima are known."""
+        return self._named(self.growth.sizes(nodes))
+
+    def _named(self, sizes: list[int]) -> dict[str, int]:
+        return {pool.id: size for pool, size in zip(self.pools, sizes, strict=True)}
+
+    def trial(self, least: Fits, most: Fits | None, weights: Mapping[str, int]) -> Trial:
+        """A question to all sizes that the pools may have; `weights` are by the id of the pool."""
+        first = lambda sizes: least(self._named(sizes))  # noqa: E731
+        second = first if most is least else None if most is None else lambda sizes: most(self._named(sizes))
+        return Trial(first, second, [weights.get(pool.id, 0) for pool in self.pools])
+
+    def wall(
+        self,
+        mechanism: str,
+        scope: str,
+        nodes: Interval | None,
+        arithmetic: str,
+        cause: Value[Any],
+        entry: Entry | tuple[str, str],
+        key: str = "",
+        trial: Trial | None = None,
+        pools: Sequence[NodePool] | None = None,
+        needed: int | None = None,
+    ) -> Wall:
+        """A wall of this cluster; `entry` gives its kind and source, `key` tells walls of one scope apart.
+
+        `pools` are those it is about, if not all; `needed` is what the target takes of the limit. Whether the target is
+        met is asked of the `trial`, where the wall depends on how the pools grow.
+        """
+        aim = self.world.aim(self.cluster)
+        before = None if nodes is None else short(trial, self.growth, aim) if trial else nodes.below(aim)
+        kind, source, limit = (*entry, "") if len(entry) == 2 else (entry.kind, entry.sources[0], entry.key)
+        place = cause.origin.written if cause.origin and cause.origin.spans else self.cluster.place
+        concerned = tuple(self.pools if pools is None else pools)
+        identity = f"{self.cluster.id}/{mechanism}/{key or scope}"
+        return Wall(
+            identity, place, self.cluster, mechanism, scope, nodes, before, arithmetic, cause, kind, source, concerned,
+            limit, needed,
+        )  # fmt: skip
+
+    def unknown(
+        self,
+        mechanism: str,
+        scope: str,
+        why: str,
+        cause: Value[Any],
+        entry: Entry | tuple[str, str],
+        key: str = "",
+        pools: Sequence[NodePool] | None = None,
+    ) -> Wall:
+        """A wall at a number of nodes that cannot be worked out."""
+        return self.wall(mechanism, scope, None, f"{_UNKNOWN}{why}", cause, entry, key, pools=pools)
+
+    def grown(
+        self,
+        mechanism: str,
+        scope: str,
+        takes: Takes,
+        room: int,
+        weights: Mapping[str, int],
+        arithmetic: str,
+        cause: Value[Any],
+        entry: Entry,
+        key: str = "",
+        pools: Sequence[NodePool] | None = None,
+    ) -> Iterator[Wall]:
+        """The wall where the pools, as they grow, take more than there is; none if they never do."""
+        fits: Fits = lambda sizes: takes(sizes) <= room  # noqa: E731
+        trial = self.trial(fits, fits, weights)
+        nodes, aim = reach(trial, self.growth), self.world.aim(self.cluster).exact
+        needed = takes(self.sizes(aim)) if aim is not None and self.growth.known else None
+        if nodes is not None:
+            yield self.wall(mechanism, scope, nodes, arithmetic, cause, entry, key, trial, pools, needed)
+
+    def fixed(self, mechanism: str, key: str, cause: Value[Any], arithmetic: str) -> Wall:
+        """A wall at a documented number of nodes of the whole cluster."""
+        entry = self.limits[key]
+        nodes = entry.number
+        target = self.world.aim(self.cluster).exact
+        return self.wall(mechanism, "the cluster", Interval(nodes, nodes), arithmetic, cause, entry, needed=target)
+
+
+def scope_of(pools: list[NodePool], world: World) -> str:
+    """What people call some pools of a cluster."""
+    names = list(dict.fromkeys(world.label(pool) for pool in pools))
+    if len(names) == 1:
+        return f"pool {names[0]}"
+    return f"pools {', '.join(names[:-1])} and {names[-1]}" if len(names) < 4 else f"{len(names)} pools"
+
+
+def numbers(nodes: Interval | None, ground: Ground) -> Sizes | None:
+    """The sizes of the pools at a wall that is known exactly."""
+    return None if nodes is None or nodes.exact is None or not ground.growth.known else ground.sizes(nodes.exact)

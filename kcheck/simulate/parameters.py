@@ -1,0 +1,56 @@
+"""What simulated runs take from the clouds: the parameters of `simulation.yaml`, with bounds and origins."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any, NamedTuple
+
+from kcheck.numbers import profiles
+from kcheck.simulate.model import Cloud
+from kcheck.source.bundled import PROFILES
+
+_BUNDLES = "bundles"
+_BESIDE = ("bandwidth", "karpenter_call")
+
+
+class Parameter(NamedTuple):
+    """A parameter: documented, fitted to published runs, or a guess; between `least` and `most`."""
+
+    name: str
+    value: float
+    unit: str
+    least: float
+    most: float
+    kind: str
+    note: str
+    sources: tuple[str, ...] = ()
+
+
+@cache
+def _file(cloud: str) -> dict[str, Any]:
+    data: dict[str, Any] = profiles.load_yaml(os.path.join(PROFILES, cloud, "simulation.yaml"))
+    return data
+
+
+@cache
+def parameters(cloud: str) -> dict[str, Parameter]:
+    """All parameters of a cloud by name, those of every cloud included."""
+    both = _file("any") | _file(cloud)
+    return {
+        name: Parameter(name, **{**fields, "sources": tuple(fields.get("sources", ()))})
+        for name, fields in both.items()
+        if name != _BUNDLES
+    }
+
+
+def bundle(cloud: str, name: str) -> dict[str, float]:
+    """The settings that a profile or an engine of a cloud's autoscaler stands for; none if it is not known."""
+    found: dict[str, float] = _file(cloud).get(_BUNDLES, {}).get(name, {})
+    return found
+
+
+def of(cloud: str, **changed: float) -> Cloud:
+    """The parameters of a cloud for a run, with some `changed`; what is no part of it, such as bandwidth, aside."""
+    found = {name: one.value for name, one in parameters(cloud).items() if name not in _BESIDE}
+    return Cloud(name=cloud, **(found | changed))  # type: ignore[arg-type] # flags are among them

@@ -1,0 +1,119 @@
+"""What came of a scenario over several draws of chance: the run in the middle, money, and what decides its length."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.simulate.run import simulate
+
+if TYPE_CHECKING:
+    from kcheck.simulate.model import Case, Run
+    from kcheck.simulate.scenario import Scenario
+
+SEEDS = range(5)
+"""As many draws as are made: their spread is small beside what the model does not know."""
+
+_IDLE = {False: "scale-down-unneeded-time", True: "consolidateAfter"}
+_GIVEN_UP = {False: "max-node-provision-time", True: "Karpenter's own limit"}
+_PULLS = "the registry's limit of pulls"
+
+
+class Outcome(NamedTuple):
+    """A scenario with its runs, one for each seed; the middle one by its length stands for them.
+
+    Where a wall stops it, `beyond` is what comes of it when that is moved.
+    """
+
+    scenario: Scenario
+    runs: list[Run]
+    beyond: Outcome | None = None
+
+    @property
+    def middle(self) -> Run:
+        """The run of median length."""
+        return sorted(self.runs, key=lambda run: run.summary.total)[len(self.runs) // 2]
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The shortest and the longest, in seconds."""
+        totals = [run.summary.total for run in self.runs]
+        return min(totals), max(totals)
+
+    @property
+    def dollars(self) -> float | None:
+        """What the middle run costs; None without a price."""
+        price = self.scenario.price
+        return None if price is None else self.middle.summary.paid * price / 3_600_000
+
+
+def of(scenario: Scenario) -> Outcome:
+    """The runs of a scenario, and those without the wall that stops it."""
+    found = Outcome(scenario, [simulate(replace(scenario.case, seed=seed)) for seed in SEEDS])
+    return found._replace(beyond=of(scenario.beyond)) if scenario.walled else found
+
+
+def binding(outcome: Outcome) -> dict[str, str]:
+    """What decides how long each phase of the paid time is, in words."""
+    case, run = outcome.scenario.case, outcome.middle
+    held = run.summary.held
+    return {
+        "boot": _boot(case, held),
+        "wait": _wait(case, run),
+        "work": f"{case.job.duration / 60:g} min each{' once all run' if case.job.gang else ''}",
+        "idle": f"{_IDLE[case.settings.karpenter]} {minutes(case.settings.unneeded_time)}",
+        "queue": _queue(case, held),
+        "delete": _delete(case),
+    }
+
+
+def _boot(case: Case, held: dict[str, float]) -> str:
+    boots = f"machines are ready about {minutes(case.cloud.boot)} after they start"
+    failed = held.get("initial-node-group-backoff-duration", 0)
+    return f"{boots}; pools left alone for {minutes(failed)} after a failure" if failed >= 1 else boots
+
+
+def _wait(case: Case, run: Run) -> str:
+    if run.summary.held.get(_PULLS, 0) >= 1:
+        return _PULLS
+    readies = sorted(run.readies)
+    starting = case.job.pods / case.cloud.pod_rate if case.cloud.pod_rate else 0
+    half, last = (readies[len(readies) // 2], readies[-1]) if readies else (0, 0)
+    if case.job.gang and last - half > max(starting, case.cloud.pull):
+        if any(event.what == "never joined" for event in run.events):
+            limit = f"{minutes(case.settings.provision_time)} ({_GIVEN_UP[case.settings.karpenter]})"
+            return f"all wait for the last node; a machine that never joins is given up after {limit}"
+        return f"all wait for the last node, ready after {minutes(last)}; half of them are after {minutes(half)}"
+    slow = starting > case.cloud.pull
+    starts = f"{case.cloud.pod_rate:g} pods start a second" if slow else f"{minutes(case.cloud.pull)} to pull the image"
+    return f"{starts}, and all wait for the last one" if case.job.gang else starts
+
+
+def _queue(case: Case, held: dict[str, float]) -> str:
+    """The slowest of what a deletion takes: the batch of a loop, the requests that mark nodes, the cloud's calls."""
+    settings, cloud = case.settings, case.cloud
+    if settings.karpenter:
+        return f"budgets that let {settings.batch:,} nodes go at a time"
+    after = held.get("scale-down-delay-after-add", 0)
+    if after > held.get("max-scale-down-parallelism", 0):
+        return f"scale-down-delay-after-add {minutes(settings.delay_after_add)}"
+    loop = settings.scan_interval + cloud.loop + cloud.loop_per_node * case.job.pods
+    rates = {
+        f"{settings.batch} nodes a loop (max-scale-down-parallelism), a loop in {loop:.0f} s": settings.batch / loop
+    }
+    if settings.client_qps:
+        rates[f"kube-client-qps {settings.client_qps:g}"] = settings.client_qps / cloud.taint_requests
+    if cloud.serial and cloud.delete_call:
+        rates[f"the cloud's calls, one node in {cloud.delete_call:g} s"] = 1 / cloud.delete_call
+    return min(rates, key=lambda name: rates[name])
+
+
+def _delete(case: Case) -> str:
+    cloud = case.cloud
+    stops = f"the cloud takes {minutes(cloud.delete_latency)} to stop a machine"
+    return f"{stops}, after calls of {cloud.delete_call:g} s one after the other" if cloud.serial else stops
+
+
+def minutes(seconds: float) -> str:
+    """A duration in words that is about so long."""
+    return f"{seconds / 60:.3g} min" if seconds >= 60 else f"{seconds:.2g} s"

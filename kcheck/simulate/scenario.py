@@ -1,0 +1,240 @@
+"""What of a cluster is simulated: the pools that a job lands on, the settings of what scales them, the walls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from kcheck.scale import placement, walls
+from kcheck.simulate import parameters
+from kcheck.simulate.model import Case, Job, Pool, Settings
+from kcheck.source.units import minor_version
+from kcheck.source.values import Known, Unset, known, number
+
+if TYPE_CHECKING:
+    from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
+    from kcheck.scale.walls.model import Wall
+    from kcheck.scale.world import World
+
+DURATION = 600
+"""Seconds of work where nobody says how long: the job of the published runs."""
+
+_UNCALIBRATED = "Karpenter by a small model that nobody has calibrated"
+
+_FIELDS = {
+    "max_unready_percentage": "unready_percentage", "max_unready_nodes": "unready_count", "bulk_delete": "batch",
+    "unneeded_time": "unneeded_time", "delay_after_add": "delay_after_add",
+    "delay_after_failure": "delay_after_failure", "delay_after_delete": "delay_after_delete",
+    "scan_interval": "scan_interval", "new_pod_delay": "new_pod_delay", "provision_time": "provision_time",
+    "client_qps": "client_qps", "max_nodes": "nodes_total", "scale_up_nodes": "nodes_per_scale_up",
+    "binpacking_time": "binpacking_time", "balance": "balance", "scale_down": "scale_down",
+}  # fmt: skip
+"""Field of an autoscaler -> the setting of a run."""
+
+_SECONDS = {"backoff": "initial-node-group-backoff-duration", "backoff_most": "max-node-group-backoff-duration",
+            "backoff_reset": "node-group-backoff-reset-timeout", "taint_delay": "node-delete-delay-after-taint",
+            "batcher_interval": "node-deletion-batcher-interval", "startup_time": "max-node-startup-time"}  # fmt: skip
+_SWITCHES = {
+    "frequent_loops": "frequent-loops-enabled",
+    "parallel_drain": "parallel-drain",
+    "salvo": "salvo-scale-up",
+    "local_delays": "scale-down-delay-type-local",
+}
+"""Setting of a run -> the flag that is read as it is written."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A run that is asked for, and what was assumed of it in words. `price` is thousandths of a US dollar an hour.
+
+    `wall` is the first one that stops the cluster, where it is below what the job wants.
+    """
+
+    case: Case
+    cluster: Cluster
+    job: Workload | None
+    price: int | None
+    assumed: tuple[str, ...]
+    wall: Wall | None = None
+
+    @property
+    def beyond(self) -> Scenario:
+        """The same without what stops it."""
+        return replace(self, case=replace(self.case, ceiling=None, pulls=0), wall=None)
+
+    @property
+    def walled(self) -> bool:
+        """Whether a wall stops it, or the limit of a registry."""
+        return self.wall is not None or self.case.pulls > 0
+
+    @property
+    def title(self) -> str:
+        """What people call the cluster."""
+        return known(self.cluster.name) or self.cluster.address
+
+    @property
+    def told_wall(self) -> str:
+        """The wall in words, if there is one."""
+        return "" if self.wall is None else f": the {self.wall.what}, at {self.wall.number:,} nodes"
+
+
+def of(
+    world: World, cluster: Cluster, *, nodes: int | None = None, duration: float | None = None,
+    image: float | None = None, everything: bool = False,
+) -> Scenario | str:  # fmt: skip
+    """The run of the cluster's largest job, or of `nodes` pods that take a node each; in words why there is none.
+
+    `duration` is in seconds, `image` in MiB; with `everything` the run takes all pools that are scaled, whatever jobs
+    there are.
+    """
+    assumed: list[str] = []
+    job, template = (None if everything else _largest(world, cluster)) or (None, None)
+    pools = [pool for pool in world.pools(cluster) if number(pool.max_nodes, 0) and known(pool.autoscaled)]
+    if template is not None:
+        chosen = [pool for pool in pools if placement.fit(template, pool).fits is not False] or pools
+    else:
+        chosen = ([] if everything else [pool for pool in pools if known(pool.gpu)]) or pools
+    if not chosen and not nodes:
+        return f"{cluster.address} has no pool that is scaled and of known size; --nodes N runs a job on N nodes"
+    sizes = [number(pool.max_nodes, 0) for pool in chosen]
+    count = nodes or (_nodes(template, chosen[0]) if template else sum(sizes))
+    if nodes and 0 < sum(sizes) < nodes:
+        names = known(chosen[0].name) or chosen[0].address
+        others = f" and {len(chosen) - 1} more" if chosen[1:] else ""
+        assumed.append(f"{names}{others}, of at most {sum(sizes):,} nodes, taken to have room for {nodes:,}")
+        sizes = _grown(sizes, nodes)
+    own = tuple(_pool(pool, size) for pool, size in zip(chosen, sizes, strict=True))
+    if not own:
+        own = (Pool("nodes", count),)
+        assumed.append(f"one pool of {count:,} nodes, as none of known size is in the code")
+    if job is None:
+        assumed.append(f"no job is in the code: {count:,} pods, one a node")
+    seconds = duration or DURATION
+    if duration is None:
+        assumed.append(f"each pod works for {seconds / 60:g} minutes")
+    cloud = parameters.of(cluster.cloud)
+    if chosen and all(known(pool.mode) == "Karpenter" for pool in chosen):
+        settings, notes = _karpenter(world, chosen, count), [_UNCALIBRATED]
+        cloud = replace(cloud, serial=False, delete_call=parameters.parameters(cluster.cloud)["karpenter_call"].value)
+    else:
+        settings, notes = _settings(world, cluster)
+    assumed += notes
+    if image:
+        bandwidth = parameters.parameters(cluster.cloud)["bandwidth"].value
+        cloud = replace(cloud, pull=image / bandwidth)
+    case = Case(
+        own,
+        Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)), gpu=any(known(pool.gpu) for pool in chosen),
+            anti_affinity=bool(template and known(template.spread))),
+        settings, cloud, system_nodes=sum(_standing(pool) for pool in world.pools(cluster) if pool not in chosen),
+    )  # fmt: skip
+    hub = _budget(world, cluster, count)
+    if hub is not None and not everything:
+        window = world.limits("any")["docker_hub.window"].number * 3600
+        case = replace(case, pulls=hub, window=window)
+    wall = _wall(world, cluster, count + case.system_nodes)
+    if wall is not None:
+        case = replace(case, ceiling=wall.number)
+    price = world.price(chosen[0] if chosen else None)
+    return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), wall)
+
+
+def _standing(pool: NodePool) -> int:
+    """The nodes that a pool has whatever the job does."""
+    return number(pool.min_nodes if known(pool.autoscaled) else pool.max_nodes, 0)
+
+
+def _pool(pool: NodePool, most: int) -> Pool:
+    least = number(pool.min_nodes, 0)
+    return Pool(known(pool.name) or pool.address, most, least, least)
+
+
+def _grown(sizes: list[int], nodes: int) -> list[int]:
+    """Sizes of pools that reach so many nodes together, in proportion to what they are."""
+    return [ceil(size * nodes / sum(sizes)) for size in sizes]
+
+
+def _largest(world: World, cluster: Cluster) -> tuple[Workload, PodTemplate] | None:
+    """The job with most pods, and these."""
+    every = [
+        (job, template)
+        for job in world.workloads(cluster)
+        if job.batch and not job.per_node
+        for template in job.templates
+        if number(template.count, 0) > 1
+    ]
+    return max(every, key=lambda pair: number(pair[1].count, 0), default=None)
+
+
+def _nodes(template: PodTemplate, pool: NodePool) -> int:
+    """Nodes that the pods of a job fill, by their GPUs."""
+    pods, each, own = number(template.count, 0), number(template.gpus, 0), number(pool.gpus, 0)
+    return ceil(pods * each / own) if each and own else pods
+
+
+def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:
+    """How long Karpenter keeps empty nodes, and how many it takes away at once."""
+    names = {known(pool.name) for pool in pools}
+    own = [one for one in world.inventory.karpenter if known(one.name) in names]
+    after = max((number(one.consolidate_after, 0) for one in own), default=0)
+    budgets = [_nodes_of(text, nodes) for one in own for text in known(one.budgets) or ()]
+    return Settings(karpenter=True, unneeded_time=after, batch=max(1, min(budgets, default=nodes)), taint_delay=0)
+
+
+def _nodes_of(budget: str, nodes: int) -> int:
+    """A budget as a number of nodes: some, or a percentage of all."""
+    text = budget.partition(" ")[0]
+    return ceil(nodes * int(text[:-1]) / 100) if text.endswith("%") else int(text) if text.isdigit() else nodes
+
+
+def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:
+    """The settings of the cluster's autoscaler, with what is assumed where they are not known."""
+    own = world.autoscaler(cluster)
+    minor = minor_version(known(cluster.version) or "")
+    if own is None:
+        usual = Settings(minor=minor) if minor else Settings()
+        return usual, ["an autoscaler with the defaults of its version"]
+    if isinstance(own.version, Known):
+        minor = minor_version(own.version.value) or minor
+    base = Settings(minor=minor) if minor else Settings()
+    changed: dict[str, Any] = dict(parameters.bundle(cluster.cloud, known(own.profile) or ""))
+    notes = [f"{known(own.profile)} stands for settings that its cloud does not publish"] if changed else []
+    changed |= _written(own, base)
+    unknown = sorted(name for name in _FIELDS if not isinstance(getattr(own, name), Known | Unset))
+    if unknown:
+        notes.append(f"not known, so as by default: {', '.join(unknown)}")
+    return replace(base, **changed), notes
+
+
+def _written(own: Autoscaler, base: Settings) -> dict[str, Any]:
+    """What is known of an autoscaler, in the words of a run."""
+    from kcheck.source.units import seconds
+
+    types = {field.name: type(getattr(base, field.name)) for field in fields(base)}
+    found = {name: getattr(own, field) for field, name in _FIELDS.items()}
+    result = {name: types[name](value.value) for name, value in found.items() if isinstance(value, Known)}
+    for flag in own.flags:
+        name, text = known(flag.name), known(flag.value)
+        if name is None or text is None:
+            continue
+        result |= {key: float(seconds(text)) for key, one in _SECONDS.items() if one == name}
+        result |= {key: text == "true" for key, one in _SWITCHES.items() if one == name}
+        if name == "kube-client-burst":
+            result["client_burst"] = float(text)
+    return result
+
+
+def _wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
+    """The first wall that keeps the cluster from so many nodes; the maxima of the pools are part of the case."""
+    for wall in walls.of(cluster, world):
+        stops = wall.kind != "recommended" and wall.mechanism not in ("maximum", "docker-hub")
+        if stops and wall.nodes is not None and wall.nodes.high is not None and wall.nodes.high < nodes:
+            return wall
+    return None
+
+
+def _budget(world: World, cluster: Cluster, nodes: int) -> int | None:
+    """Fresh nodes for which Docker Hub has pulls in its window, where these are fewer than the run has."""
+    found = (wall.number for wall in walls.of(cluster, world) if wall.mechanism == "docker-hub")
+    return next((number for number in found if number is not None and number < nodes), None)

@@ -1,0 +1,166 @@
+"""Strings, numbers and booleans, converted as Terraform's type system (cty) does. Numbers are exact, never float."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from kcheck.source.values import SetData
+
+if TYPE_CHECKING:
+    from kcheck.source.values import Origin
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
+_BITS = 512  # the precision of Terraform's numbers
+_EXACT = 150  # so many decimal digits survive that precision
+_LARGEST = 4000  # of digits and of exponents: a guard against numbers that fill the memory
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+
+
+class EvaluationError(ValueError):
+    """An error that Terraform itself would report; `try()` and `can()` catch it."""
+
+
+class AbsentError(EvaluationError):
+    """An object lacks an attribute. `origin` is where that would be written."""
+
+    def __init__(self, message: str, origin: Origin) -> None:
+        super().__init__(message)
+        self.origin = origin
+
+
+def kind(value: object) -> str:
+    """What HCL calls a value: null, bool, number, string, set, list, map or resource."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | Fraction):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, SetData):
+        return "set"
+    if isinstance(value, tuple):
+        return "list"
+    return "map" if isinstance(value, dict) else "resource"
+
+
+def whole(number: int | Fraction) -> int | Fraction:
+    """The same number, an int where it is whole."""
+    return int(number) if isinstance(number, Fraction) and number.denominator == 1 else number
+
+
+def to_string(value: object) -> str:
+    """The text of a string, number or boolean.
+
+    Raises:
+        EvaluationError: the value is null or a collection.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value) if value.bit_length() <= _BITS else decimal(value)
+    if isinstance(value, Fraction):
+        return decimal(value)
+    raise EvaluationError(f"a string is needed, not {_article(value)}")
+
+
+def to_number(value: object) -> int | Fraction:
+    """The number that a value is, or that a string spells in decimal.
+
+    Raises:
+        EvaluationError: it is neither.
+    """
+    if isinstance(value, str):
+        match = _NUMBER.fullmatch(value)
+        if match is None:
+            raise EvaluationError(f'cannot convert "{value}" to number')
+        if len(value) > _LARGEST or abs(int(match[1] or 0)) > _LARGEST:
+            raise EvaluationError("the number has too many digits")
+        return whole(Fraction(value.replace(".e", "e").replace(".E", "E").removesuffix(".")))
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        return whole(value)
+    raise EvaluationError(f"a number is needed, not {_article(value)}")
+
+
+def to_bool(value: object) -> bool:
+    """The truth that a value is, or that a string spells.
+
+    Raises:
+        EvaluationError: it is neither; numbers are not, either.
+    """
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        if value in _TRUTH:
+            return _TRUTH[value]
+        raise EvaluationError(f'cannot convert "{value}" to bool; only "true" and "false" are allowed')
+    raise EvaluationError(f"a bool is needed, not {_article(value)}")
+
+
+def _article(value: object) -> str:
+    name = kind(value)
+    return name if name == "null" else f"a {name}"
+
+
+def digits(number: int | Fraction) -> tuple[str, int]:
+    """The fewest decimal digits that name a positive number in 512 bits, and the place of the point.
+
+    `("15", 1)` is 1.5, `("15", -1)` is 0.015.
+    """
+    numerator, denominator = number.numerator, number.denominator
+    scaled, rest = divmod(numerator * 10**_EXACT, denominator)
+    text = str(scaled) if rest == 0 and scaled.bit_length() < 4 * _LARGEST else ""
+    if text and len(text.rstrip("0")) <= _EXACT:
+        return text.rstrip("0"), len(text) - _EXACT
+    shift = numerator.bit_length() - denominator.bit_length() - _BITS
+    unit = Fraction(2) ** shift
+    mantissa = round(number / unit)
+    if mantissa.bit_length() > _BITS:
+        unit, mantissa = unit * 2, round(number / (unit * 2))
+    value = mantissa * unit
+    inclusive = mantissa % 2 == 0
+    low, high = value - unit / 2, value + unit / 2
+    power = _power(value)
+    for count in range(1, _BITS):
+        step = Fraction(10) ** (power - count)
+        below = value // step
+        down = _inside(low, below * step, inclusive)
+        up = _inside((below + 1) * step, high, inclusive)
+        if down or up:
+            nearest = round(value / step)
+            chosen = nearest if down and up else below if down else below + 1
+            text = str(chosen)
+            return text.rstrip("0"), power + len(text) - count
+    raise AssertionError("512 bits have at most 155 digits")
+
+
+def _inside(smaller: Fraction, larger: Fraction, inclusive: bool) -> bool:
+    return smaller < larger or (inclusive and smaller == larger)
+
+
+def _power(value: Fraction) -> int:
+    """How many digits stand before the point; zero or less for a number below 0.1."""
+    power = int((value.numerator.bit_length() - value.denominator.bit_length()) * 0.30103)
+    while Fraction(10) ** power <= value:
+        power += 1
+    while Fraction(10) ** (power - 1) > value:
+        power -= 1
+    return power
+
+
+def decimal(number: int | Fraction) -> str:
+    """The number as Terraform prints it: decimal digits without an exponent."""
+    if number == 0:
+        return "0"
+    sign = "-" if number < 0 else ""
+    text, point = digits(-number if number < 0 else number)
+    if point <= 0:
+        return f"{sign}0.{'0' * -point}{text}"
+    if point >= len(text):
+        return sign + text + "0" * (point - len(text))
+    return f"{sign}{text[:point]}.{text[point:]}"

@@ -1,0 +1,354 @@
+"""What is known of a value, and where it was written.
+
+A value is Known, Unset (absent, with the place where it would be written) or Unknown (with a reason).
+Each carries its Origin, so that a finding can point at, and a fix can change, the right bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kcheck.source.text import Span
+
+T_co = TypeVar("T_co", covariant=True)
+
+Data: TypeAlias = "str | int | bool | list[Data] | dict[str, Data]"
+"""A value as a fix writes it: a single one, a list, or a map."""
+
+
+class Json(str):
+    """The name of an attribute of which the value is a text of JSON: what is below it is written by `jsonencode`."""
+
+    __slots__ = ()
+
+
+class Item(str):
+    """A step to the item of a list that has this text as its `name`."""
+
+    __slots__ = ()
+
+
+class Missing(NamedTuple):
+    """Where an absent value would be written.
+
+    `container` is the block or mapping that exists; `path` the names below it that do not, the last one the
+    attribute, those before it nested blocks or mappings. An empty path belongs to a part of a default that can only be
+    written as a whole.
+    """
+
+    container: Span
+    path: tuple[str, ...]
+
+    def below(self, name: str) -> Missing:
+        """Where an attribute of the absent value would be written."""
+        return Missing(self.container, (*self.path, name))
+
+
+class Origin(NamedTuple):
+    """Where a value comes from: a chain of spans, the place where it is written first, its last use last.
+
+    `literal` says that the first span is a literal that can be replaced by another one. A value that is absent
+    and takes a default has `missing`, and the span of its container. `why` says why only a person can write
+    something there, though the place is known.
+    """
+
+    spans: tuple[Span, ...]
+    literal: bool = False
+    missing: Missing | None = None
+    why: str = ""
+
+    @property
+    def written(self) -> Span:
+        """The place where the value is written, or would be."""
+        return self.spans[0]
+
+    def used(self, span: Span) -> Origin:
+        """The same origin, passed on by the reference at `span`; what a skeleton passes on leaves no trace."""
+        if span.source.bundled or span in self.spans:
+            return self
+        return self._replace(spans=(*self.spans, span))
+
+    def below(self, name: str) -> Origin:
+        """Where an attribute would be written that the object with this origin lacks."""
+        if not self.spans or (self.missing and not self.missing.path):
+            return self
+        missing = self.missing or Missing(self.written, ())
+        return Origin((self.written,), missing=missing.below(name))
+
+    def outside(self, place: Span | None) -> Origin:
+        """The same origin without the spans of skeletons; what is written in one only has its `place`."""
+        if not self.spans or not self.spans[0].source.bundled:
+            return self
+        spans = tuple(span for span in self.spans if not span.source.bundled)
+        missing = self.missing if self.missing and not self.missing.container.source.bundled else None
+        return Origin(spans or ((place,) if place else ()), missing=missing)
+
+
+class Symbol(NamedTuple):
+    """An attribute of a resource that only the cloud knows: its identity is known, its value is not."""
+
+    address: str
+    attribute: str
+
+    def element(self, key: Datum) -> Symbol:
+        """The identity of an element of it; the attribute is "?" where that is not known."""
+        if not isinstance(key, Known) or self.attribute == "?":
+            return Symbol(self.address, "?")
+        step = f'["{key.value}"]' if isinstance(key.value, str) else f"[{key.value}]"
+        return Symbol(self.address, self.attribute + step) if self.attribute else Symbol(self.address + step, "")
+
+
+@dataclass(slots=True)
+class Known(Generic[T_co]):
+    """A value that follows from the code."""
+
+    value: T_co
+    origin: Origin
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Unset:
+    """A value that is absent and for which no default is known."""
+
+    origin: Origin
+
+
+@dataclass(slots=True)
+class Unknown:
+    """A value that does not follow from the code. `reason` names the input that is missing.
+
+    `symbol` keeps the identity of a value that only exists after apply, so that links can be followed.
+    """
+
+    reason: str
+    origin: Origin | None = None
+    symbol: Symbol | None = None
+
+
+class Reference(str):
+    """The key of a map that is only known after apply, such as the id of a subnet; `datum` is the key itself."""
+
+    __slots__ = ("datum",)
+    datum: Unknown
+
+
+def key_of(datum: Unknown) -> Reference | None:
+    """The stand-in for an unknown map key whose identity is known; None if it is not."""
+    symbol = datum.symbol
+    if symbol is None or "?" in symbol.attribute:
+        return None
+    text = symbol.address.strip('"') if symbol.attribute == "text" else f"{symbol.address}.{symbol.attribute}"
+    key = Reference(f"<{text}>")
+    key.datum = datum
+    return key
+
+
+class Encoded(str):
+    """Text that `jsonencode` or `yamlencode` made; `datum` is what it was given, with the places of its parts."""
+
+    __slots__ = ("datum",)
+    datum: Known[Any]
+
+
+@dataclass(slots=True)
+class Unencoded(Unknown):
+    """Text that `jsonencode` or `yamlencode` could not make because a part of `datum` is not known."""
+
+    datum: Datum | None = None
+
+
+class Piece(NamedTuple):
+    """A part of a text that a template made: written at `span`, or filled in there from `datum`."""
+
+    text: str
+    span: Span
+    datum: Datum | None = None
+
+
+class Rendered(str):
+    """Text that a template made, with its parts."""
+
+    __slots__ = ("pieces",)
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(slots=True)
+class Unrendered(Unknown):
+    """Text that a template could not make because some of its parts are not known; those have no text."""
+
+    pieces: tuple[Piece, ...] = ()
+
+
+def pieces_of(value: Value[Any]) -> tuple[Piece, ...]:
+    """The parts of a text that a template made; none of another."""
+    if isinstance(value, Unrendered):
+        return value.pieces
+    return value.value.pieces if isinstance(value, Known) and isinstance(value.value, Rendered) else ()
+
+
+@dataclass(slots=True)
+class Either(Unknown):
+    """A value of which the condition is not known: it is one of the branches."""
+
+    branches: tuple[Datum, ...] = field(kw_only=True)
+
+
+def possible(datum: Datum | None) -> Iterator[Datum]:
+    """What a value, or an element of a list, may be."""
+    if isinstance(datum, Either):
+        for branch in datum.branches:
+            yield from possible(branch)
+    elif isinstance(datum, Known) and isinstance(datum.value, tuple):
+        for item in datum.value:
+            yield from possible(item)
+    elif datum is not None:
+        yield datum
+
+
+@dataclass(slots=True)
+class Joined(Unknown):
+    """Text that `join` could not make because some of its parts are not known."""
+
+    separator: str = field(kw_only=True)
+    parts: tuple[Datum, ...] = field(kw_only=True)
+
+
+@dataclass(slots=True)
+class Answer(Unknown):
+    """What a data source gives; `echo` knows the attributes that it was asked for by."""
+
+    echo: Callable[[str], Datum | None] = field(repr=False, kw_only=True)
+
+
+@dataclass(slots=True)
+class Secret(Unknown):
+    """A value that the code calls sensitive: it is not looked at, so that it is never printed."""
+
+    datum: Datum = field(repr=False, kw_only=True)
+
+
+def concealed(value: Datum, reason: str, symbol: Symbol | None = None) -> Datum:
+    """The value as a secret, unless it is not known anyway."""
+    return value if isinstance(value, Unknown) else Secret(reason, value.origin, symbol, datum=value)
+
+
+def encoded(value: Value[Any]) -> Datum | None:
+    """What a text was made of by `jsonencode` or `yamlencode`; None if it was not."""
+    if isinstance(value, Unencoded):
+        return value.datum
+    return value.value.datum if isinstance(value, Known) and isinstance(value.value, Encoded) else None
+
+
+Value: TypeAlias = Known[T_co] | Unset | Unknown
+"""What the model holds: one field of a cluster, a pool, a workload."""
+
+Datum: TypeAlias = Known[Any] | Unknown
+"""What evaluating an expression gives.
+
+The value of a Known datum is None, bool, int, Fraction, str, a tuple of Datum (list), a SetData (set)
+or a dict of str to Datum (map, object).
+"""
+
+
+class SetData(tuple[Datum, ...]):
+    """The elements of a set, in Terraform's order."""
+
+    __slots__ = ()
+
+
+class Record(Protocol):
+    """Something with attributes and nested blocks: a resource, a nested block, an object in a list."""
+
+    @property
+    def span(self) -> Span:
+        """Where it is written."""
+
+    def entry(self, name: str) -> Datum | None:
+        """The value of an attribute, or None if it is not written."""
+
+    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
+        """The nested blocks of one type."""
+
+    def names(self) -> Iterable[str]:
+        """The names of its attributes and the types of its nested blocks."""
+
+    def absent(self, path: tuple[str, ...]) -> Origin:
+        """The origin of something that is not written below this record."""
+
+
+def known(value: Value[Any]) -> Any:
+    """The value, or None if it is not known."""
+    return value.value if isinstance(value, Known) else None
+
+
+def number(value: Value[int], default: int) -> int:
+    """The number, or a default if it is not known."""
+    return value.value if isinstance(value, Known) else default
+
+
+def equals(value: Value[str], text: str) -> bool:
+    """Whether the value is known to be this text."""
+    return isinstance(value, Known) and value.value == text
+
+
+def reason_of(value: Value[Any]) -> str:
+    """Why a value that is needed is not there."""
+    if isinstance(value, Unknown):
+        return value.reason
+    if isinstance(value, Unset) and not value.origin.spans:
+        return "the cloud has no such setting"
+    missing = value.origin.missing if isinstance(value, Unset) else None
+    return f"`{'.'.join(missing.path)}` is not written" if missing and missing.path else "it is null"
+
+
+def unknown_of(*values: Value[Any]) -> Unknown | None:
+    """Why the first of some values that is needed and not there is not; None if all are known."""
+    missing = next((value for value in values if not isinstance(value, Known)), None)
+    return None if missing is None else Unknown(reason_of(missing), missing.origin)
+
+
+def total(values: Iterable[Value[int]]) -> int | Unknown:
+    """The sum of some numbers, or why one of them is not known."""
+    found = list(values)
+    return unknown_of(*found) or sum(known(value) for value in found)
+
+
+def mapped(value: Value[Any], change: Callable[[Any], Any]) -> Value[Any]:
+    """A known value changed by a function; what is not known stays as it is."""
+    return Known(change(value.value), value.origin) if isinstance(value, Known) else value
+
+
+def plain(datum: Value[Any]) -> Any:
+    """The value as plain Python data.
+
+    Raises:
+        ValueError: a part of it is not known; the message is the reason.
+    """
+    if isinstance(datum, Unset):
+        return None
+    if isinstance(datum, Unknown):
+        raise ValueError(datum.reason)
+    value = datum.value
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def wrap(value: Any, origin: Origin) -> Datum:
+    """Plain Python data as a datum whose parts all have the same origin."""
+    if isinstance(value, dict):
+        return Known({str(key): wrap(item, origin) for key, item in value.items()}, origin)
+    if isinstance(value, list | tuple):
+        return Known(tuple(wrap(item, origin) for item in value), origin)
+    if isinstance(value, float):
+        value = Fraction(repr(value))
+    if isinstance(value, Fraction) and value.denominator == 1:
+        value = int(value)
+    return Known(value, origin)

@@ -1,0 +1,90 @@
+"""Trees of YAML: nodes with the bytes that they are written in. `syntax/yaml.py` makes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from kcheck.source.text import Source, Span
+
+if TYPE_CHECKING:
+    from kcheck.source.values import Known, Unknown
+
+Style: TypeAlias = Literal["plain", "single", "double", "literal", "folded"]
+Plain: TypeAlias = str | int | float | bool | None
+
+
+# Nodes never change; `frozen` would take 0.8 us more for each. Compared by identity: bombs are not walked.
+@dataclass(slots=True, eq=False)
+class _Node:
+    source: Source = field(repr=False)
+    start: int
+    end: int
+    anchor: str | None
+
+    @property
+    def span(self) -> Span:
+        """The bytes of the node, without its anchor and tag."""
+        return Span(self.source, self.start, self.end)
+
+
+@dataclass(slots=True, eq=False)
+class Scalar(_Node):
+    """One text as YAML reads it; `value` tells what it means.
+
+    An absent value (`key:`) is a plain scalar with an empty span right after the `:` or `-`. The span of a
+    block scalar (`|`, `>`) includes the line end of its last line.
+    """
+
+    text: str
+    style: Style
+    tag: str | None
+
+
+@dataclass(slots=True, eq=False)
+class Computed(Scalar):
+    """A text that was worked out elsewhere, such as by a template: `datum` says its value, and where from."""
+
+    datum: Known[Any] | Unknown = field(repr=False)
+
+
+@dataclass(slots=True, eq=False)
+class Sequence(_Node):
+    """A list; a block one ends with its last item."""
+
+    items: tuple[Node, ...]
+    flow: bool
+
+
+class Pair(NamedTuple):
+    """One `key: value`; an alias in the place of the key is replaced by its text."""
+
+    key: Scalar
+    value: Node
+
+
+@dataclass(slots=True, eq=False)
+class Mapping(_Node):
+    """A map with all its entries, duplicates and merge keys too; a block one ends with its last value."""
+
+    entries: tuple[Pair, ...]
+    flow: bool
+    _index: dict[str, Pair] | None = field(default=None, repr=False)
+
+    def own(self, name: str) -> Pair | None:
+        """The last entry of that key, merge keys not followed."""
+        if self._index is None:
+            self._index = {entry.key.text: entry for entry in self.entries}
+        return self._index.get(name)
+
+
+@dataclass(slots=True, eq=False)
+class Alias(_Node):
+    """`*name`: the span of the reference, and the node that it stands for."""
+
+    name: str
+    target: Target = field(repr=False)  # a bomb would print for ever
+
+
+Target: TypeAlias = Scalar | Sequence | Mapping
+Node: TypeAlias = Target | Alias

@@ -1,0 +1,179 @@
+"""Changes to edits: where a value is written decides how it is changed. Knows no cloud."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from kcheck.files.tree import KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES
+from kcheck.source.text import Edit, apply
+from kcheck.syntax.insertion import Insertion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.source.findings import Change
+    from kcheck.source.text import Source, Span
+    from kcheck.source.values import Data
+    from kcheck.syntax.hcl import nodes
+
+
+_YAML = (*MANIFESTS, *KUSTOMIZATIONS, ".tftpl", ".tpl", ".tmpl")
+"""Files that are read as YAML, templates of it too."""
+_LITERAL = re.compile(r"[\"]|(?:null|true|false|-?[\d.]+)$")
+"""What a literal of HCL begins with, or is."""
+
+
+class EditError(Exception):
+    """A change that cannot be written: what a person must do instead."""
+
+
+def edits(changes: Iterable[Change]) -> list[Edit]:
+    """The edits of all changes; those that insert into the same block are written together.
+
+    Raises:
+        EditError: a value stands where kcheck cannot change it.
+    """
+    result: list[Edit] = []
+    insertions: dict[Span, Insertion] = {}
+    for change in changes:
+        missing = change.origin.missing
+        if missing is not None:
+            value = [change.value] if change.append else change.value
+            insertions.setdefault(missing.container, Insertion()).add(missing.path, value)
+        elif change.append:
+            insertions.setdefault(change.origin.written, Insertion()).append(change.value)
+        elif change.origin.literal:
+            result.append(_replaced(change))
+        else:
+            raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
+    inner_first = sorted(insertions, key=lambda container: -container.start)  # where both end, the inner one goes on
+    for container in inner_first:
+        result += _added(container, insertions[container])
+    return result
+
+
+def applied(source: Source, changes: list[Edit]) -> bytes:
+    """The bytes of a source after some edits; in HCL, lines that were aligned still are.
+
+    Raises:
+        OverlapError: two different edits touch the same bytes.
+    """
+    if _is_hcl(source):
+        from kcheck.syntax.hcl import align
+
+        return align.applied(source.data, changes)
+    return apply(source.data, changes)
+
+
+def source_of(change: Change) -> Source:
+    """The file that a change is written to."""
+    missing = change.origin.missing
+    return missing.container.source if missing is not None else change.origin.written.source
+
+
+def is_anchored(span: Span) -> bool:
+    """Whether a place may be below an anchor of YAML that others refer to."""
+    data = span.source.data
+    return _is_yaml(span.source) and b"&" in data and b"*" in data
+
+
+def _is_hcl(source: Source) -> bool:
+    return not source.derived and source.path.endswith((".tf", ".tfvars"))
+
+
+def _is_terraform_json(source: Source) -> bool:
+    """Whether a file is Terraform in JSON; plans are not."""
+    return not source.derived and source.path.endswith((".tf.json", ".tfvars.json"))
+
+
+def _is_yaml(source: Source) -> bool:
+    """Whether a file is read as YAML; a manifest in JSON is. Plans are nobody's to edit."""
+    if source.path.endswith(".json"):
+        return not source.private and not source.derived and not source.path.endswith((*TERRAFORM, *VARIABLES))
+    return source.path.endswith(_YAML) and not source.derived
+
+
+def _replaced(change: Change) -> Edit:
+    """The edit that writes another single value over a literal."""
+    span, value = change.origin.written, change.value
+    if _is_hcl(span.source) and (not isinstance(value, str) or _LITERAL.match(span.text)):
+        from kcheck.syntax.hcl.write import literal
+
+        return Edit(span, literal(value, span.text))
+    if isinstance(value, list | dict):
+        raise EditError(f"{change.name} is a single value: `{span.text}`")
+    if _is_yaml(span.source) or _is_hcl(span.source):  # in HCL, a part of YAML in a template
+        from kcheck.syntax import yaml
+        from kcheck.syntax.style import quotes
+
+        text = yaml.literal(value, "double" if span.source.path.endswith(".json") else quotes(span.text))
+        return Edit(span, text if span.text else f" {text}")  # `key:` without a value
+    if _is_terraform_json(span.source):
+        import json
+
+        quoted = span.text.startswith('"') and not isinstance(value, str)
+        return Edit(span, f'"{json.dumps(value)}"' if quoted else json.dumps(value, ensure_ascii=False))
+    raise EditError(f"{change.name} is written in {span.source.path}, which kcheck does not edit")
+
+
+def _added(container: Span, insertion: Insertion) -> list[Edit]:
+    """The edits that write what is new into a block, map or list."""
+    source = container.source
+    if _is_hcl(source):
+        from kcheck.syntax.hcl import nodes, write
+
+        found = _at(container)
+        if isinstance(found, nodes.Tuple):
+            return write.append(found, insertion)
+        if found is not None:
+            return write.insert(found, insertion)
+    if _is_hcl(source) or _is_yaml(source) or _is_terraform_json(source):  # in HCL, YAML in a template
+        from kcheck.syntax.members import added
+
+        edits = added(container, insertion)
+        if edits is not None:
+            return edits
+    what = ", ".join([*_names(insertion.members), *_names(insertion.items)])
+    raise EditError(f"{what} is absent at {source.path}:{container.begin.line}, where kcheck cannot add to what stands")
+
+
+def _names(value: Data) -> Iterator[str]:
+    """What is added, each with what is below it while that does not branch; items by their names."""
+    for item in value if isinstance(value, list) else ():
+        yield str(item.get("name", "an item")) if isinstance(item, dict) else "an item"
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        below = list(_names(inner))
+        yield f"{name}.{below[0]}" if len(below) == 1 else name
+
+
+def _at(container: Span) -> nodes.Block | nodes.Tuple | None:
+    """The block, object or list of HCL at a span, read again from its source; None if there is none."""
+    from kcheck.syntax.hcl import nodes
+
+    for block in _blocks(container.source):
+        if block.type and (block.span.start, block.span.end) == container[1:]:
+            return block
+        for entry in block.body.entries.values():
+            if entry.value_span.start <= container.start and container.end <= entry.value_span.end:
+                for node in nodes.walk(entry.expression):
+                    if isinstance(node, nodes.Object | nodes.Tuple) and node.span[1:] == container[1:]:
+                        return nodes.as_block(node) if isinstance(node, nodes.Object) else node
+    return None
+
+
+@lru_cache(maxsize=4)  # several changes of one file come together
+def _blocks(source: Source) -> list[nodes.Block]:
+    """All blocks of a file, and the file as one."""
+    from kcheck.syntax.hcl import nodes
+    from kcheck.syntax.hcl.parse import parse
+
+    body = parse(source).body
+    return [nodes.Block("", (), body, body.span, body.span), *_nested(body)]
+
+
+def _nested(body: nodes.Body) -> Iterator[nodes.Block]:
+    for block in body.blocks:
+        yield block
+        yield from _nested(block.body)

@@ -1,0 +1,55 @@
+"""What is wrong with a piece of HCL that cannot be parsed, in words."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.syntax.problem import Problem
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from kcheck.source.text import Source
+
+
+def explain(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
+    """Say what is wrong with a piece, as well as its tokens allow."""
+    header = piece.split(b"\n", 1)[0].strip().rstrip(b"{").strip().decode()
+    text = re.sub(rb'"(?:\\.|[^"\\\n])*"|#[^\n]*|//[^\n]*', b"", piece)
+    start = begin + (len(piece) - len(piece.lstrip()))
+    if re.search(rb"^(<{7}|={7}|>{7})", piece, re.MULTILINE):
+        match = re.search(rb"^(<{7}|={7}|>{7})", piece, re.MULTILINE)
+        at = begin + (match.start() if match else 0)
+        return Problem("a merge conflict was left in the file", source.span(at, at + 7))
+    if text.count(b"{") > text.count(b"}"):
+        return Problem(f"`{header}` is opened here and never closed", source.span(start, start + len(header)))
+    if text.count(b"}") > text.count(b"{"):
+        at = begin + piece.rfind(b"}")
+        return Problem("a closing brace without an opening one", source.span(at, at + 1))
+    node = _first_error(root)
+    at = begin + node.start_byte
+    end = max(at + 1, min(begin + node.end_byte, _line_end(source.data, at)))
+    found = source.data[at:end].decode("utf-8", "replace").strip()
+    return Problem(
+        f"cannot read this: unexpected `{found}`" if found else "something is missing here",
+        source.span(at, min(end, len(source.data))),
+    )
+
+
+def _line_end(data: bytes, at: int) -> int:
+    end = data.find(b"\n", at)
+    return len(data) if end == -1 else end
+
+
+def _first_error(root: Node) -> Node:
+    """The first node that tree-sitter could not place; the innermost of nested ones."""
+    found, stack = root, [root]
+    while stack:
+        node = stack.pop()
+        if node.is_error or node.is_missing:
+            found = node
+            if node.is_missing or node.start_byte > root.start_byte:
+                return node
+        stack.extend(child for child in reversed(node.children) if child.has_error or child.is_missing)
+    return found

@@ -1,0 +1,96 @@
+"""Computed values of HCL that a fix may change all the same: a closed list of forms in which a literal decides."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kcheck.source.ip_ranges import Network, parse_cidr
+from kcheck.source.text import Source, Span
+from kcheck.syntax.hcl import nodes
+
+
+class Part(NamedTuple):
+    """A literal in a computed value: where it is written, and what should be there."""
+
+    span: Span
+    value: str | int
+
+
+def rewritten(span: Span, old: str, new: str) -> Part | None:
+    """The literal in the expression at `span`, which gives `old`, by which it would give `new`; None if none does.
+
+    The forms are the new bits of `cidrsubnet`, and the text at the begin or the end of a template.
+    """
+    bits = newbits(span)
+    if bits is not None:
+        network, wanted = parse_cidr(old), parse_cidr(new)
+        if network is None or wanted is None:
+            return None
+        more = bits.value - network.prefix + wanted.prefix
+        return Part(bits.span, more) if resized(network, bits.value, more) == wanted else None
+    expression = _parsed(span)
+    if not isinstance(expression, nodes.Template) or not expression.quoted:
+        return None
+    first, last = expression.parts[0], expression.parts[-1]
+    if isinstance(last, nodes.Text) and old.endswith(last) and new.startswith(old[: len(old) - len(last)]):
+        return _text(span, last, new[len(old) - len(last) :])
+    if isinstance(first, nodes.Text) and old.startswith(first) and new.endswith(old[len(first) :]):
+        return _text(span, first, new[: len(new) - len(old) + len(first)])
+    return None
+
+
+class Bits(NamedTuple):
+    """The new bits of a call of `cidrsubnet`, as they are written."""
+
+    span: Span
+    value: int
+
+
+def newbits(span: Span) -> Bits | None:
+    """The literal second argument of the call of `cidrsubnet` that stands at a span; None for anything else."""
+    call = _parsed(span)
+    if not isinstance(call, nodes.Call) or call.name != "cidrsubnet" or len(call.arguments) != 3:
+        return None
+    bits = call.arguments[1]
+    if not isinstance(bits, nodes.Literal) or type(bits.value) is not int:
+        return None
+    return Bits(_moved(span, bits.span), bits.value)
+
+
+def resized(network: Network, bits: int, more: int) -> Network | None:
+    """What `cidrsubnet` gives with other new bits, where it gave `network` with `bits`; None if there is no such.
+
+    The number of the subnet stays: https://developer.hashicorp.com/terraform/language/functions/cidrsubnet.
+    """
+    base = network.prefix - bits
+    number = network.first >> (32 - network.prefix) & ((1 << bits) - 1)
+    if base < 0 or more < 0 or base + more > 32 or number >= 1 << more:
+        return None
+    outer = network.first >> (32 - base) << (32 - base)
+    return Network(outer | number << (32 - base - more), base + more)
+
+
+_BEFORE = "x = "
+
+
+def _parsed(span: Span) -> nodes.Expression | None:
+    """The expression at a span, on its own."""
+    if not span.source.path.endswith((".tf", ".tfvars")):
+        return None
+    from kcheck.syntax.hcl.parse import parse
+
+    entry = parse(Source(span.source.path, f"{_BEFORE}{span.text}\n".encode())).body.entries.get("x")
+    return entry.expression if entry else None
+
+
+def _moved(outer: Span, inner: Span) -> Span:
+    """Where a part of an expression that was read on its own is written."""
+    begin = outer.start - len(_BEFORE)
+    return outer.source.span(begin + inner.start, begin + inner.end)
+
+
+def _text(outer: Span, text: nodes.Text, new: str) -> Part | None:
+    """The text of a template, where it is written as it is read."""
+    span = _moved(outer, text.span)
+    plain = new and not any(character in new for character in '"\\$%\n')
+    return Part(span, new) if span.text == text and plain else None

@@ -1,0 +1,253 @@
+"""The syntax tree of HCL as the evaluator wants it: conditionals rotated, templates with their text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from kcheck.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from fractions import Fraction
+
+    from kcheck.syntax.problem import Problem
+
+
+@dataclass(slots=True, eq=False)
+class Expression:
+    """Any expression; `span` covers it without the blanks around it."""
+
+    span: Span
+
+
+@dataclass(slots=True, eq=False)
+class Literal(Expression):
+    """A number, a boolean, null, or a quoted string without interpolation."""
+
+    value: str | int | Fraction | bool | None
+
+
+class Text(str):
+    """Text of a template between its markers; `span` is where it is written."""
+
+    __slots__ = ("span",)
+    span: Span
+
+
+@dataclass(slots=True, eq=False)
+class Template(Expression):
+    """A quoted string or heredoc with interpolations or directives; `quoted` tells which."""
+
+    parts: tuple[Expression | Text, ...]
+    quoted: bool
+
+
+@dataclass(slots=True, eq=False)
+class TemplateIf(Expression):
+    """`%{ if c }yes%{ else }no%{ endif }`."""
+
+    condition: Expression
+    yes: Template
+    no: Template
+
+
+@dataclass(slots=True, eq=False)
+class TemplateFor(Expression):
+    """`%{ for k, v in collection }body%{ endfor }`."""
+
+    key: str | None
+    name: str
+    collection: Expression
+    body: Template
+
+
+@dataclass(slots=True, eq=False)
+class Tuple(Expression):
+    """`[a, b]`."""
+
+    items: tuple[Expression, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Object(Expression):
+    """`{ key = value }`; a bare key is a Literal."""
+
+    entries: tuple[tuple[Expression, Expression], ...]
+
+
+@dataclass(slots=True, eq=False)
+class Variable(Expression):
+    """The first name of a reference: `var`, `local`, `azurerm_subnet`, a loop variable."""
+
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class Attribute(Expression):
+    """`target.name`."""
+
+    target: Expression
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class Index(Expression):
+    """`target[key]`, or the legacy `target.0`."""
+
+    target: Expression
+    key: Expression
+
+
+@dataclass(slots=True, eq=False)
+class Splat(Expression):
+    """`target[*].rest` or `target.*.rest`; `each` is the rest, applied to an Element."""
+
+    target: Expression
+    each: Expression
+
+
+@dataclass(slots=True, eq=False)
+class Element(Expression):
+    """The current element inside a splat."""
+
+
+@dataclass(slots=True, eq=False)
+class Call(Expression):
+    """`name(arguments...)`; `spread` tells of the three dots."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+    spread: bool
+
+
+@dataclass(slots=True, eq=False)
+class Conditional(Expression):
+    """`condition ? yes : no`."""
+
+    condition: Expression
+    yes: Expression
+    no: Expression
+
+
+@dataclass(slots=True, eq=False)
+class Operation(Expression):
+    """`left operator right`, or `operator right` where left is None."""
+
+    operator: str
+    left: Expression | None
+    right: Expression
+
+
+@dataclass(slots=True, eq=False)
+class For(Expression):
+    """`[for k, v in collection : value if condition]` or, with a `result_key`, the object form."""
+
+    key: str | None
+    name: str
+    collection: Expression
+    result_key: Expression | None
+    value: Expression
+    grouped: bool
+    condition: Expression | None
+
+
+@dataclass(slots=True, eq=False)
+class Invalid(Expression):
+    """An expression that could not be read."""
+
+    reason: str
+
+
+@dataclass
+class Entry:
+    """One `name = expression` of a body. The expression is built when it is asked for."""
+
+    name: str
+    span: Span
+    value_span: Span
+    build: Callable[[], Expression] = field(repr=False)
+
+    @cached_property
+    def expression(self) -> Expression:
+        """The expression on the right."""
+        expression = self.build()
+        self.build = partial(_itself, expression)  # what it was built from is of no use any more
+        return expression
+
+
+@dataclass
+class Block:
+    """`type "label" { body }`. `header` is the span up to, not including, the opening brace."""
+
+    type: str
+    labels: tuple[str, ...]
+    body: Body
+    span: Span
+    header: Span
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """The expression and all expressions in it."""
+    yield expression
+    for member in fields(expression):
+        yield from _inside(getattr(expression, member.name))
+
+
+def is_choice(condition: Expression) -> bool:
+    """Whether a condition is about what somebody gives the code, and not about one of several objects."""
+    names = {node.name for node in walk(condition) if isinstance(node, Variable)}
+    return not names.isdisjoint({"var", "local", "terraform"})
+
+
+def _inside(value: object) -> Iterator[Expression]:
+    if isinstance(value, Expression):
+        yield from walk(value)
+    elif isinstance(value, tuple) and not isinstance(value, Span):
+        for item in value:
+            yield from _inside(item)
+
+
+def _itself(expression: Expression) -> Expression:
+    return expression
+
+
+def as_block(node: Object) -> Block:
+    """An object as a block without type, to be added to in the same way."""
+    entries = {
+        key.span.text: Entry(
+            key.span.text, key.span.source.span(key.span.start, value.span.end), value.span, partial(_itself, value)
+        )
+        for key, value in node.entries
+    }
+    return Block("", (), Body(node.span, entries), node.span, node.span)
+
+
+@dataclass
+class Body:
+    """The inside of a block or file. `span` reaches from brace to brace, or over the file."""
+
+    span: Span
+    entries: dict[str, Entry] = field(default_factory=dict)
+    blocks: list[Block] = field(default_factory=list)
+
+    def all(self, block_type: str) -> list[Block]:
+        """The nested blocks of one type, in order."""
+        return [block for block in self.blocks if block.type == block_type]
+
+    def nested(self) -> Iterator[Block]:
+        """All blocks inside, each before those inside of it."""
+        stack = [self]
+        while stack:
+            for block in stack.pop().blocks:
+                yield block
+                stack.append(block.body)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One parsed file. `problems` name the pieces that are missing from `body`."""
+
+    body: Body
+    problems: tuple[Problem, ...]

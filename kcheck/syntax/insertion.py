@@ -1,0 +1,78 @@
+"""What a fix adds, whatever the language, and behind which of its siblings people would write it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kcheck.source.text import leading
+from kcheck.source.values import Item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.source.values import Data
+
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+
+
+@dataclass
+class Insertion:
+    """What is to be written into one block, map or list: members that do not exist yet, and further items."""
+
+    members: dict[str, Data] = field(default_factory=dict)
+    items: list[Data] = field(default_factory=list)
+
+    def add(self, path: tuple[str, ...], value: Data) -> None:
+        """Add what is at a path below it; what several fixes add to one place comes together."""
+        inner: Data = value
+        for name in reversed(path):
+            if isinstance(name, Item):
+                inner = [{"name": str(name), **(inner if isinstance(inner, dict) else {})}]
+            else:
+                inner = {name: inner}
+        if isinstance(inner, dict):
+            _join(self.members, inner)
+        elif isinstance(inner, list):
+            for item in inner:
+                self.append(item)
+
+    def append(self, item: Data) -> None:
+        """Add an item to a list, once."""
+        if item not in self.items:
+            self.items.append(item)
+
+
+def _join(into: dict[str, Data], more: dict[str, Data]) -> None:
+    for name, value in more.items():
+        old = into.get(name)
+        if isinstance(old, dict) and isinstance(value, dict):
+            _join(old, value)
+        elif isinstance(old, list) and isinstance(value, list):
+            old += [item for item in value if item not in old]
+        else:
+            into[name] = value
+
+
+def sibling(name: str, others: Iterable[str]) -> str | None:
+    """The last of the names that shares most of its first and last words, or two words at all; None if none does.
+
+    `max_size` goes behind `min_size`, `imagePullPolicy` behind `image`, `one_nat_gateway_per_az` behind
+    `single_nat_gateway`.
+    """
+    own = _words(name)
+    best, most = None, 0
+    for other in others:
+        words = _words(other)
+        shared = leading(own, words)
+        shared += leading(own[shared:][::-1], words[shared:][::-1])
+        among = len(set(own) & set(words))
+        shared = max(shared, among if among > 1 else 0)
+        if shared >= max(most, 1):
+            best, most = other, shared
+    return best
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(name)]

@@ -1,0 +1,15 @@
+"""What a reader could not read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kcheck.source.text import Span
+
+
+class Problem(NamedTuple):
+    """A part of a file that could not be read: kcheck's own words and the place."""
+
+    message: str
+    span: Span

@@ -1,0 +1,178 @@
+"""Texts made of pieces, read as YAML: each part with its place in the code, also where some are not known."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.source.text import Source, Span
+from kcheck.source.values import Datum, Known, Origin, Piece, Unknown
+from kcheck.syntax import yaml
+from kcheck.syntax.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_UNKNOWN = "unknown-part"
+"""What stands for a part of a text that is not known while the text is parsed."""
+
+
+def documents(pieces: tuple[Piece, ...]) -> Iterator[yaml.Target]:
+    """The YAML documents in a text that was joined from pieces; what cannot be read is left out."""
+    return (root for root in read(pieces) if not isinstance(root, Problem))
+
+
+def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> Iterator[yaml.Target | Problem]:
+    """The `wanted` YAML documents in a text that was joined from pieces, or why one cannot be read."""
+    text = _Text(pieces)
+    for document in yaml.documents(text.source, wanted):
+        if document.problem is not None:
+            place = document.problem.span
+            yield document.problem._replace(span=text.span(place.start, place.end))
+        elif document.root is not None:
+            yield text.placed(document.root)
+
+
+def within(scalar: yaml.Scalar) -> tuple[Piece, ...]:
+    """The lines of a scalar that is YAML itself, each with its place where it is written as it is read."""
+    source, data = scalar.source, scalar.source.data
+    if scalar.style == "literal":
+        pieces = []
+        at = data.find(b"\n", scalar.start) + 1
+        for line in scalar.text.splitlines(keepends=True):
+            end = data.find(b"\n", at) + 1 or len(data)
+            bare = data[at:end].rstrip(b"\r\n")
+            text = line.rstrip("\n").encode()
+            if not bare.endswith(text):
+                break
+            stop = end if line.endswith("\n") else at + len(bare)
+            pieces.append(Piece(line, source.span(at + len(bare) - len(text), stop)))
+            at = end
+        else:
+            return tuple(pieces)
+    inner = scalar.span if scalar.style == "plain" else source.span(scalar.start + 1, scalar.end - 1)
+    if inner.text == scalar.text:
+        return (Piece(scalar.text, inner),)
+    return (Piece(scalar.text, scalar.span, Known(scalar.text, Origin((scalar.span,)))),)
+
+
+def data(node: yaml.Node) -> Datum:
+    """A tree as data, with the places of its parts."""
+    node = yaml.resolve(node)
+    origin = Origin((node.span,))
+    if isinstance(node, yaml.Computed):
+        return node.datum
+    if isinstance(node, yaml.Scalar):
+        return Known(yaml.value(node), origin)
+    if isinstance(node, yaml.Sequence):
+        return Known(tuple(map(data, node.items)), origin)
+    entries: dict[str, Any] = {key: data(entry.value) for key, entry in yaml.entries(node).items()}
+    return Known(dict(sorted(entries.items())), origin)
+
+
+class _Segment(NamedTuple):
+    """Bytes of the joined text that come from one place; `verbatim` ones are written there as they are."""
+
+    start: int
+    end: int
+    span: Span
+    verbatim: bool
+    datum: Datum | None
+
+
+class _Text:
+    """A text joined from its pieces, parsed, and put back to where the pieces are written."""
+
+    def __init__(self, pieces: tuple[Piece, ...]) -> None:
+        parts: list[bytes] = []
+        self.done: dict[yaml.Target, yaml.Target] = {}
+        self.segments: list[_Segment] = []
+        at = 0
+        for piece in pieces:
+            unknown = isinstance(piece.datum, Unknown)
+            for text, span, verbatim in [(_UNKNOWN, piece.span, False)] if unknown else _aligned(piece):
+                data = text.encode("utf-8", "replace")
+                self.segments.append(_Segment(at, at + len(data), span, verbatim, piece.datum))
+                parts.append(data)
+                at += len(data)
+        self.source = Source(pieces[0].span.source.path if pieces else "", b"".join(parts), derived=True)
+        self.starts = [segment.start for segment in self.segments]
+        self.ends = [segment.end for segment in self.segments]
+
+    def _at(self, start: int, end: int) -> list[_Segment]:
+        """The segments that a part of the text lies in."""
+        touched = self.segments[bisect_right(self.ends, start) : bisect_left(self.starts, end)]
+        if touched:
+            return touched
+        last = bisect_right(self.starts, start) - 1
+        return self.segments[last : last + 1]
+
+    def span(self, start: int, end: int) -> Span:
+        """Where a part of the text is written."""
+        touched = self._at(start, end)
+        first, last = touched[0], touched[-1]
+        begin = first.span.start + (start - first.start if first.verbatim else 0)
+        finish = last.span.start + end - last.start if last.verbatim else last.span.end
+        if first.span.source is not last.span.source:
+            finish = first.span.end
+        return Span(first.span.source, begin, max(begin, finish))
+
+    def placed(self, node: yaml.Node) -> yaml.Target:
+        """A node with the places of its pieces; what an alias stands for is placed once."""
+        node = yaml.resolve(node)
+        if node not in self.done:
+            self.done[node] = self._placed(node)
+        return self.done[node]
+
+    def _placed(self, node: yaml.Target) -> yaml.Target:
+        if isinstance(node, yaml.Scalar):
+            return self._scalar(node)
+        span = self.span(node.start, node.end)
+        if isinstance(node, yaml.Sequence):
+            return yaml.Sequence(*span, node.anchor, tuple(map(self.placed, node.items)), node.flow)
+        entries = (yaml.Pair(self._key(e.key), self.placed(e.value)) for e in yaml.entries(node).values())
+        return yaml.Mapping(*span, node.anchor, tuple(entries), node.flow)
+
+    def _key(self, key: yaml.Scalar) -> yaml.Scalar:
+        found = self._scalar(key)
+        return found if isinstance(found, yaml.Scalar) else key
+
+    def _scalar(self, node: yaml.Scalar) -> yaml.Scalar:
+        touched = self._at(node.start, node.end)
+        span = self.span(node.start, node.end)
+        if all(segment.verbatim for segment in touched) and len(touched) == 1:
+            return replace(node, source=span.source, start=span.start, end=span.end)
+        unknown = next((s.datum for s in touched if isinstance(s.datum, Unknown)), None)
+        value = yaml.value(node)
+        origin = Origin((span,))
+        only = touched[0].datum if len(touched) == 1 else None
+        if only is not None and only.origin and (touched[0].start, touched[0].end) == (node.start, node.end):
+            origin = only.origin
+        datum: Datum = Known(value, origin) if unknown is None else Unknown(unknown.reason, origin)
+        return yaml.Computed(*span, None, node.text, node.style, node.tag, datum)
+
+
+def _aligned(piece: Piece) -> list[tuple[str, Span, bool]]:
+    """The lines of a piece with where they are written: what a template takes off is before or behind them."""
+    raw = piece.span.text
+    if piece.datum is not None:
+        return [(piece.text, piece.span, False)]
+    if raw == piece.text:
+        return [(piece.text, piece.span, True)]
+    texts, lines = piece.text.split("\n"), raw.split("\n")
+    if len(texts) != len(lines):
+        return [(piece.text, piece.span, False)]
+    result = []
+    at = piece.span.start
+    for i, (text, line) in enumerate(zip(texts, lines, strict=True)):
+        bare = line.removesuffix("\r")
+        end = at + len(bare.encode())
+        newline = "\n" if i < len(texts) - 1 else ""
+        same = bare.endswith(text)
+        begin = end - len(text.encode()) if same else at
+        result.append((text, Span(piece.span.source, begin, end), same))
+        if newline:
+            result.append((newline, Span(piece.span.source, end, at + len(line.encode()) + 1), len(line) == len(bare)))
+        at += len(line.encode()) + 1
+    return result

@@ -1,0 +1,1 @@
+"""HCL files in, evaluated resources out. Knows no Kubernetes."""

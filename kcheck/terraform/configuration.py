@@ -1,0 +1,76 @@
+"""What the files of one folder declare, before anything is evaluated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kcheck.source.values import Datum
+    from kcheck.syntax.hcl import nodes
+    from kcheck.syntax.problem import Problem
+
+Key = tuple[str, str]
+
+
+@dataclass
+class Configuration:
+    """What the files of one folder declare, before anything is evaluated.
+
+    `incomplete` says that a piece could not be read: nothing may then be concluded from absence. A `skeleton`
+    stands for a module that others publish; it declares what matters and nothing else, and its version may have
+    other `defaults`.
+    """
+
+    folder: str
+    variables: dict[str, nodes.Block] = field(default_factory=dict)
+    locals: dict[str, nodes.Entry] = field(default_factory=dict)
+    resources: dict[Key, nodes.Block] = field(default_factory=dict)
+    data: dict[Key, nodes.Block] = field(default_factory=dict)
+    calls: dict[str, nodes.Block] = field(default_factory=dict)
+    outputs: dict[str, nodes.Block] = field(default_factory=dict)
+    providers: list[nodes.Block] = field(default_factory=list)
+    required: list[nodes.Block] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    incomplete: bool = False
+    skeleton: bool = False
+    defaults: dict[str, Datum] = field(default_factory=dict)
+
+    def add(self, file: nodes.File, *, override: bool = False) -> None:
+        """Take in one `.tf` file; an override file changes what the others declared."""
+        self.problems += file.problems
+        self.incomplete = self.incomplete or bool(file.problems)
+        for block in file.body.blocks:
+            if block.type == "locals":
+                for name, entry in block.body.entries.items():
+                    self.locals[name] = entry
+                continue
+            if block.type == "provider":
+                self.providers.append(block)
+            if block.type == "terraform":
+                self.required += block.body.all("required_providers")
+            found = self._table(block)
+            if found is None:
+                continue
+            table, key = found
+            if override and key in table:
+                _merge(table[key], block)
+            else:
+                table[key] = block
+
+    def _table(self, block: nodes.Block) -> tuple[dict[str | Key, nodes.Block], str | Key] | None:
+        labels = block.labels
+        single = {"variable": self.variables, "module": self.calls, "output": self.outputs}
+        double = {"resource": self.resources, "data": self.data}
+        if block.type in single and len(labels) == 1:
+            return single[block.type], labels[0]  # type: ignore[return-value]
+        if block.type in double and len(labels) == 2:
+            return double[block.type], (labels[0], labels[1])  # type: ignore[return-value]
+        return None
+
+
+def _merge(base: nodes.Block, override: nodes.Block) -> None:
+    """Terraform's merging: attributes replace attributes, nested blocks all blocks of their type."""
+    base.body.entries.update(override.body.entries)
+    replaced = {block.type for block in override.body.blocks}
+    base.body.blocks = [block for block in base.body.blocks if block.type not in replaced] + override.body.blocks

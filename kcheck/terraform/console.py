@@ -1,0 +1,67 @@
+"""Evaluate one expression in a root module, as `terraform console` would."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from kcheck.files.tree import Tree
+from kcheck.source.text import Source
+from kcheck.source.values import Datum, Known, Unknown, plain
+from kcheck.syntax.hcl.parse import parse
+from kcheck.terraform.configuration import Configuration
+from kcheck.terraform.evaluator import evaluate as evaluate_expression
+from kcheck.terraform.module import Module
+from kcheck.terraform.roots import Loader
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+
+
+def evaluate(expression: str, root: str, config: Config) -> dict[str, Any]:
+    """The value of an expression: {"value", "known", "reason", "origins"}.
+
+    Raises:
+        kcheck.files.tree.PathError: there is no such folder.
+        kcheck.config.config.ConfigError: there is no such variable file.
+    """
+    source = Source("<expression>", f"value = (\n{expression}\n)".encode())
+    file = parse(source)
+    entry = file.body.entries.get("value")
+    if file.problems or entry is None:
+        return _unknown(file.problems[0].message if file.problems else "this is not an expression")
+    loader = Loader(Tree([root]), config)
+    modules = loader.roots()
+    module = modules[0] if modules else None
+    scope = (module or Module(Configuration(root), {}, loader)).scope
+    datum = evaluate_expression(entry.expression, scope)
+    spans = datum.origin.spans if datum.origin else ()
+    origins = [f"{s.source.path}:{s.begin.line}:{s.begin.column}" for s in spans if s.source is not source]
+    return _answer(datum, origins)
+
+
+def _answer(datum: Datum, origins: list[str]) -> dict[str, Any]:
+    if isinstance(datum, Unknown):
+        return {**_unknown(datum.reason), "origins": origins}
+    try:
+        value = plain(Known(datum.value, datum.origin))
+        return {"value": _json(value), "known": True, "reason": None, "origins": origins}
+    except (ValueError, TypeError) as error:
+        return {**_unknown(str(error)), "origins": origins}
+
+
+def _unknown(reason: str) -> dict[str, Any]:
+    return {"value": None, "known": False, "reason": reason, "origins": []}
+
+
+def _json(value: Any) -> Any:
+    """JSON has no fractions: a number that is not whole is given as a decimal number."""
+    if isinstance(value, Fraction):
+        return float(value)
+    if isinstance(value, dict):
+        return {key: _json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_json(item) for item in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    raise TypeError("a resource or module has no plain value; name one of its attributes")

@@ -1,0 +1,200 @@
+"""Collections as Terraform's type system (cty) compares and converts them: unified types, sets, identities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcheck.source.scalars import EvaluationError, kind, to_string
+from kcheck.source.values import Datum, Known, Origin, SetData, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kcheck.syntax.json import Node
+
+_PRIMITIVE = {"string", "number", "bool"}
+
+
+def equal(a: Datum, b: Datum) -> bool | None:
+    """Whether two values are equal as `==` sees it: deep, and never across types; None is not known."""
+    if isinstance(a, Unknown) or isinstance(b, Unknown):
+        return _same_symbol(a, b)
+    x, y = a.value, b.value
+    type_of = kind(x)
+    if type_of != kind(y):
+        return False
+    if type_of == "resource":
+        return True if x is y else None
+    if type_of == "map":
+        return _all_equal((x[key], y[key]) for key in x) if x.keys() == y.keys() else False
+    if type_of in ("list", "set"):
+        return _all_equal(zip(x, y, strict=True)) if len(x) == len(y) else False
+    return bool(x == y)
+
+
+def _same_symbol(a: Datum, b: Datum) -> bool | None:
+    """An attribute that is not known yet still equals itself."""
+    if isinstance(a, Unknown) and isinstance(b, Unknown) and a.symbol is not None and a.symbol == b.symbol:
+        return None if "?" in a.symbol.attribute else True
+    return None
+
+
+def _all_equal(pairs: Iterable[tuple[Datum, Datum]]) -> bool | None:
+    result: bool | None = True
+    for a, b in pairs:
+        same = equal(a, b)
+        if same is False:
+            return False
+        if same is None:
+            result = None
+    return result
+
+
+def unify(items: Sequence[Datum]) -> list[Datum]:
+    """The elements converted to one type, as for `tolist([1, "a"])` and the branches of a conditional.
+
+    Nulls, and values that are not known, fit any type. An element that needs no conversion is handed back as it is.
+
+    Raises:
+        EvaluationError: no one type fits all.
+    """
+    known = [item for item in items if isinstance(item, Known) and item.value is not None]
+    kinds = {kind(item.value) for item in known}
+    if len(kinds) > 1:
+        if kinds == {"list", "set"}:  # a set among lists is used in its order
+            return _unify_lists(items, known)
+        if "string" not in kinds or not kinds <= _PRIMITIVE:
+            raise EvaluationError(f"no single type fits {' and '.join(sorted(kinds))}")
+        return [_as_string(item) for item in items]
+    if kinds in ({"list"}, {"set"}):
+        return _unify_lists(items, known)
+    return _unify_maps(items, known) if kinds == {"map"} else list(items)
+
+
+def _as_string(item: Datum) -> Datum:
+    if isinstance(item, Unknown) or item.value is None or isinstance(item.value, str):
+        return item
+    return Known(to_string(item.value), item.origin)
+
+
+def _unify_lists(items: Sequence[Datum], known: list[Known[Any]]) -> list[Datum]:
+    """Tuples of one length become alike place by place, others as lists of one element type."""
+    rows = [list(item.value) for item in known]
+    if all(len(row) == len(rows[0]) for row in rows):
+        try:
+            columns = [unify(column) for column in zip(*rows, strict=True)]
+        except EvaluationError:
+            rows = _together(rows)
+        else:
+            rows = [[column[at] for column in columns] for at in range(len(rows))]
+    else:
+        rows = _together(rows)
+    return _restored(items, known, [type(item.value)(row) for item, row in zip(known, rows, strict=True)])
+
+
+def _unify_maps(items: Sequence[Datum], known: list[Known[Any]]) -> list[Datum]:
+    """Objects with the same attributes become alike one by one, others as maps of one element type."""
+    keys = [list(item.value) for item in known]
+    rows = [list(item.value.values()) for item in known]
+    first = set(keys[0])
+    if all(set(names) == first for names in keys):
+        ordered = sorted(first)
+        try:
+            columns = [unify([item.value[name] for item in known]) for name in ordered]
+        except EvaluationError:
+            rows = _together(rows)
+        else:
+            keys = [ordered] * len(known)
+            rows = [[column[at] for column in columns] for at in range(len(known))]
+    else:
+        rows = _together(rows)
+    return _restored(items, known, [dict(zip(names, row, strict=True)) for names, row in zip(keys, rows, strict=True)])
+
+
+def _together(rows: list[list[Datum]]) -> list[list[Datum]]:
+    flat = iter(unify([item for row in rows for item in row]))
+    return [[next(flat) for _ in row] for row in rows]
+
+
+def _restored(items: Sequence[Datum], known: list[Known[Any]], values: list[Any]) -> list[Datum]:
+    """The known elements with their new values, everything else where it was."""
+    fresh: dict[int, Datum] = {}
+    for item, value in zip(known, values, strict=True):
+        fresh[id(item)] = item if _unchanged(item.value, value) else Known(value, item.origin)
+    return [fresh.get(id(item), item) for item in items]
+
+
+def _unchanged(old: Any, new: Any) -> bool:
+    if isinstance(old, dict):
+        return all(old[key] is new[key] for key in old)
+    return all(a is b for a, b in zip(old, new, strict=True))
+
+
+def identity(datum: Datum) -> str:
+    """A text that two values share if and only if they are one element of a set; its order is Terraform's."""
+    if isinstance(datum, Unknown):
+        if datum.symbol:
+            return f"?{datum.symbol.address}.{datum.symbol.attribute}"
+        name = datum.reason.removesuffix(" has no default")
+        if name != datum.reason:  # a variable
+            return f"?{name}"
+        written = datum.origin.spans[0] if datum.origin and datum.origin.spans else None
+        return f"?{written.source.path}:{written.start}:{datum.reason}" if written else f"?{id(datum)}"
+    value = datum.value
+    match kind(value):
+        case "null":
+            return "~"
+        case "bool":
+            return "T" if value else "F"
+        case "number":
+            return to_string(value)
+        case "string":
+            escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+            return f'"{escaped}"'
+        case "map":
+            parts = (f'"{key}":{identity(value[key])};' for key in sorted(value))
+            return "{" + "".join(parts) + "}"
+        case "resource":
+            return f"?{id(value)}"
+    return "[" + "".join(identity(item) + ";" for item in value) + "]"
+
+
+def sort_key(datum: Datum) -> tuple[int, Any]:
+    """Where a value stands among the elements of a set of its type; nulls and unknowns come last."""
+    if isinstance(datum, Unknown):
+        return (7, 0)
+    value = datum.value
+    match kind(value):
+        case "null":
+            return (6, 0)
+        case "bool":
+            return (0, value)
+        case "number":
+            return (1, value)
+        case "string":
+            return (2, value)  # the order of code points is that of UTF-8
+    return (3, identity(datum))
+
+
+def to_set(items: Sequence[Datum]) -> SetData:
+    """A set: elements of one type, each once, in Terraform's order.
+
+    Values that are not known stay, the same symbol once.
+
+    Raises:
+        EvaluationError: no one type fits all elements.
+    """
+    unique: dict[str, Datum] = {}
+    for item in unify(items):
+        unique.setdefault(identity(item), item)
+    return SetData(sorted(unique.values(), key=sort_key))
+
+
+def from_json(node: Node) -> Known[Any]:
+    """A JSON value as a datum; its scalars can be changed where they stand."""
+    value = node.value
+    if isinstance(value, dict):
+        return Known({key: from_json(member.value) for key, member in value.items()}, Origin((node.span,)))
+    if isinstance(value, list):
+        return Known(tuple(map(from_json, value)), Origin((node.span,)))
+    return Known(value, Origin((node.span,), literal=not node.span.source.private))

@@ -1,0 +1,195 @@
+"""Functions that read files of the repository: file, fileexists, fileset, templatefile, and digests of files."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kcheck.files.tree import glob
+from kcheck.source import scalars
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Known, Origin, Piece, SetData, Unknown
+from kcheck.syntax.problem import Problem
+from kcheck.terraform import functions
+from kcheck.terraform.evaluator import Scope, rendered, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.source.text import Source
+    from kcheck.syntax.hcl import nodes
+
+MAX_FILES = 10_000
+"""Files below one folder that `fileset` looks at."""
+
+
+class Files(Protocol):
+    """The files that a root module may read: those of its repository. Paths are relative to the root's folder."""
+
+    def source(self, path: str) -> Source | None:
+        """The file at a path; None if there is none."""
+
+    def template(self, source: Source) -> nodes.Template | Problem:
+        """A file as a template, parsed once."""
+
+    def names(self, path: str) -> list[str]:
+        """The paths of all files below a folder, relative to it.
+
+        Raises:
+            OutsideError: the folder is outside of the repository, or too much is below it.
+        """
+
+
+class OutsideError(Exception):
+    """A path leads out of the repository, or nowhere that may be looked at."""
+
+
+def special(files: Files) -> Callable[[str], Callable[[nodes.Call, Scope], Datum] | None]:
+    """The functions by name."""
+
+    def find(name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
+        action = _TABLE.get(name)
+        return None if action is None else lambda node, scope: _call(action, files, node, scope)
+
+    return find
+
+
+def _call(action: Any, files: Files, node: nodes.Call, scope: Scope) -> Datum:
+    origin = Origin((node.span,))
+    arguments = [value_of(argument, scope) for argument in node.arguments]
+    if not arguments:
+        raise EvaluationError(f"{node.name}() needs arguments")
+    path = arguments[0]
+    if isinstance(path, Unknown):
+        return Unknown(path.reason, origin)
+    try:
+        result: Datum = action(files, scalars.to_string(path.value), arguments[1:], origin, scope)
+    except OutsideError as error:
+        return Unknown(f"{node.name}(): {error}", origin)
+    return result
+
+
+def _read(files: Files, path: str) -> Source:
+    source = files.source(path)
+    if source is None:
+        raise EvaluationError(f"there is no file {path}")
+    return source
+
+
+def _content(source: Source) -> str:
+    try:
+        return source.data.decode()
+    except UnicodeDecodeError as error:
+        raise EvaluationError(f"{source.path} is not UTF-8 text") from error
+
+
+def _file(files: Files, path: str, _rest: list[Datum], _origin: Origin, _scope: Scope) -> Datum:
+    source = _read(files, path)
+    whole = source.span(0, len(source.data))
+    text = _content(source)
+    return Known(rendered(text, (Piece(text, whole),)), Origin((whole,)))
+
+
+def _fileexists(files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
+    return Known(files.source(path) is not None, origin)
+
+
+def _filebase64(files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
+    import base64
+
+    return Known(base64.b64encode(_read(files, path).data).decode(), origin)
+
+
+def _digest(name: str) -> Callable[..., Datum]:
+    def action(files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
+        import base64
+        import hashlib
+
+        bare = name.removeprefix("base64")
+        digest = hashlib.new(bare, _read(files, path).data, usedforsecurity=False)
+        return Known(base64.b64encode(digest.digest()).decode() if bare != name else digest.hexdigest(), origin)
+
+    return action
+
+
+def _fileset(files: Files, path: str, rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
+    if len(rest) != 1:
+        raise EvaluationError("fileset() takes a folder and a pattern")
+    if isinstance(rest[0], Unknown):
+        return Unknown(rest[0].reason, origin)
+    text = os.path.normpath(scalars.to_string(rest[0].value)).replace(os.sep, "/")
+    try:
+        pattern = re.compile(glob(text, braces=True), re.DOTALL)
+    except re.error as error:
+        raise EvaluationError(f"`{text}` is not a pattern of files") from error
+    found = sorted(name for name in files.names(path) if pattern.fullmatch(name))
+    return Known(SetData(Known(name, origin) for name in found), origin)
+
+
+def _templatefile(files: Files, path: str, rest: list[Datum], _origin: Origin, scope: Scope) -> Datum:
+    source = _read(files, path)
+    template = files.template(source)
+    if isinstance(template, Problem):
+        return Unknown(f"{source.path}: {template.message}", Origin((template.span,)))
+    return _filled(template, rest, scope)
+
+
+def _templatestring(files: Files, text: str, rest: list[Datum], _origin: Origin, scope: Scope) -> Datum:
+    from kcheck.source.text import Source
+
+    template = files.template(Source("<template>", text.encode()))
+    if isinstance(template, Problem):
+        raise EvaluationError(template.message)
+    return _filled(template, rest, scope)
+
+
+def _filled(template: nodes.Template, rest: list[Datum], scope: Scope) -> Datum:
+    """A template with the variables that it is given, and no others."""
+    if len(rest) != 1:
+        raise EvaluationError("a template takes a map of variables")
+    variables = rest[0]
+    if isinstance(variables, Unknown):
+        return Unknown(variables.reason, variables.origin)
+    if not isinstance(variables.value, dict):
+        raise EvaluationError("a template takes a map of variables")
+    return value_of(template, _Variables(variables.value, scope))
+
+
+class _Variables(Scope):
+    """The names in a template: its variables, and the functions of the module that calls it."""
+
+    def __init__(self, names: dict[str, Datum], caller: Scope) -> None:
+        super().__init__(names, place=caller.place)
+        self.caller = caller
+
+    def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
+        return _refused if name.startswith("template") else self.caller.special(name)
+
+
+def _refused(node: nodes.Call, _scope: Scope) -> Datum:
+    raise EvaluationError(f"{node.name}() cannot be used in a template")
+
+
+def _clean(_files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
+    """abspath, of a path that is absolute already."""
+    if not path.startswith("/"):
+        return Unknown(functions.reason_for("abspath"), origin)
+    return Known(os.path.normpath(path).replace(os.sep, "/"), origin)
+
+
+def _expanded(_files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
+    """pathexpand, of a path without a home."""
+    return Unknown(functions.reason_for("pathexpand"), origin) if path.startswith("~") else Known(path, origin)
+
+
+_TABLE: dict[str, Any] = {
+    "file": _file,
+    "fileexists": _fileexists,
+    "filebase64": _filebase64,
+    "fileset": _fileset,
+    "templatefile": _templatefile,
+    "templatestring": _templatestring,
+    "abspath": _clean,
+    "pathexpand": _expanded,
+} | {f"file{name}": _digest(name) for name in ("md5", "sha1", "sha256", "sha512", "base64sha256", "base64sha512")}

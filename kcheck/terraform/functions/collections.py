@@ -1,0 +1,354 @@
+"""Functions of lists and maps. Elements are handed on as they are, unknown ones too."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from kcheck.source import scalars
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Known, Origin, Reference, Secret, SetData, Unknown, concealed, key_of
+from kcheck.terraform import convert
+from kcheck.terraform.functions.signature import (
+    NotKnownError,
+    Table,
+    anything,
+    entries,
+    integer,
+    items,
+    ordered,
+    present,
+    settled,
+    text,
+    texts,
+)
+from kcheck.terraform.functions.strings import clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TABLE = Table()
+
+
+@TABLE.function(present)
+def _length(value: Any) -> int:
+    if isinstance(value, str):
+        return len(clusters(value))
+    if isinstance(value, tuple | dict):
+        return len(value)
+    raise EvaluationError("length() of a value that is neither a string nor a collection")
+
+
+@TABLE.function(rest=ordered)
+def _concat(*lists: tuple[Datum, ...]) -> list[Datum]:
+    if not lists:
+        raise EvaluationError("concat() needs at least one list")
+    return [item for values in lists for item in values]
+
+
+@TABLE.function(anything, integer, integer)
+def _slice(datum: Datum, start: int, end: int) -> list[Datum]:
+    """A slice of a list that only the cloud knows, such as its zones, has a known length."""
+    if isinstance(datum, Unknown):
+        if datum.symbol is None or not 0 <= start <= end:
+            raise NotKnownError(datum.reason, datum.symbol)
+        elements = (datum.symbol.element(Known(at, Origin(()))) for at in range(start, end))
+        return [Unknown(datum.reason, datum.origin, element) for element in elements]
+    values = ordered(datum)
+    if not 0 <= start <= end <= len(values):
+        raise EvaluationError(f"slice from {start} to {end} of a list of {len(values)}")
+    return list(values[start:end])
+
+
+@TABLE.function(ordered, integer, part=True)
+def _element(values: tuple[Datum, ...], at: int) -> Datum:
+    if not values:
+        raise EvaluationError("element() of an empty list")
+    if at < 0:
+        raise EvaluationError("element() takes no negative index")
+    return values[at % len(values)]
+
+
+@TABLE.function(items, part=True)
+def _one(values: tuple[Datum, ...]) -> Datum | None:
+    if len(values) > 1:
+        raise EvaluationError("one() of more than one element")
+    return values[0] if values else None
+
+
+@TABLE.function(anything, anything, anything, optional=1, part=True)
+def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
+    """A default that is written in the call gives way to an entry of the map: others may share the call."""
+    values = entries(given)
+    key = key_of(wanted) if isinstance(wanted, Unknown) else text(wanted)
+    if key is not None and key in values:
+        return values[key]
+    if isinstance(wanted, Unknown) and values:  # it may be any of the keys
+        raise NotKnownError(wanted.reason)
+    if default is None:
+        raise EvaluationError(f'the map has no element "{key}"')
+    if key is not None and given.origin and isinstance(default, Known) and default.origin.literal:
+        written = default.origin.written
+        if default.origin.spans == (written,):
+            return Known(default.value, given.origin.below(key).used(written))
+    return default
+
+
+@TABLE.function(rest=anything)
+def _merge(*maps: Datum) -> Datum | dict[str, Datum]:
+    """The last map wins, so that is where an entry that none has would be written."""
+    result: dict[str, Datum] = {}
+    origin: Origin | None = None
+    for given in maps:
+        values = settled(given)
+        if values is None:
+            continue
+        if not isinstance(values, dict):
+            raise EvaluationError(f"a map is needed, not a {scalars.kind(values)}")
+        result |= values
+        origin = given.origin
+    ordered = dict(sorted(result.items()))
+    return Known(ordered, origin) if origin and origin.spans else ordered
+
+
+@TABLE.function(entries)
+def _keys(values: dict[str, Datum]) -> list[str | Datum]:
+    return [key.datum if isinstance(key, Reference) else key for key in sorted(values)]
+
+
+@TABLE.function(entries)
+def _values(values: dict[str, Datum]) -> list[Datum]:
+    return [values[key] for key in sorted(values)]
+
+
+@TABLE.function(ordered, ordered)
+def _zipmap(names: tuple[Datum, ...], values: tuple[Datum, ...]) -> dict[str, Datum]:
+    keys = [(key_of(name) if isinstance(name, Unknown) else None) or text(name) for name in names]
+    if len(keys) != len(values):
+        raise EvaluationError(f"number of keys ({len(keys)}) does not match number of values ({len(values)})")
+    return dict(sorted(dict(zip(keys, values, strict=True)).items()))
+
+
+@TABLE.function(rest=anything)
+def _coalesce(*values: Datum) -> Datum:
+    """A value with a symbol exists after apply: it is neither null nor empty."""
+    for item in convert.unify(values):
+        if isinstance(item, Unknown) and item.symbol is not None:
+            return item
+        value = None if _resource(item) else settled(item)
+        if _resource(item) or (value is not None and value != ""):
+            return item
+    raise EvaluationError("coalesce() has no argument that is neither null nor empty")
+
+
+def _resource(item: Datum) -> bool:
+    return isinstance(item, Known) and scalars.kind(item.value) == "resource"
+
+
+@TABLE.function(rest=anything)
+def _coalescelist(*values: Datum) -> Datum:
+    for item in values:
+        if items(item):
+            return item
+    raise EvaluationError("coalescelist() has no argument that is not empty")
+
+
+@TABLE.function(items)
+def _flatten(values: tuple[Datum, ...]) -> list[Datum]:
+    return _flat(values)
+
+
+def _flat(values: tuple[Datum, ...]) -> list[Datum]:
+    result: list[Datum] = []
+    for item in values:
+        if isinstance(item, Known) and isinstance(item.value, tuple):
+            result += _flat(item.value)
+        else:
+            result.append(item)
+    return result
+
+
+@TABLE.function(items)
+def _reverse(values: tuple[Datum, ...]) -> list[Datum]:
+    return list(reversed(values))
+
+
+@TABLE.function(ordered, integer)
+def _chunklist(values: tuple[Datum, ...], size: int) -> list[list[Datum]]:
+    if size < 0:
+        raise EvaluationError("the size must be positive")
+    alike = convert.unify(values)
+    if size == 0:
+        return [alike] if alike else []
+    return [alike[at : at + size] for at in range(0, len(alike), size)]
+
+
+@TABLE.function(ordered)
+def _distinct(values: tuple[Datum, ...]) -> list[Datum]:
+    return unique(values)
+
+
+def unique(values: tuple[Datum, ...]) -> list[Datum]:
+    """The elements, each once and all of one type; symbols differ from each other and from what is known.
+
+    Raises:
+        NotKnownError: an element has neither value nor symbol, so it may be the same as another.
+    """
+    if len(values) > 1:
+        for item in values:
+            comparable(item)
+    result: dict[str, Datum] = {}
+    for item in convert.unify(values):
+        result.setdefault(convert.identity(item), item)
+    return list(result.values())
+
+
+def comparable(datum: Datum) -> None:
+    """Make sure that every part has a value or a symbol.
+
+    Raises:
+        NotKnownError: some part has neither.
+    """
+    if isinstance(datum, Unknown):
+        if datum.symbol is None:
+            raise NotKnownError(datum.reason)
+        return
+    value = datum.value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else ():
+        comparable(part)
+
+
+@TABLE.function(items, anything)
+def _contains(values: tuple[Datum, ...], wanted: Datum) -> bool:
+    return _matches(wanted, values)
+
+
+def _matches(wanted: Datum, values: tuple[Datum, ...] | list[Datum]) -> bool:
+    unsure = None
+    for item in values:
+        same = convert.equal(item, wanted)
+        if same:
+            return True
+        if same is None:
+            unsure = unsure or (item, wanted)
+    if unsure:
+        raise NotKnownError(_reason(*unsure))
+    return False
+
+
+def _reason(*values: Datum) -> str:
+    for item in values:
+        if isinstance(item, Unknown):
+            return item.reason
+        parts = item.value
+        if isinstance(parts, dict):
+            parts = tuple(parts.values())
+        if isinstance(parts, tuple) and (inner := _reason(*parts)):
+            return inner
+    return ""
+
+
+@TABLE.function(ordered, anything)
+def _index(values: tuple[Datum, ...], wanted: Datum) -> int:
+    for at, item in enumerate(values):
+        if _matches(wanted, [item]):
+            return at
+    raise EvaluationError("item not found")
+
+
+@TABLE.function(ordered, ordered, items)
+def _matchkeys(values: tuple[Datum, ...], keys: tuple[Datum, ...], wanted: tuple[Datum, ...]) -> list[Datum]:
+    if len(values) != len(keys):
+        raise EvaluationError("length of keys and values should be equal")
+    alike = convert.unify([*keys, *wanted])
+    known, search = alike[: len(keys)], alike[len(keys) :]
+    return [value for value, key in zip(convert.unify(values), known, strict=True) if _matches(key, search)]
+
+
+@TABLE.function(entries)
+def _transpose(values: dict[str, Datum]) -> dict[str, list[str]]:
+    result: dict[str, list[str]] = {}
+    for key in sorted(values):
+        for name in texts(values[key]):
+            result.setdefault(name, []).append(key)
+    return {name: result[name] for name in sorted(result)}
+
+
+def _identity(datum: Datum) -> Datum:
+    return datum
+
+
+_identity.__name__ = "ephemeralasnull"
+TABLE.function(anything)(_identity)
+
+
+@TABLE.function(anything)
+def _sensitive(datum: Datum) -> Datum:
+    return concealed(datum, "the value is sensitive")
+
+
+@TABLE.function(anything)
+def _nonsensitive(datum: Datum) -> Datum:
+    return datum.datum if isinstance(datum, Secret) else datum
+
+
+@TABLE.function(anything)
+def _issensitive(datum: Datum) -> bool:
+    if isinstance(datum, Unknown) and not isinstance(datum, Secret):
+        raise NotKnownError(datum.reason)
+    return isinstance(datum, Secret)
+
+
+def _scalar(name: str, change: Callable[[object], object]) -> None:
+    """tostring, tonumber, tobool: null and what is not known go through, and so does what needs no change."""
+
+    def implementation(datum: Datum) -> Datum:
+        if isinstance(datum, Unknown) or datum.value is None:
+            return datum
+        settled(datum)
+        value = change(datum.value)
+        return datum if value is datum.value else Known(value, datum.origin)
+
+    implementation.__name__ = name
+    TABLE.function(anything)(implementation)
+
+
+_scalar("tostring", scalars.to_string)
+_scalar("tonumber", scalars.to_number)
+_scalar("tobool", scalars.to_bool)
+
+
+@TABLE.function(anything)
+def _tolist(datum: Datum) -> Datum:
+    if isinstance(datum, Unknown) or settled(datum) is None:
+        return datum
+    values = items(datum)
+    if isinstance(values, SetData) and len(values) > 1 and not all(map(_has_order, values)):
+        return Known((Unknown("the order of a set is not known", datum.origin),) * len(values), datum.origin)
+    alike = convert.unify(values)
+    if not isinstance(values, SetData) and all(a is b for a, b in zip(alike, values, strict=True)):
+        return datum
+    return Known(tuple(alike), datum.origin)
+
+
+def _has_order(item: Datum) -> bool:
+    """Whether the place of an element in a set follows from its value."""
+    return isinstance(item, Known) and isinstance(item.value, str | int | Fraction)
+
+
+@TABLE.function(anything)
+def _toset(datum: Datum) -> Datum:
+    if isinstance(datum, Unknown) or settled(datum) is None or isinstance(datum.value, SetData):
+        return datum
+    return Known(convert.to_set(unique(items(datum))), datum.origin)
+
+
+@TABLE.function(anything)
+def _tomap(datum: Datum) -> Datum:
+    if isinstance(datum, Unknown) or settled(datum) is None:
+        return datum
+    values = entries(datum)
+    alike = convert.unify(list(values.values()))
+    if all(a is b for a, b in zip(alike, values.values(), strict=True)):
+        return datum
+    return Known(dict(zip(values, alike, strict=True)), datum.origin)

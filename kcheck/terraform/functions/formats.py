@@ -1,0 +1,156 @@
+"""format() and formatlist(), with Go's verbs."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from kcheck.source import scalars
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Known, Origin, Unknown
+from kcheck.terraform.functions.serial import json_text
+from kcheck.terraform.functions.signature import NotKnownError, Table, anything, check, present, settled, text
+from kcheck.terraform.functions.strings import clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TABLE = Table()
+
+_VERB = re.compile(
+    r"%(?:%|(?P<flags>[ +\-0#]*)(?P<width>\d+)?(?:\.(?P<precision>\d+))?(?:\[(?P<index>\d+)\])?(?P<verb>[a-zA-Z])|)"
+)
+_WIDEST = 10_000  # a guard against a width that fills the memory
+
+
+@TABLE.function(text, rest=anything)
+def _format(template: str, *arguments: Datum) -> str:
+    last = position = 0
+
+    def fill(match: re.Match[str]) -> str:
+        nonlocal last, position
+        if match["verb"] is None:
+            if match[0] == "%%":
+                return "%"
+            raise EvaluationError(f"format() does not know the verb at {match.start()} of `{template}`")
+        position = int(match["index"]) if match["index"] else position + 1
+        if not 1 <= position <= len(arguments):
+            raise EvaluationError(f"format() has no argument for `{match[0]}`")
+        last = max(last, position)
+        return _filled(match, arguments[position - 1])
+
+    result = _VERB.sub(fill, template)
+    if last < len(arguments):
+        raise EvaluationError(f"format() has {len(arguments)} arguments and uses {last}")
+    return result
+
+
+def _filled(match: re.Match[str], argument: Datum) -> str:
+    verb, flags = match["verb"], match["flags"]
+    width = int(match["width"] or 0)
+    precision = int(match["precision"]) if match["precision"] else None
+    if max(width, precision or 0) > _WIDEST:
+        raise EvaluationError(f"format() is asked for too wide a field: `{match[0]}`")
+    check(argument)
+    shown = _shown(verb, flags, precision, argument)
+    missing = width - len(clusters(shown))
+    if missing <= 0 or verb == "t":
+        return shown
+    if "-" in flags:
+        return shown + " " * missing
+    if "0" not in flags:
+        return " " * missing + shown
+    at = 1 if verb not in "sqv" and shown[:1] in ("-", "+", " ") else 0
+    return shown[:at] + "0" * missing + shown[at:]
+
+
+def _shown(verb: str, flags: str, precision: int | None, argument: Datum) -> str:
+    value = settled(argument)
+    if verb == "v":
+        if "#" not in flags and isinstance(value, str):
+            return value
+        if "#" not in flags and scalars.kind(value) == "number":
+            return _floating("g", value, None)
+        return json_text(argument)
+    present(argument)
+    if verb == "t":
+        return "true" if scalars.to_bool(value) else "false"
+    if verb in "sq":
+        shown = scalars.to_string(value)
+        shown = shown if precision is None else "".join(clusters(shown)[:precision])
+        return json_text(Known(shown, Origin(()))) if verb == "q" else shown
+    number = scalars.to_number(value)
+    sign = ("+" if "+" in flags else " " if " " in flags else "") if number >= 0 else ""
+    return sign + _number(verb, number, precision, flags)
+
+
+def _number(verb: str, number: int | Fraction, precision: int | None, flags: str) -> str:
+    if verb in "dxXob":
+        if not isinstance(number, int):
+            raise EvaluationError(f"format() needs a whole number for `%{verb}`")
+        if verb == "d":
+            return scalars.to_string(number)
+        prefix = {"x": "0x", "X": "0X", "o": "0", "b": "0b"}[verb] if "#" in flags else ""
+        return ("-" if number < 0 else "") + prefix + format(abs(number), verb)
+    if verb in "feEgG":
+        return _floating(verb, number, precision)
+    raise EvaluationError(f"format() does not know `%{verb}`")
+
+
+def _floating(verb: str, number: int | Fraction, precision: int | None) -> str:
+    """The verbs that Go has for floats, for exact numbers: %g without a precision writes all digits."""
+    sign, size = ("-" if number < 0 else ""), abs(Fraction(number))
+    if verb == "f":
+        places = 6 if precision is None else precision
+        whole, rest = divmod(round(size * 10**places), 10**places)
+        return sign + scalars.to_string(whole) + (f".{rest:0{places}d}" if places else "")
+    exact = scalars.digits(size) if size else ("0", 1)
+    if verb in "eE":
+        places = 6 if precision is None else precision
+        return sign + _scientific(*_rounded(size, exact, places + 1), places, verb)
+    if precision is None:
+        digits, point, limit = *exact, 6
+    else:
+        digits, point = _rounded(size, exact, max(precision, 1))
+        digits = digits.rstrip("0") or "0"
+        limit = max(precision, 1)
+        limit = len(digits) if limit > len(digits) >= point else limit
+    if not -4 <= point - 1 < limit:
+        return sign + _scientific(digits, point, len(digits) - 1, "e" if verb == "g" else "E")
+    return sign + scalars.decimal(Fraction(int(digits)) * Fraction(10) ** (point - len(digits)))
+
+
+def _rounded(size: Fraction, exact: tuple[str, int], count: int) -> tuple[str, int]:
+    """`count` digits of a number, and the place of the point."""
+    point = exact[1]
+    digits = str(round(size / Fraction(10) ** (point - count))).rjust(count, "0")
+    return digits[:count], point + len(digits) - count
+
+
+def _scientific(digits: str, point: int, places: int, letter: str) -> str:
+    exponent = point - 1 if digits.strip("0") else 0
+    fraction = f".{digits[1 : places + 1]}" if places else ""
+    return f"{digits[0]}{fraction}{letter}{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+
+
+@TABLE.function(text, rest=anything)
+def _formatlist(template: str, *arguments: Datum) -> list[Datum | str]:
+    """One text for each element of the lists; what is not a list is used for each."""
+    lengths = {len(items) for items in map(settled, arguments) if isinstance(items, tuple)}
+    if len(lengths) > 1:
+        raise EvaluationError("formatlist() needs lists of one length")
+    return [_line(template, row) for row in _rows(arguments, lengths.pop() if lengths else 1)]
+
+
+def _line(template: str, row: list[Datum]) -> Datum | str:
+    try:
+        line: str = _format(template, *row)
+    except NotKnownError as error:
+        return Unknown(error.reason)
+    return line
+
+
+def _rows(arguments: tuple[Datum, ...], count: int) -> Iterator[list[Datum]]:
+    for i in range(count):
+        yield [items[i] if isinstance(items := settled(argument), tuple) else argument for argument in arguments]

@@ -1,0 +1,162 @@
+"""Functions of numbers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from kcheck.source.scalars import EvaluationError
+from kcheck.terraform.functions.signature import NotKnownError, Table, integer, items, number, numbers, text
+from kcheck.terraform.functions.signature import settled as _settled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.source.values import Datum
+
+TABLE = Table()
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LONGEST = 1024  # elements of a range, Terraform's own limit
+
+
+@TABLE.function(number)
+def _abs(value: Fraction) -> Fraction:
+    return abs(value)
+
+
+@TABLE.function(number)
+def _ceil(value: Fraction) -> int:
+    return math.ceil(value)
+
+
+@TABLE.function(number)
+def _floor(value: Fraction) -> int:
+    return math.floor(value)
+
+
+@TABLE.function(integer)
+def _signum(value: int) -> int:
+    return (value > 0) - (value < 0)
+
+
+@TABLE.function(rest=number)
+def _max(*values: Fraction) -> Fraction:
+    if not values:
+        raise EvaluationError("max() needs at least one number")
+    return max(values)
+
+
+@TABLE.function(rest=number)
+def _min(*values: Fraction) -> Fraction:
+    if not values:
+        raise EvaluationError("min() needs at least one number")
+    return min(values)
+
+
+@TABLE.function(numbers)
+def _sum(values: list[Fraction]) -> int | Fraction:
+    if not values:
+        raise EvaluationError("sum() of an empty list")
+    return sum(values)
+
+
+def _float(compute: Callable[[], float]) -> Fraction:
+    """Terraform computes these two functions with floats, so the result is the decimal that a float prints."""
+    try:
+        result = compute()
+    except ZeroDivisionError:
+        result = math.inf
+    except (ValueError, OverflowError):
+        raise NotKnownError("the result is not a finite number") from None
+    if isinstance(result, complex) or not math.isfinite(result):
+        raise NotKnownError("the result is not a finite number")
+    return Fraction(repr(result))
+
+
+@TABLE.function(number, number)
+def _log(value: Fraction, base: Fraction) -> Fraction:
+    return _float(lambda: _ln(float(value)) / _ln(float(base)))
+
+
+def _ln(value: float) -> float:
+    """Go's math.log, which differs from C's in the last bit."""
+    fraction, exponent = math.frexp(value)
+    if value <= 0:
+        raise ValueError("log of a number that is not positive")
+    if fraction < math.sqrt(2) / 2:
+        fraction, exponent = fraction * 2, exponent - 1
+    f = fraction - 1
+    s = f / (2 + f)
+    s2 = s * s
+    s4 = s2 * s2
+    t1 = s2 * (6.666666666666735130e-01 + s4 * (2.857142874366239149e-01 + s4 * (
+        1.818357216161805012e-01 + s4 * 1.479819860511658591e-01)))  # fmt: skip
+    t2 = s4 * (3.999999999940941908e-01 + s4 * (2.222219843214978396e-01 + s4 * 1.531383769920937332e-01))
+    half = 0.5 * f * f
+    high, low = exponent * 6.93147180369123816490e-01, exponent * 1.90821492927058770002e-10
+    return high - ((half - (s * (half + t1 + t2) + low)) - f)
+
+
+@TABLE.function(number, number)
+def _pow(value: Fraction, power: Fraction) -> Fraction:
+    return _float(lambda: float(value) ** float(power))
+
+
+@TABLE.function(text, integer)
+def _parseint(value: str, base: int) -> int:
+    if not 2 <= base <= 62:
+        raise EvaluationError("the base must be between 2 and 62")
+    sign, body = (-1, value[1:]) if value.startswith("-") else (1, value.removeprefix("+"))
+    result = 0
+    for letter in body if base > 36 else body.lower():
+        digit = _DIGITS.find(letter)
+        if not 0 <= digit < base:
+            raise EvaluationError(f'cannot parse "{value}" as a base {base} integer')
+        result = result * base + digit
+    if not body:
+        raise EvaluationError(f'cannot parse "{value}" as a base {base} integer')
+    return sign * result
+
+
+@TABLE.function(number, number, number, optional=2)
+def _range(first: Fraction, last: Fraction | None = None, step: Fraction | None = None) -> list[Fraction]:
+    start, end = (Fraction(0), first) if last is None else (first, last)
+    if step is None:
+        step = Fraction(1 if start <= end else -1)
+    if (step < 0 < end - start) or (step > 0 > end - start):
+        raise EvaluationError("the step leads away from the end")
+    if start == end:
+        return []
+    count = math.ceil((end - start) / Fraction(step)) if step else _LONGEST + 1
+    if count > _LONGEST:
+        raise EvaluationError("more than 1024 values were generated")
+    return [start + at * step for at in range(count)]
+
+
+def _truths(values: tuple[Datum, ...], decisive: bool) -> bool:
+    """Whether one element is `decisive`; others may then be unknown."""
+    from kcheck.source.scalars import to_bool
+
+    missing: NotKnownError | None = None
+    for item in values:
+        try:
+            value = _settled(item)
+        except NotKnownError as error:
+            missing = missing or error
+            continue
+        if (False if value is None else to_bool(value)) == decisive:
+            return True
+    if missing:
+        raise missing
+    return False
+
+
+@TABLE.function(items)
+def _alltrue(values: tuple[Datum, ...]) -> bool:
+    return not _truths(values, decisive=False)
+
+
+@TABLE.function(items)
+def _anytrue(values: tuple[Datum, ...]) -> bool:
+    return _truths(values, decisive=True)

@@ -1,0 +1,303 @@
+"""Functions that write values as text and read them back: JSON, YAML, CSV."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kcheck.source import scalars
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Encoded, Known, Origin, Unencoded, Unknown, pieces_of
+from kcheck.terraform.functions.signature import NotKnownError, Table, anything, data, give, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
+
+    from kcheck.syntax.yaml import Node
+
+TABLE = Table()
+
+_ESCAPES = {
+    '"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t",
+    "\b": "\\b", "\f": "\\f", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026",
+    "\u2028": "\\u2028", "\u2029": "\\u2029",
+}  # fmt: skip
+
+
+def json_text(datum: Datum) -> str:
+    """The value as Terraform writes JSON: compact, keys sorted, safe for HTML."""
+    return _json(data(datum))
+
+
+def _json(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_quoted(key)}:{_json(value[key])}" for key in sorted(value)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_json, value)) + "]"
+    return _quoted(value) if isinstance(value, str) else scalars.to_string(value)
+
+
+def _quoted(value: str) -> str:
+    return '"' + "".join(_ESCAPES.get(c) or (f"\\u{ord(c):04x}" if c < " " else c) for c in value) + '"'
+
+
+def _encoded(value: Datum, write: Callable[[Any], str]) -> str | Datum:
+    """Text that keeps what it was made of."""
+    try:
+        result = Encoded(write(data(value)))
+    except NotKnownError as error:
+        return Unencoded(error.reason, datum=value)
+    if isinstance(value, Known):
+        result.datum = value
+    return result
+
+
+@TABLE.function(anything)
+def _jsonencode(value: Datum) -> str | Datum:
+    return _encoded(value, _json)
+
+
+def _refuse(name: str) -> None:
+    raise EvaluationError(f"jsondecode(): {name} is not JSON")
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
+
+
+@TABLE.function(anything)
+def _jsondecode(datum: Datum) -> Any:
+    import json
+
+    try:
+        return _placed(_sorted(json.loads(text(datum), parse_float=scalars.to_number, parse_constant=_refuse)), datum)
+    except (ValueError, RecursionError) as error:
+        raise EvaluationError(f"jsondecode(): {error}") from error
+
+
+@TABLE.function(anything)
+def _yamlencode(value: Datum) -> str | Datum:
+    return _encoded(value, _yaml)
+
+
+def _yaml(value: Any) -> str:
+    """The value as Terraform writes YAML."""
+    import yaml
+
+    node = _node(value)
+    dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    written: str = yaml.serialize(node, Dumper=dumper, allow_unicode=True).removesuffix("...\n")
+    plain_scalar = isinstance(node, yaml.ScalarNode) and node.style is None
+    return f"{written}...\n" if plain_scalar else written  # as the libyaml that Terraform has
+
+
+def _node(value: Any) -> Any:
+    """A YAML node: strings in double quotes, or as a block if they have several lines."""
+    import yaml
+
+    if isinstance(value, dict):
+        pairs = [(_node(key), _node(value[key])) for key in sorted(value)]
+        return yaml.MappingNode(f"{_TAG}map", pairs, flow_style=not pairs)
+    if isinstance(value, list):
+        return yaml.SequenceNode(f"{_TAG}seq", [_node(item) for item in value], flow_style=not value)
+    if isinstance(value, str):
+        return yaml.ScalarNode(f"{_TAG}str", str(value), style="|" if "\n" in value else '"')
+    if value is None:
+        return yaml.ScalarNode(f"{_TAG}null", "null")
+    text_of = scalars.to_string(value)
+    tag = "bool" if isinstance(value, bool) else "float" if "." in text_of else "int"
+    return yaml.ScalarNode(_TAG + tag, text_of)
+
+
+_TAG = "tag:yaml.org,2002:"
+_PLAIN = "plain"  # the tag of a scalar without quotes and without a tag of its own
+_MOST = 200_000  # nodes, aliases followed: a guard against documents that unfold
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+}
+_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_BASE = re.compile(r"(?:0x(?P<hex>[0-9a-fA-F]+)|0o(?P<octal>[0-7]+))")
+_DATE = re.compile(
+    r"(\d{4})-(\d\d?)-(\d\d?)(?:(?:[Tt]|[ ])(\d\d?):(\d\d):(\d\d)(?:\.\d*)?(?P<zone>Z|[-+]\d\d:\d\d)?)?", re.ASCII
+)
+
+
+@cache
+def _loader() -> Any:
+    """PyYAML's safe loader that leaves it to us what a scalar without quotes means: YAML 1.2, nearly."""
+    import yaml
+
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader: Any = type("Loader", (base,), {})
+    loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(""))]}
+    return loader
+
+
+def _partly(value: Datum) -> list[Datum]:
+    """The documents of a text of which some parts are not known.
+
+    Raises:
+        NotKnownError: nothing of it is known.
+    """
+    from kcheck.syntax import texts
+
+    found = [texts.data(root) for root in texts.documents(pieces_of(value))] if pieces_of(value) else []
+    if not found:
+        raise NotKnownError(value.reason if isinstance(value, Unknown) else "it is empty")
+    return found
+
+
+@TABLE.function(anything)
+def _yamldecode(datum: Datum) -> Any:
+    if isinstance(datum, Unknown):
+        return _partly(datum)[0]
+    return _placed(_yaml_data(text(datum)), datum)
+
+
+def _placed(value: Any, datum: Datum) -> Any:
+    """Data that was read from a text, with the places of its parts where the text has places."""
+    if not pieces_of(datum):
+        return value
+    from kcheck.syntax import texts
+
+    roots = list(texts.documents(pieces_of(datum)))
+    return _at(value, roots[0]) if len(roots) == 1 else value
+
+
+def _at(value: Any, node: Node) -> Datum:
+    """A part of such data with its place."""
+    from kcheck.syntax import yaml
+
+    node = yaml.resolve(node)
+    origin = Origin((node.span,))
+    if isinstance(node, yaml.Computed):
+        return Known(value, node.datum.origin or origin)
+    if isinstance(node, yaml.Mapping) and isinstance(value, dict):
+        entries = yaml.entries(node)
+        if entries.keys() == value.keys():
+            return Known({key: _at(item, entries[key].value) for key, item in value.items()}, origin)
+    if isinstance(node, yaml.Sequence) and isinstance(value, list) and len(node.items) == len(value):
+        return Known(tuple(map(_at, value, node.items)), origin)
+    return give(value, origin._replace(literal=isinstance(node, yaml.Scalar)))
+
+
+def _yaml_data(value: str) -> Any:
+    import yaml
+
+    try:
+        node = yaml.compose(value, _loader())
+        if node is None:
+            raise EvaluationError("yamldecode() of an empty document")
+        return _Reader().read(node)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise EvaluationError(f"yamldecode(): {' '.join(str(error).split())}") from error
+
+
+@TABLE.function(anything)
+def _manifest_decode_multi(datum: Datum) -> Any:
+    import yaml
+
+    if isinstance(datum, Unknown):
+        return _partly(datum)
+    try:
+        return [_Reader().read(node) for node in yaml.compose_all(text(datum), _loader()) if node is not None]
+    except (yaml.YAMLError, RecursionError) as error:
+        raise EvaluationError(f"manifest_decode_multi(): {' '.join(str(error).split())}") from error
+
+
+# functions of the kubernetes provider, which only read and write YAML
+TABLE["provider::kubernetes::manifest_decode_multi"] = TABLE.pop("manifest_decode_multi")
+TABLE["provider::kubernetes::manifest_decode"] = TABLE["yamldecode"]
+TABLE["provider::kubernetes::manifest_encode"] = TABLE["yamlencode"]
+
+
+class _Reader:
+    """Makes data of a YAML document."""
+
+    def __init__(self) -> None:
+        self.left = _MOST
+        self.open: set[int] = set()
+
+    def read(self, node: Any) -> Any:
+        """The data of a node."""
+        self.left -= 1
+        if self.left < 0:
+            raise EvaluationError("yamldecode(): the document is too large")
+        if id(node) in self.open:
+            raise EvaluationError("yamldecode(): an anchor is used inside its own definition")
+        if node.id == "scalar":
+            return _scalar(node)
+        if node.tag not in (f"{_TAG}map", f"{_TAG}seq", _PLAIN):
+            raise EvaluationError(f'yamldecode(): unsupported tag "{node.tag}"')
+        self.open.add(id(node))
+        result = [self.read(item) for item in node.value] if node.id == "sequence" else self._mapping(node)
+        self.open.discard(id(node))
+        return result
+
+    def _mapping(self, node: Any) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.id != "scalar":
+                raise EvaluationError("yamldecode(): only strings are allowed as mapping keys")
+            key, value = _scalar(key_node), self.read(value_node)
+            if key == "<<" and key_node.tag == _PLAIN:
+                for part in value if isinstance(value, list) else [value]:
+                    merged = {**part, **merged} if isinstance(part, dict) else merged
+            elif key is None:
+                raise EvaluationError("yamldecode(): a mapping key cannot be null")
+            else:
+                result[scalars.to_string(key)] = value
+        return dict(sorted({**merged, **result}.items()))
+
+
+def _scalar(node: Any) -> str | bool | int | Fraction | None:
+    """What a scalar means; quoted or tagged ones are text."""
+    value: str = node.value
+    if node.tag != _PLAIN:
+        if node.tag.removeprefix(_TAG) not in ("str", "binary", "int", "float", "bool", "null"):
+            raise EvaluationError(f'yamldecode(): unsupported tag "{node.tag}"')
+        return value
+    if value in _WORDS:
+        return _WORDS[value]
+    if _FLOAT.fullmatch(value):
+        return scalars.to_number(value)
+    if based := _BASE.fullmatch(value):
+        return int(based["hex"], 16) if based["hex"] else int(based["octal"], 8)
+    if re.fullmatch(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", value):
+        raise NotKnownError("infinite numbers are not computed")
+    date = _DATE.fullmatch(value)
+    return _moment(date) if date else value
+
+
+def _moment(date: re.Match[str]) -> str:
+    year, month, day, hour, minute, second = (int(part or 0) for part in date.groups()[:6])
+    if not (1 <= month <= 12 and 1 <= day <= 31 and hour < 24 and minute < 60 and second < 60):
+        return date[0]
+    zone = date["zone"] or "Z"
+    return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}{zone}"
+
+
+@TABLE.function(text)
+def _csvdecode(value: str) -> list[dict[str, str]]:
+    import csv
+    import io
+
+    try:
+        rows = [row for row in csv.reader(io.StringIO(value), strict=True) if row]
+    except csv.Error as error:
+        raise EvaluationError(f"csvdecode(): {error}") from error
+    if not rows:
+        raise EvaluationError("csvdecode() needs a line of names")
+    names = rows[0]
+    if len(set(names)) < len(names) or any(len(row) != len(names) for row in rows):
+        raise EvaluationError("csvdecode() needs different names, and a field for each in every line")
+    return [dict(zip(names, row, strict=True)) for row in rows[1:]]

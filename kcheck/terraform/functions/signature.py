@@ -1,0 +1,212 @@
+"""How a function takes its arguments: conversion, nulls and values that are not known, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from kcheck.source import scalars
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Known, Origin, SetData, Symbol, Unknown, plain
+
+Function: TypeAlias = Callable[[list[Datum], Origin], Datum]
+Kind: TypeAlias = Callable[[Datum], Any]
+"""Makes of an argument what an implementation wants to see."""
+
+RESOURCE = "a whole resource is passed to a function"
+
+
+class NotKnownError(Exception):
+    """The result depends on a value that is not known."""
+
+    def __init__(self, reason: str, symbol: Symbol | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.symbol = symbol
+
+
+class Table(dict[str, Function]):
+    """Functions by name."""
+
+    def function(
+        self, *kinds: Kind, rest: Kind | None = None, optional: int = 0, part: bool = False
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Enter an implementation under its name, without leading underscores.
+
+        It gets its arguments as `kinds` (the last `optional` of them may be absent) and `rest` make them, and may
+        return plain data, data with Datum parts, or a Datum; what has no origin yet takes that of the call.
+        With `part` the result is a part of the first argument, and keeps the link to the resource that has it.
+        """
+
+        def enter(implementation: Callable[..., Any]) -> Callable[..., Any]:
+            name = implementation.__name__.strip("_")
+            least, most = len(kinds) - optional, len(kinds)
+
+            def call(args: list[Datum], origin: Origin) -> Datum:
+                if len(args) < least or (rest is None and len(args) > most):
+                    raise EvaluationError(f"{name}() does not take {len(args)} arguments")
+                values: list[Any] = []
+                missing: NotKnownError | None = None
+                for at, arg in enumerate(args):
+                    convert_argument = kinds[at] if at < most else rest
+                    try:
+                        values.append(convert_argument(arg) if convert_argument else arg)
+                    except NotKnownError as error:
+                        missing = missing or error
+                try:
+                    if missing is not None:
+                        raise missing
+                    return give(implementation(*values), origin)
+                except NotKnownError as error:
+                    symbol = error.symbol
+                    if part and isinstance(args[0], Unknown) and args[0].symbol is not None:
+                        symbol = Symbol(args[0].symbol.address, "?")
+                    return Unknown(error.reason, origin, symbol)
+
+            self[name] = call
+            return implementation
+
+        return enter
+
+
+def give(value: Any, origin: Origin) -> Datum:
+    """A result as a datum: parts that are data already keep their origin."""
+    if isinstance(value, Known | Unknown):
+        return value
+    if isinstance(value, dict):
+        return Known({key: give(item, origin) for key, item in value.items()}, origin)
+    if isinstance(value, list | tuple) and not isinstance(value, SetData):
+        return Known(tuple(give(item, origin) for item in value), origin)
+    if isinstance(value, Fraction):
+        return Known(scalars.whole(value), origin)
+    return Known(value, origin)
+
+
+def settled(datum: Datum) -> Any:
+    """The value of a datum whose top level is known.
+
+    Raises:
+        NotKnownError: it is not.
+    """
+    if isinstance(datum, Unknown):
+        raise NotKnownError(datum.reason)
+    if scalars.kind(datum.value) == "resource":
+        raise NotKnownError(RESOURCE)
+    return datum.value
+
+
+def present(datum: Datum) -> Any:
+    """The value, which may not be null.
+
+    Raises:
+        NotKnownError: it is not known.
+        EvaluationError: it is null.
+    """
+    value = settled(datum)
+    if value is None:
+        raise EvaluationError("an argument must not be null")
+    return value
+
+
+def text(datum: Datum) -> str:
+    """A string, or what converts to one."""
+    value = scalars.to_string(present(datum))
+    return value if type(value) is str else str(value)  # its parts are of no use to a function
+
+
+def number(datum: Datum) -> int | Fraction:
+    """A number, or a string that spells one."""
+    return scalars.to_number(present(datum))
+
+
+def integer(datum: Datum) -> int:
+    """A whole number.
+
+    Raises:
+        EvaluationError: it has a fraction.
+    """
+    value = number(datum)
+    if not isinstance(value, int):
+        raise EvaluationError("a whole number is needed")
+    return value
+
+
+def flag(datum: Datum) -> bool:
+    """A boolean, or a string that spells one."""
+    return scalars.to_bool(present(datum))
+
+
+def anything(datum: Datum) -> Datum:
+    """The argument as it is: known, null or not known."""
+    return datum
+
+
+def items(datum: Datum) -> tuple[Datum, ...]:
+    """The elements of a list, tuple or set, which may be unknown each; a SetData stays one.
+
+    Raises:
+        EvaluationError: it is something else.
+    """
+    value = present(datum)
+    if not isinstance(value, tuple):
+        raise EvaluationError(f"a list is needed, not a {scalars.kind(value)}")
+    return value
+
+
+def ordered(datum: Datum) -> tuple[Datum, ...]:
+    """The elements of a list or tuple.
+
+    Raises:
+        EvaluationError: it is something else, such as a set.
+    """
+    value = items(datum)
+    if isinstance(value, SetData):
+        raise EvaluationError("a list is needed, a set has no order")
+    return value
+
+
+def entries(datum: Datum) -> dict[str, Datum]:
+    """The elements of a map or object, which may be unknown each.
+
+    Raises:
+        EvaluationError: it is something else.
+    """
+    value = present(datum)
+    if not isinstance(value, dict):
+        raise EvaluationError(f"a map is needed, not a {scalars.kind(value)}")
+    return value
+
+
+def texts(datum: Datum) -> list[str]:
+    """A list of strings."""
+    return [text(item) for item in items(datum)]
+
+
+def numbers(datum: Datum) -> list[int | Fraction]:
+    """A list of numbers."""
+    return [number(item) for item in items(datum)]
+
+
+def data(datum: Datum) -> Any:
+    """The value as plain data, all parts known.
+
+    Raises:
+        NotKnownError: some part is not known.
+    """
+    check(datum)
+    return plain(datum)
+
+
+def check(datum: Datum) -> None:
+    """Make sure that all parts are known.
+
+    Raises:
+        NotKnownError: some part is not.
+    """
+    value = settled(datum)
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, tuple):
+        for item in value:
+            check(item)

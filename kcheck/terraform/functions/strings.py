@@ -1,0 +1,180 @@
+"""Functions of text."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Joined, Known, Symbol, Unknown
+from kcheck.terraform.functions.signature import NotKnownError, Table, anything, integer, items, settled, text
+from kcheck.terraform.functions.signature import text as text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TABLE = Table()
+_MOST_BLANKS = 10_000
+
+
+def clusters(value: str) -> list[str]:
+    """The characters that a reader sees: combining marks stay with their letter."""
+    if value.isascii() and "\r" not in value:
+        return list(value)
+    from unicodedata import category
+
+    result: list[str] = []
+    for letter in value:
+        joined = result and (
+            category(letter) in ("Mn", "Me", "Mc")
+            or letter == "\u200d"
+            or result[-1].endswith("\u200d")
+            or (letter == "\n" and result[-1] == "\r")
+        )
+        if joined:
+            result[-1] += letter
+        else:
+            result.append(letter)
+    return result
+
+
+def _cased(value: str, change: Callable[[str], str]) -> str:
+    """Letter by letter as Go does it: a letter never becomes two."""
+    if value.isascii():
+        return change(value)
+    return "".join(new if len(new := change(letter)) == 1 else letter for letter in value)
+
+
+@TABLE.function(text)
+def _upper(value: str) -> str:
+    return _cased(value, str.upper)
+
+
+@TABLE.function(text)
+def _lower(value: str) -> str:
+    return _cased(value, str.lower)
+
+
+@TABLE.function(text)
+def _title(value: str) -> str:
+    result, start = [], True
+    for letter in value:
+        result.append(_cased(letter, str.title) if start else letter)
+        start = not (letter.isalnum() or letter == "_" or (not letter.isascii() and not letter.isspace()))
+    return "".join(result)
+
+
+@TABLE.function(text)
+def _strrev(value: str) -> str:
+    return "".join(reversed(clusters(value)))
+
+
+@TABLE.function(text, integer, integer)
+def _substr(value: str, offset: int, length: int) -> str:
+    letters = clusters(value)
+    if offset < 0:
+        offset = max(0, offset + len(letters))
+    return "".join(letters[offset:] if length < 0 else letters[offset : offset + length])
+
+
+@TABLE.function(text, text)
+def _trim(value: str, cut: str) -> str:
+    return value.strip(cut) if cut else value
+
+
+@TABLE.function(text)
+def _trimspace(value: str) -> str:
+    return value.strip()
+
+
+@TABLE.function(text, text)
+def _trimprefix(value: str, prefix: str) -> str:
+    return value.removeprefix(prefix)
+
+
+@TABLE.function(text, text)
+def _trimsuffix(value: str, suffix: str) -> str:
+    return value.removesuffix(suffix)
+
+
+@TABLE.function(text, text)
+def _startswith(value: str, prefix: str) -> bool:
+    return value.startswith(prefix)
+
+
+@TABLE.function(text, text)
+def _endswith(value: str, suffix: str) -> bool:
+    return value.endswith(suffix)
+
+
+@TABLE.function(text, text)
+def _strcontains(value: str, part: str) -> bool:
+    return part in value
+
+
+@TABLE.function(text)
+def _chomp(value: str) -> str:
+    return value.rstrip("\r\n")
+
+
+@TABLE.function(integer, text)
+def _indent(count: int, value: str) -> str:
+    if count > _MOST_BLANKS:
+        raise EvaluationError(f"indent() by {count} blanks")
+    return value.replace("\n", "\n" + " " * count)
+
+
+@TABLE.function(text, rest=items)
+def _join(separator: str, *lists: tuple[Datum, ...]) -> str | Datum:
+    if not lists:
+        raise EvaluationError("join() needs at least one list")
+    parts = [part for values in lists for part in values]
+    unknown = next((part for part in parts if isinstance(part, Unknown)), None)
+    if unknown is None:
+        return separator.join(map(text, parts))
+    symbol = unknown.symbol if len(parts) == 1 else None  # one alone stays what it is
+    return Joined(unknown.reason, symbol=symbol, separator=separator, parts=tuple(parts))
+
+
+@TABLE.function(text, anything)
+def _split(separator: str, value: Datum) -> list[str] | tuple[Datum, ...]:
+    if isinstance(value, Joined) and value.separator == separator and not separator.isalnum():
+        return value.parts  # ids hold no separators of lists
+    if isinstance(value, Unknown):
+        raise NotKnownError(value.reason, value.symbol and Symbol(value.symbol.address, "?"))
+    whole = text(value)
+    return whole.split(separator) if separator else list(whole)
+
+
+@TABLE.function(items)
+def _sort(values: tuple[Datum, ...]) -> list[Datum | str]:
+    """Elements that are strings already keep their origin."""
+    named = [(text_of(item), item) for item in values]
+    named.sort(key=lambda pair: pair[0])
+    return [item if isinstance(settled(item), str) else name for name, item in named]
+
+
+@TABLE.function(items)
+def _compact(values: tuple[Datum, ...]) -> list[Datum | str]:
+    """A value with a symbol exists after apply: it is neither null nor empty."""
+    result: list[Datum | str] = []
+    for item in values:
+        if not isinstance(item, Known) and item.symbol is not None:
+            result.append(item)
+            continue
+        if settled(item) is not None and text_of(item) != "":
+            result.append(item if isinstance(settled(item), str) else text_of(item))
+    return result
+
+
+@TABLE.function(text)
+def _basename(path: str) -> str:
+    if not path:
+        return "."
+    return path.rstrip("/").rpartition("/")[2] or "/"
+
+
+@TABLE.function(text)
+def _dirname(path: str) -> str:
+    folder = posixpath.normpath(path[: path.rfind("/") + 1])
+    return "/" + folder.lstrip("/") if folder.startswith("/") else folder

@@ -1,0 +1,399 @@
+"""A module: the files of one folder, with its variables bound, evaluated when something is asked for."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Protocol
+
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Answer, Datum, Known, Missing, Origin, Symbol, Unknown, concealed
+from kcheck.syntax.hcl import nodes
+from kcheck.terraform.evaluator import Scope, circular, evaluate
+from kcheck.terraform.filesystem import special
+from kcheck.terraform.resource import BlockRecord, Instance, expand
+from kcheck.terraform.types import absent, convert_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kcheck.syntax.problem import Problem
+    from kcheck.terraform.configuration import Configuration
+    from kcheck.terraform.filesystem import Files
+
+
+class _Names:
+    """`var`, `local`, `module`, `data`, a resource type: attributes evaluated once, when asked for."""
+
+    def __init__(self, find: Callable[[str], Datum | None], missing: Callable[[str], str]) -> None:
+        self._find = find
+        self._missing = missing
+        self._cache: dict[str, Datum] = {}
+        self._running: tuple[str, ...] = ()
+
+    def attribute(self, name: str) -> Datum:
+        found = self._cache.get(name)
+        if found is None:
+            if name in self._running:
+                return Unknown(circular(self._missing(name)))
+            self._running += (name,)
+            try:
+                found = self._find(name)
+            finally:
+                self._running = self._running[:-1]
+            if found is None:
+                raise EvaluationError(f"there is no {self._missing(name)}")
+            self._cache[name] = found
+        return found
+
+
+class Inputs(Protocol):
+    """The values that the variables of a module get from outside."""
+
+    def get(self, name: str, /) -> Datum | None:
+        """The value of a variable; None if nobody sets it."""
+
+
+class Host(Protocol):
+    """Who loads folders and files for modules."""
+
+    def child(self, module: Module, block: nodes.Block) -> Configuration | str:
+        """The configuration of a called module, or why it is not known."""
+
+    def files(self, root: Module) -> Files:
+        """The files that the functions of a root module may read."""
+
+    def locked(self, root: Module) -> dict[str, str]:
+        """The versions of providers that a root module has locked."""
+
+
+class Module:
+    """One folder with its inputs: the root, or a call of a module.
+
+    `address` is empty for a root, `module.network` for a call. `inputs` gives the value of each variable that
+    is set from outside: tfvars for a root, the arguments of the call for a child. `caller` is the module with the
+    call, and `block` the call. `environment` names the variables that a root is bound with.
+    """
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        inputs: Inputs,
+        host: Host,
+        *,
+        address: str = "",
+        caller: Module | None = None,
+        block: nodes.Block | None = None,
+        environment: str = "",
+    ) -> None:
+        self.configuration = configuration
+        self.inputs = inputs
+        self.address = address
+        self.caller = caller
+        self.root: Module = caller.root if caller else self
+        self.block = block
+        self.environment = environment
+        self.problems: list[Problem] = []
+        self.host = host
+        self._calls: dict[str, Datum] = {}
+        self._kinds: set[str] | None = None
+        self.scope = _ModuleScope(self)
+
+    def prefixed(self, name: str) -> str:
+        """The address of something in this module, as the root sees it."""
+        return f"{self.address}.{name}" if self.address else name
+
+    # --- names
+
+    def variable(self, name: str) -> Datum | None:
+        """The value of `var.name`, or None if it is not declared."""
+        block = self.configuration.variables.get(name)
+        if block is None:
+            return self._lost(f"var.{name}")
+        entries = block.body.entries
+        given = self.inputs.get(name)
+        if given is None or (_is_null(given) and _says(block, "nullable", value=False)):
+            if "default" not in entries:
+                reason = f"var.{self.prefixed(name) if self.address else name} has no default"
+                return Unknown(reason, Origin((block.header,)))
+            other = self.configuration.defaults.get(name)
+            default = evaluate(entries["default"].expression, self.scope) if other is None else other
+            if given is not None and given.origin:
+                default = absent(default, given.origin)
+            elif self.configuration.skeleton and self.block is not None:
+                default = absent(default, Origin((self.block.header,), missing=Missing(self.block.span, (name,))))
+            given = default
+        if "type" in entries:
+            try:
+                given = convert_to(given, entries["type"].expression)
+            except EvaluationError as error:
+                return Unknown(f"var.{name}: {error}", given.origin)
+        if _says(block, "sensitive", value=True):
+            full = f"var.{self.prefixed(name) if self.address else name}"
+            return concealed(given, f"{full} is sensitive", Symbol(full, ""))
+        return given
+
+    def local(self, name: str) -> Datum | None:
+        """The value of `local.name`, or None if it is not declared."""
+        entry = self.configuration.locals.get(name)
+        if entry is None:
+            return self._lost(f"local.{name}")
+        return self.scope.checked(evaluate(entry.expression, self.scope), f"local.{name}", entry.span)
+
+    def _lost(self, name: str) -> Datum | None:
+        if self.configuration.skeleton and self.block is not None and name.startswith("output."):
+            name = name.removeprefix("output.")
+            reason = f"{self.address}.{name} is only known after apply"
+            return Unknown(reason, Origin((self.block.header,)), Symbol(self.address, name))
+        if self.configuration.incomplete:
+            return Unknown(f"{name} may be in a part of {self.configuration.folder} that could not be read")
+        return None
+
+    def resources(self, kind: str) -> _Names:
+        """The resources of one type by name."""
+        return _Names(partial(self._resource, kind), lambda name: f"{kind}.{name}")
+
+    def _resource(self, kind: str, name: str) -> Datum | None:
+        block = self.configuration.resources.get((kind, name))
+        if block is None:
+            return self._lost(f"{kind}.{name}")
+        return expand(block, self.prefixed(f"{kind}.{name}"), self.scope)
+
+    def data(self, kind: str) -> Datum:
+        """`data.kind`: what the cloud would answer is not known, the identity is."""
+
+        def find(name: str) -> Datum | None:
+            block = self.configuration.data.get((kind, name))
+            if block is None:
+                return self._lost(f"data.{kind}.{name}")
+            address = self.prefixed(f"data.{kind}.{name}")
+            reason = f"{address} is read from the cloud"
+            record = BlockRecord(block, self.scope)
+            return Answer(reason, Origin((block.header,)), Symbol(address, ""), echo=partial(_echo, record))
+
+        place = Origin(())
+        return Known(_Names(find, lambda name: f"data.{kind}.{name}"), place)
+
+    # --- instances and calls
+
+    def instances(self, kind: str) -> Iterator[Instance]:
+        """All instances of the resources of one type, those of called modules included."""
+        names = self.scope.namespace(kind)
+        for found_kind, name in self.configuration.resources:
+            if found_kind == kind:
+                yield from _instances(names.attribute(name))
+        for call in self.configuration.calls:
+            for module in self.children(call):
+                if kind in module.kinds():
+                    yield from module.instances(kind)
+
+    def sources(self, kind: str) -> Iterator[tuple[str, BlockRecord]]:
+        """The data sources of one type with their addresses, those of called modules included."""
+        for module in self.all():
+            for (found_kind, name), block in module.configuration.data.items():
+                if found_kind == kind:
+                    yield module.prefixed(f"data.{kind}.{name}"), BlockRecord(block, module.scope)
+
+    def kinds(self) -> set[str]:
+        """The types of all resources, those of called modules included."""
+        if self._kinds is None:
+            self._kinds = {kind for kind, _ in self.configuration.resources}
+            for call in self.configuration.calls:
+                for module in self.children(call):
+                    self._kinds |= module.kinds()
+        return self._kinds
+
+    def children(self, name: str) -> Iterator[Module]:
+        """The modules that a call stands for."""
+        yield from _modules(self.call(name))
+
+    def call(self, name: str) -> Datum:
+        """The value of `module.name`."""
+        if name not in self._calls:
+            self._calls[name] = self._expand_call(name)
+        return self._calls[name]
+
+    def _expand_call(self, name: str) -> Datum:
+        block = self.configuration.calls.get(name)
+        if block is None:
+            lost = self._lost(f"module.{name}")
+            if lost is None:
+                raise EvaluationError(f"there is no module.{name}")
+            return lost
+        address = self.prefixed(f"module.{name}")
+        origin = Origin((block.header,))
+        found = self.host.child(self, block)
+        if isinstance(found, str):
+            return Unknown(f"{address}: {found}", origin, Symbol(address, ""))
+
+        def build(instance: Instance) -> Datum:
+            inputs = _Arguments(instance)
+            module = Module(found, inputs, self.host, address=instance.address, caller=self, block=block)
+            return Known(_Outputs(module), origin)
+
+        return _map_instances(expand(block, address, self.scope), build)
+
+    def output(self, name: str) -> Datum | None:
+        """The value of an output."""
+        block = self.configuration.outputs.get(name)
+        if block is None:
+            return self._lost(f"output.{name}")
+        entry = block.body.entries.get("value")
+        value = evaluate(entry.expression, self.scope) if entry else None
+        if value is not None and entry is not None:
+            self.scope.checked(value, f"{self.address}.{name}", entry.span)
+        if value is not None and _says(block, "sensitive", value=True):
+            return concealed(value, f"{self.prefixed(f'output.{name}')} is sensitive")
+        return value
+
+    def unread(self) -> Iterator[str]:
+        """The sources of modules that were not read."""
+        for module in self.all():
+            for name, block in module.configuration.calls.items():
+                source = block.body.entries.get("source")
+                if source is not None and isinstance(module.call(name), Unknown):
+                    yield source.value_span.text.strip('"')
+
+    def all(self) -> Iterator[Module]:
+        """This module and all that it calls."""
+        yield self
+        for call in self.configuration.calls:
+            for module in self.children(call):
+                yield from module.all()
+
+
+_CALL_ARGUMENTS = frozenset({"source", "version", "count", "for_each", "providers", "depends_on"})
+
+
+class _Arguments:
+    """The arguments of a module call, evaluated when they are asked for."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+
+    def get(self, name: str) -> Datum | None:
+        written = name in self.instance.block.body.entries and name not in _CALL_ARGUMENTS
+        return self.instance.attribute(name) if written else None
+
+
+class _Outputs(_Names):
+    """What `module.name` gives: the outputs of one called module."""
+
+    def __init__(self, module: Module) -> None:
+        super().__init__(module.output, lambda name: f"{module.address}.{name}")
+        self.module = module
+
+
+def _instances(value: Datum) -> Iterator[Instance]:
+    for part in _parts(value):
+        if isinstance(part, Instance):
+            yield part
+
+
+def _modules(value: Datum) -> Iterator[Module]:
+    for part in _parts(value):
+        if isinstance(part, _Outputs):
+            yield part.module
+
+
+def _parts(value: Datum) -> Iterator[object]:
+    if isinstance(value, Unknown):
+        return
+    inner = value.value
+    items = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, tuple) else (value,)
+    for item in items:
+        if isinstance(item, Known):
+            yield item.value
+
+
+def _map_instances(value: Datum, build: Callable[[Instance], Datum]) -> Datum:
+    """Replace each instance of an expanded block."""
+    if isinstance(value, Unknown):
+        return value
+    inner = value.value
+    if isinstance(inner, dict):
+        return Known({key: build(item.value) for key, item in inner.items()}, value.origin)
+    if isinstance(inner, tuple):
+        return Known(tuple(build(item.value) for item in inner), value.origin)
+    return build(inner)
+
+
+_ECHOED = frozenset({"name", "location", "region", "project", "resource_group_name", "virtual_network_name"})
+"""Attributes of data sources that give back what they were asked for."""
+
+
+def _echo(record: BlockRecord, name: str) -> Datum | None:
+    return record.entry(name) if name in _ECHOED else None
+
+
+def _says(block: nodes.Block, name: str, *, value: bool) -> bool:
+    """Whether an argument that must be a literal has this value."""
+    entry = block.body.entries.get(name)
+    expression = entry.expression if entry else None
+    return isinstance(expression, nodes.Literal) and expression.value is value
+
+
+def _is_null(value: Datum) -> bool:
+    return isinstance(value, Known) and value.value is None
+
+
+class _ModuleScope(Scope):
+    """The first names of a module, made when they are used."""
+
+    def __init__(self, module: Module) -> None:
+        # the call stands for the code of a skeleton
+        super().__init__({}, place=module.block.header if module.configuration.skeleton and module.block else None)
+        self.module = module
+        self._found: dict[str, Known[_Names]] = {}
+
+    def namespace(self, name: str) -> _Names:
+        if name not in self._found:
+            module = self.module
+            match name:
+                case "var":
+                    names = _Names(module.variable, lambda n: f"var.{n}")
+                case "local":
+                    names = _Names(module.local, lambda n: f"local.{n}")
+                case "module":
+                    names = _Names(module.call, lambda n: f"module.{n}")
+                case "data":
+                    names = _Names(module.data, lambda n: f"data.{n}")
+                case "path":
+                    names = _Names(self._path, lambda n: f"path.{n}")
+                case "terraform":
+                    names = _Names(self._terraform, lambda n: f"terraform.{n}")
+                case _:
+                    names = module.resources(name)
+            self._found[name] = Known(names, Origin(()))
+        return self._found[name].value
+
+    def lookup(self, name: str) -> Datum | None:
+        self.namespace(name)
+        return self._found[name]
+
+    def _path(self, name: str) -> Datum | None:
+        root = self.module.root.configuration.folder
+        match name:  # Terraform runs in the root's folder
+            case "root":
+                return Known(".", Origin(()))
+            case "module":
+                path = os.path.relpath(self.module.configuration.folder or ".", root or ".")
+                return Known(path.replace(os.sep, "/"), Origin(()))
+            case "cwd":
+                return Known(os.path.abspath(root).replace(os.sep, "/"), Origin(()))
+        return None
+
+    def _terraform(self, name: str) -> Datum | None:
+        return Unknown("terraform.workspace is chosen when Terraform runs") if name == "workspace" else None
+
+    def report(self, problem: Problem) -> None:
+        if problem not in self.module.problems:
+            self.module.problems.append(problem)
+
+    def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
+        return self._special(name)
+
+    @cached_property
+    def _special(self) -> Callable[[str], Callable[[nodes.Call, Scope], Datum] | None]:
+        root = self.module.root
+        return special(root.host.files(root))

@@ -1,0 +1,51 @@
+"""Which versions of its providers a root module is pinned to: by what its modules require, and what it has locked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.source import versions
+from kcheck.syntax.hcl import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kcheck.source.versions import Range
+    from kcheck.terraform.module import Module
+
+
+def of(root: Module) -> Mapping[str, Range]:
+    """The versions of each provider that all parts of a root allow; those that nobody mentions are missing."""
+    result: dict[str, Range] = {}
+    wanted = [pair for module in root.all() for pair in _required(module)]
+    for name, constraint in (*wanted, *root.host.locked(root).items()):
+        found = versions.parse(constraint)
+        both = found.both(result.get(name, versions.ANY)) if found else None
+        if both is not None:  # Terraform would ask to solve a conflict
+            result[name] = both
+    return result
+
+
+def _required(module: Module) -> Iterator[tuple[str, str]]:
+    """The providers that a module asks for by version, in `required_providers` or, as of old, in their own blocks."""
+    configuration = module.configuration
+    if configuration.skeleton:
+        return
+    for block in configuration.required:
+        for name, entry in block.body.entries.items():
+            node = entry.expression
+            if isinstance(node, nodes.Object):
+                parts = {_text(key): _text(value) for key, value in node.entries}
+                yield parts.get("source", name).rpartition("/")[2], parts.get("version", "")
+            else:
+                yield name, _text(node)
+    for provider in configuration.providers:
+        written = provider.body.entries.get("version")
+        if written is not None:
+            yield provider.labels[0], _text(written.expression)
+
+
+def _text(node: nodes.Expression) -> str:
+    if isinstance(node, nodes.Variable):  # a key without quotes
+        return node.name
+    return str(node.value) if isinstance(node, nodes.Literal) else ""

@@ -1,0 +1,168 @@
+"""Modules that others publish, as skeletons: which file of `profiles/` stands for a call of one.
+
+`profiles/modules.yaml` names them. A skeleton that matches wins over a downloaded copy, so that the verdict is the
+same with and without `.terraform/`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.numbers import profiles
+from kcheck.source import versions
+from kcheck.source.bundled import PROFILES
+from kcheck.source.text import Source
+from kcheck.source.values import Origin, wrap
+from kcheck.syntax.hcl import nodes
+from kcheck.syntax.hcl.parse import parse
+from kcheck.terraform.configuration import Configuration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Set
+
+    from kcheck.source.versions import Range
+
+_REGISTRY = re.compile(r"(?:[\w.-]+\.[\w.-]+/)?([\w-]+/[\w-]+/[\w-]+)(//[^?]*)?$")
+_REPOSITORY = re.compile(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?(?:\?(?:.*&)?ref=([^&]+).*)?$")
+
+
+class Skeleton(NamedTuple):
+    """One file that stands for a range of versions.
+
+    `providers` are those which these versions ask for, `defaults` what they have instead of the file's.
+    """
+
+    path: str
+    versions: Range
+    providers: dict[str, Range]
+    defaults: tuple[tuple[str, Any], ...]
+
+
+class Published(NamedTuple):
+    """A module of a registry. `declares` are variables by which a local copy is known."""
+
+    source: str
+    repository: str
+    declares: frozenset[str]
+    skeletons: tuple[Skeleton, ...]
+
+
+def find(
+    source: str, constraint: str, inputs: Set[str], locked: Callable[[], dict[str, str]]
+) -> Configuration | str | None:
+    """The skeleton for a call, or why there is none; None if `source` is no registry or repository.
+
+    The version comes from the constraint, then from the locked providers, then from the inputs that occur.
+    """
+    registry, repository = _REGISTRY.fullmatch(source), _REPOSITORY.search(source)
+    module = None
+    if repository is not None:
+        module = _index().get((repository[1] + (repository[2] or "")).lower())
+        constraint = (repository[3] or "").removeprefix("v")
+    elif registry is not None:
+        module = _index().get((registry[1] + (registry[2] or "")).lower())
+    if module is None:
+        return f"kcheck does not know the module {source}" if registry or repository or "::" in source else None
+    wanted = versions.parse(constraint) if constraint else versions.ANY
+    if wanted is None:  # a branch or a commit
+        wanted = versions.ANY
+    fitting = [s for s in module.skeletons if s.versions.overlaps(wanted)]
+    if not fitting:
+        return f"kcheck does not know version {constraint} of the module {source}"
+    if len(fitting) > 1:
+        fitting = _fitting_lock(fitting, locked()) or fitting
+    return _best(fitting, inputs)
+
+
+def copy_of(configuration: Configuration) -> Configuration | None:
+    """The skeleton of the published module that a folder is a copy of, told by the variables it declares."""
+    declared = configuration.variables.keys()
+    for module in _modules():
+        if module.declares and module.declares <= declared:
+            return _best(module.skeletons, declared)
+    return None
+
+
+def _fitting_lock(skeletons: Iterable[Skeleton], locked: dict[str, str]) -> list[Skeleton]:
+    """The skeletons whose providers agree with the lock file."""
+
+    def fits(skeleton: Skeleton) -> bool:
+        for provider, wanted in skeleton.providers.items():
+            version = versions.parse(locked[provider]) if provider in locked else None
+            if version is not None and not version.overlaps(wanted):
+                return False
+        return True
+
+    return [skeleton for skeleton in skeletons if fits(skeleton)]
+
+
+def _best(skeletons: Iterable[Skeleton], inputs: Set[str]) -> Configuration:
+    """The skeleton that declares most of the inputs; the newest of several."""
+    return max(
+        ((s, load(s.path, s.defaults)) for s in skeletons),
+        key=lambda pair: (len(pair[1].variables.keys() & inputs), pair[0].versions.low),
+    )[1]
+
+
+@cache
+def load(path: str, defaults: tuple[tuple[str, Any], ...] = ()) -> Configuration:
+    """A skeleton by its path below `profiles/`."""
+    with open(os.path.join(PROFILES, path), "rb") as file:
+        source = Source(f"kcheck:{path}", file.read(), bundled=True)
+    origin = Origin((source.span(0, 0),))
+    configuration = Configuration(path, skeleton=True, defaults={name: wrap(value, origin) for name, value in defaults})
+    configuration.add(parse(source))
+    return configuration
+
+
+@cache
+def _modules() -> tuple[Published, ...]:
+    return tuple(_published(source, entry) for source, entry in profiles.modules().items())
+
+
+@cache
+def _index() -> dict[str, Published]:
+    """The modules by their source in a registry and by their repository, folder included."""
+    result = {}
+    for module in _modules():
+        folder = module.source.partition("//")[2]
+        result[module.source.lower()] = module
+        result[(module.repository + (f"//{folder}" if folder else "")).lower()] = module
+    return result
+
+
+def _published(source: str, entry: profiles.ModuleEntry) -> Published:
+    return Published(
+        source,
+        entry["repository"],
+        frozenset(entry["declares"]),
+        tuple(
+            Skeleton(
+                fields["file"],
+                _range(fields["versions"]),
+                {name: _range(wanted) for name, wanted in fields.get("providers", {}).items()},
+                tuple(fields.get("defaults", {}).items()),
+            )
+            for fields in entry["skeletons"]
+        ),
+    )
+
+
+def _range(constraint: str) -> Range:
+    found = versions.parse(constraint)
+    if found is None:
+        raise ValueError(f"{constraint!r} in profiles/modules.yaml is not a version constraint")
+    return found
+
+
+def locked_providers(file: nodes.File) -> dict[str, str]:
+    """The provider versions that a `.terraform.lock.hcl` pins, by the provider's name."""
+    result = {}
+    for block in file.body.all("provider"):
+        version = block.body.entries.get("version")
+        if block.labels and version is not None and isinstance(version.expression, nodes.Literal):
+            result[block.labels[0].rpartition("/")[2]] = str(version.expression.value)
+    return result

@@ -1,0 +1,292 @@
+"""Instances of a resource block: count and for_each expanded, nested and dynamic blocks read."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.source import scalars
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Known, Missing, Origin, SetData, Symbol, Unknown, encoded
+from kcheck.terraform.evaluator import Scope, circular, evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcheck.source.text import Span
+    from kcheck.source.values import Record
+    from kcheck.syntax.hcl import nodes
+
+
+_NAMES = frozenset({"name", "id", "self_link"})
+"""Attributes by which others refer to a resource: never null, so an unknown one still tells which resource is meant."""
+
+MAX_INSTANCES = 10_000
+"""Instances of one resource that are told apart."""
+
+UNORDERED = frozenset({("azurerm_virtual_network", "subnet")})
+"""Nested blocks that their provider keeps as a set: an index into several of them says nothing."""
+
+
+class BlockRecord:
+    """A block with the scope in which its expressions are evaluated. `address` names it, if it has a name."""
+
+    def __init__(self, block: nodes.Block, scope: Scope, address: str = "") -> None:
+        self.block = block
+        self.scope = scope
+        self.address = address
+        self._values: dict[str, Datum] = {}
+        self._blocks: dict[str, tuple[Record, ...] | Unknown] = {}
+
+    @property
+    def span(self) -> Span:
+        """The header of the block; of a skeleton's, what stands for it in the caller."""
+        header = self.block.header
+        return self.scope.place or header if header.source.bundled else header
+
+    def entry(self, name: str) -> Datum | None:
+        """The value of an attribute, or None if it is not written."""
+        entry = self.block.body.entries.get(name)
+        if entry is None:
+            return None
+        if name not in self._values:
+            label = f"{self.address}.{name}" if self.address else name
+            self._values[name] = Unknown(circular(label))  # what is found if the value depends on itself
+            self._values[name] = self.scope.checked(evaluate(entry.expression, self.scope), label, entry.span)
+        return self._values[name]
+
+    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
+        """The nested blocks of one type, `dynamic` ones and lists of objects included."""
+        if kind not in self._blocks:
+            self._blocks[kind] = self._nested(kind)
+        return self._blocks[kind]
+
+    def _nested(self, kind: str) -> tuple[Record, ...] | Unknown:
+        found: list[Record] = [BlockRecord(block, self.scope) for block in self.block.body.all(kind)]
+        for block in self.block.body.all("dynamic"):
+            if block.labels == (kind,):
+                generated = _dynamic(block, kind, self.scope)
+                if isinstance(generated, Unknown):
+                    return generated
+                found += generated
+        listed = self.entry(kind)
+        listed = encoded(listed) or listed if listed is not None else None
+        if isinstance(listed, Unknown):
+            return listed
+        if listed is not None and listed.value is not None:
+            items = listed.value if isinstance(listed.value, tuple) else (listed,)
+            for item in items:
+                if isinstance(item, Unknown):
+                    return item
+                if isinstance(item.value, dict):
+                    found.append(ObjectRecord(item))
+        return tuple(found)
+
+    def names(self) -> Iterable[str]:
+        """The names of its attributes and the types of its nested blocks."""
+        kinds = (b.labels[0] if b.type == "dynamic" and b.labels else b.type for b in self.block.body.blocks)
+        return dict.fromkeys((*self.block.body.entries, *kinds))
+
+    def absent(self, path: tuple[str, ...]) -> Origin:
+        """The origin of something that is not written in this block; a skeleton has no place for it."""
+        if self.block.span.source.bundled:
+            return Origin((self.span,))
+        block = self._dynamic(path[0]) if path else None
+        if block is not None:  # a second block would be one too many where the first is on
+            return Origin((block.header,), missing=Missing(self.block.span, ()))
+        return Origin((self.block.header,), missing=Missing(self.block.span, path))
+
+    def _dynamic(self, kind: str) -> nodes.Block | None:
+        """The `dynamic` block that makes nested blocks of a type."""
+        return next((block for block in self.block.body.all("dynamic") if block.labels == (kind,)), None)
+
+    def made_from(self, kind: str) -> Datum | None:
+        """What a `dynamic` block makes nested blocks of a type from; None if it does more than to hand on members."""
+        block = self._dynamic(kind)
+        content = next(iter(block.body.all("content")), None) if block is not None else None
+        if block is None or content is None or "for_each" not in block.body.entries:
+            return None
+        iterator = _iterator(block, kind)
+        for name, entry in content.body.entries.items():
+            if not re.search(rf"\b{iterator}\.value\W+{name}\b", entry.value_span.text):
+                return None
+        return evaluate(block.body.entries["for_each"].expression, self.scope)
+
+    def attribute(self, name: str) -> Datum:
+        """What a reference to an attribute or nested block of this block gives."""
+        value = self.entry(name)
+        if value is not None:
+            if isinstance(value, Unknown) and value.symbol is None and self.address and name in _NAMES:
+                return Unknown(value.reason, value.origin, Symbol(self.address, name))
+            return value
+        nested = self.blocks(name)
+        if isinstance(nested, Unknown):
+            return nested
+        if not nested:
+            return self.computed(name)
+        items = []
+        for i, record in enumerate(nested):
+            if isinstance(record, BlockRecord):
+                record.address = f"{self.address}.{name}[{i}]" if self.address else ""
+            items.append(Known(record, Origin((record.span,))))
+        unordered = len(items) > 1 and (self.block.labels[:1] and (self.block.labels[0], name) in UNORDERED)
+        return Known(SetData(items) if unordered else tuple(items), Origin((self.span,)))
+
+    def computed(self, name: str) -> Datum:
+        """An attribute that is not written here: only its identity is known."""
+        origin = Origin((self.span,))
+        if not self.address:
+            return Unknown(f"`{name}` is not written in the code", origin)
+        return Unknown(f"{self.address}.{name} is only known after apply", origin, Symbol(self.address, name))
+
+
+class Instance(BlockRecord):
+    """One instance of a resource. `doubt` says why count or for_each is not known, where one stands for all."""
+
+    def __init__(self, block: nodes.Block, scope: Scope, address: str, doubt: str = "") -> None:
+        super().__init__(block, scope, address)
+        self.doubt = doubt
+        self.symbol = Symbol(address, "")
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is one of a known number of instances."""
+        return not self.doubt
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that is written of it is there: a skeleton has only what matters to kcheck."""
+        return not self.block.header.source.bundled
+
+
+class ObjectRecord:
+    """An object in a list that stands for a nested block: `subnet = [{ name = ... }]`."""
+
+    def __init__(self, value: Known[dict[str, Datum]]) -> None:
+        self.value = value
+
+    @property
+    def span(self) -> Span:
+        """Where the object is written."""
+        return self.value.origin.written
+
+    def entry(self, name: str) -> Datum | None:
+        """The value of a key, or None if it is absent."""
+        return self.value.value.get(name)
+
+    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
+        """The objects in the list below a key."""
+        found = self.entry(kind)
+        if found is None:
+            return ()
+        if isinstance(found, Unknown):
+            return found
+        items = found.value if isinstance(found.value, tuple) else (found,)
+        return tuple(ObjectRecord(item) for item in items if isinstance(item, Known) and isinstance(item.value, dict))
+
+    def names(self) -> Iterable[str]:
+        """The keys of the object."""
+        return self.value.value
+
+    def absent(self, path: tuple[str, ...]) -> Origin:
+        """The origin of something that is not written in this object."""
+        return Origin((self.span,), missing=Missing(self.span, path))
+
+
+def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
+    """The instances of a resource or module block.
+
+    One instance without `count` and `for_each`; else a tuple or a dict of them. Where their number is not
+    known, one instance stands for all; it is not certain.
+    """
+    origin = Origin((block.header,))
+    entries = block.body.entries
+    if "count" in entries:
+        return _counted(block, address, scope, evaluate(entries["count"].expression, scope))
+    if "for_each" not in entries:
+        return Known(Instance(block, scope, address), origin)
+    collection = evaluate(entries["for_each"].expression, scope)
+    pairs = _pairs(collection)
+    if isinstance(pairs, Unknown):
+        inner = _each(scope, Unknown(pairs.reason), Unknown(pairs.reason), origin)
+        return Known(Instance(block, inner, address, pairs.reason), origin)
+    result: dict[str, Datum] = {}
+    for key, item in pairs:
+        inner = _each(scope, Known(key, item.origin or origin), item, origin)
+        result[key] = Known(Instance(block, inner, f'{address}["{key}"]'), origin)
+    return Known(result, origin)
+
+
+def _each(scope: Scope, key: Datum, value: Datum, origin: Origin) -> Scope:
+    spans = value.origin.spans if value.origin else ()
+    place = next((span for span in spans if not span.source.bundled), None)
+    return scope.with_names(place, each=Known({"key": key, "value": value}, origin))
+
+
+def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Datum:
+    origin = Origin((block.header,))
+
+    def instance(index: Datum, address: str) -> Datum:
+        inner = scope.with_names(count=Known({"index": index}, origin))
+        return Known(Instance(block, inner, address, index.reason if isinstance(index, Unknown) else ""), origin)
+
+    if isinstance(count, Known):
+        try:
+            number = scalars.to_number(count.value)
+        except EvaluationError as error:
+            count = Unknown(str(error))
+        else:
+            if number > MAX_INSTANCES:
+                return instance(Unknown(f"count is {number}, which kcheck does not expand"), address)
+            indexes = range(int(number))
+            return Known(tuple(instance(Known(i, count.origin), f"{address}[{i}]") for i in indexes), origin)
+    return instance(Unknown(count.reason), address)
+
+
+def _pairs(collection: Datum) -> list[tuple[str, Datum]] | Unknown:
+    """What for_each iterates over, in Terraform's order."""
+    if isinstance(collection, Unknown):
+        return collection
+    value = collection.value
+    if isinstance(value, dict):
+        return [(key, value[key]) for key in sorted(value)]
+    if isinstance(value, SetData | tuple):
+        pairs = []
+        for item in value:
+            if isinstance(item, Unknown):
+                return item
+            pairs.append((scalars.to_string(item.value), item))
+        return pairs
+    return Unknown("for_each needs a map or a set")
+
+
+def _iterator(block: nodes.Block, kind: str) -> str:
+    """What a `dynamic` block calls the element at hand."""
+    entry = block.body.entries.get("iterator")
+    return entry.value_span.text.strip('"') if entry is not None else kind
+
+
+def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unknown:
+    """The blocks that a `dynamic` block generates."""
+    entries = block.body.entries
+    content = next(iter(block.body.all("content")), None)
+    if content is None or "for_each" not in entries:
+        return []
+    collection = evaluate(entries["for_each"].expression, scope)
+    if isinstance(collection, Unknown):
+        return collection
+    iterator = _iterator(block, kind)
+    value = collection.value
+    if isinstance(value, dict):
+        pairs: list[tuple[Datum, Datum]] = [(Known(key, collection.origin), value[key]) for key in sorted(value)]
+    elif isinstance(value, SetData):
+        pairs = [(item, item) for item in value]
+    elif isinstance(value, tuple):
+        pairs = [(Known(i, collection.origin), item) for i, item in enumerate(value)]
+    else:
+        return []
+    origin = Origin((block.header,))
+    return [
+        BlockRecord(content, scope.with_names(**{iterator: Known({"key": key, "value": item}, origin)}))
+        for key, item in pairs
+    ]

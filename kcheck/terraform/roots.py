@@ -1,0 +1,211 @@
+"""Which folders are roots, and their modules with variables bound."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kcheck.config.config import Config, ConfigError, Environment
+from kcheck.files.tree import holds
+from kcheck.syntax.hcl import nodes
+from kcheck.syntax.hcl.parse import parse, parse_template
+from kcheck.syntax.problem import Problem
+from kcheck.terraform import registry
+from kcheck.terraform.configuration import Configuration
+from kcheck.terraform.evaluator import circular
+from kcheck.terraform.filesystem import MAX_FILES, OutsideError
+from kcheck.terraform.module import Module
+from kcheck.terraform.variables import Variables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcheck.files.tree import Folder, Tree
+    from kcheck.source.text import Source
+    from kcheck.terraform.filesystem import Files
+
+
+class Loader:
+    """Parses each folder once and binds roots."""
+
+    def __init__(self, tree: Tree, config: Config) -> None:
+        self.tree = tree
+        self.environments = config.environments
+        self.problems: list[Problem] = []
+        self._configurations: dict[str, Configuration] = {}
+        self._parsed: dict[int, nodes.File] = {}
+        self.asked: set[Source] = set()
+        """The files that functions have read."""
+        self._templates: dict[int, tuple[Source, nodes.Template | Problem]] = {}
+        self.variables = Variables(tree, config, self.parse)
+
+    def roots(self) -> list[Module]:
+        """The root modules of the tree: the folders that no other folder calls, and those that the settings name.
+
+        One that the settings name several times is bound once for each environment.
+
+        Raises:
+            ConfigError: a folder or a variable file of the settings does not exist.
+        """
+        configurations = [self.configuration(folder) for folder in self.tree.folders]
+        self.variables.check(configurations)
+        called = {os.path.realpath(p) for c in configurations for p in self._called(c) if p != c.folder}
+        by_root: dict[str, list[Environment]] = {}
+        for environment in self.environments:
+            if not self.tree.disk.is_folder(environment.root):
+                raise ConfigError(f"clusters: there is no folder {environment.root}")
+            by_root.setdefault(os.path.realpath(environment.root), []).append(environment)
+        roots = []
+        for configuration in configurations:
+            real = os.path.realpath(configuration.folder)
+            for environment in by_root.get(real, ()):
+                files = [self.variables.file(path) for path in environment.var_files]
+                inputs = self.variables.of(configuration, files)
+                roots.append(Module(configuration, inputs, self, environment=environment.name))
+            if real not in called and real not in by_root:
+                roots.append(Module(configuration, self.variables.of(configuration), self))
+        return roots or [Module(c, self.variables.of(c), self) for c in configurations]
+
+    def configuration(self, folder: Folder) -> Configuration:
+        """What the files of a folder declare; override files are merged last."""
+        known = self._configurations.get(folder.path)
+        if known is not None:
+            return known
+        result = Configuration(folder.path)
+        overrides = []
+        for source in folder.terraform:
+            name = os.path.basename(source.path)
+            stem = name.removesuffix(".json").removesuffix(".tf")
+            if stem == "override" or stem.endswith("_override"):
+                overrides.append(source)
+            else:
+                result.add(self.parse(source))
+        for source in overrides:
+            result.add(self.parse(source), override=True)
+        self._configurations[folder.path] = result
+        self.problems += result.problems
+        return result
+
+    def parse(self, source: Source) -> nodes.File:
+        """A parsed file; each is parsed once, also if links put it into several folders."""
+        if id(source) not in self._parsed:
+            self._parsed[id(source)] = _parser(source)(source)
+        return self._parsed[id(source)]
+
+    def template(self, source: Source) -> nodes.Template | Problem:
+        """A file as a template; each is parsed once."""
+        if id(source) not in self._templates:
+            self._templates[id(source)] = (source, parse_template(source.span(0, len(source.data))))
+        return self._templates[id(source)][1]
+
+    def templates(self) -> set[Source]:
+        """The files that are templates of Terraform."""
+        return {source for source, _ in self._templates.values()}
+
+    def _called(self, configuration: Configuration) -> Iterable[str]:
+        for block in configuration.calls.values():
+            path = _local(configuration, block)
+            if path is not None:
+                yield path
+
+    def child(self, module: Module, block: nodes.Block) -> Configuration | str:
+        """The configuration of a called module, or why it is not known."""
+        path = _local(module.configuration, block)
+        if path is None:
+            return self._published(module, block)
+        folder = self.tree.folder(path)
+        if folder is None:
+            return "there is no such folder"
+        configuration = self.configuration(folder)
+        caller: Module | None = module
+        while caller is not None:
+            if caller.configuration is configuration:
+                module.scope.report(Problem(circular(module.prefixed(f"module.{block.labels[0]}")), block.header))
+                return "it calls itself"
+            caller = caller.caller
+        return registry.copy_of(configuration) or configuration
+
+    def files(self, root: Module) -> Files:
+        """The files that the functions of a root module may read."""
+        return _Files(self, root.configuration.folder)
+
+    def locked(self, root: Module) -> dict[str, str]:
+        """The versions of providers that a root module has locked."""
+        return self._locked(root.configuration.folder)
+
+    def _published(self, module: Module, block: nodes.Block) -> Configuration | str:
+        """The skeleton of a module from a registry or a repository."""
+        source = _text(block, "source")
+        if source is None:
+            return "its source is not a plain text"
+        locked = partial(self._locked, module.root.configuration.folder)
+        found = registry.find(source, _text(block, "version") or "", block.body.entries.keys(), locked)
+        return found if found is not None else f"kcheck does not read modules from {source}"
+
+    def _locked(self, folder: str) -> dict[str, str]:
+        """The provider versions that the lock file of a root pins."""
+        source = self.tree.source(os.path.join(folder, ".terraform.lock.hcl"))
+        return registry.locked_providers(self.parse(source)) if source else {}
+
+
+def _parser(source: Source) -> Callable[[Source], nodes.File]:
+    """How a file of Terraform is read."""
+    if not source.path.endswith(".json"):
+        return parse
+    from kcheck.syntax.hcl import json
+
+    return json.parse
+
+
+class _Files:
+    """The files of the repository that a root module is in; paths are relative to the root's folder."""
+
+    def __init__(self, loader: Loader, folder: str) -> None:
+        self.loader = loader
+        self.folder = folder
+        self.top = loader.tree.repository(folder)
+
+    def _path(self, path: str) -> str:
+        if "\0" in path:
+            raise OutsideError("a path cannot hold a null character")
+        found = os.path.join(self.folder, path)
+        if not holds(self.top, found):
+            raise OutsideError(f"{path} is outside of the repository")
+        return found
+
+    def source(self, path: str) -> Source | None:
+        """The file at a path; None if there is none."""
+        found = self.loader.tree.source(self._path(path))
+        if found is not None:
+            self.loader.asked.add(found)
+        return found
+
+    def template(self, source: Source) -> nodes.Template | Problem:
+        """A file as a template, parsed once."""
+        return self.loader.template(source)
+
+    def names(self, path: str) -> list[str]:
+        """The paths of all files below a folder, relative to it."""
+        top = self._path(path)
+        found = []
+        for name in self.loader.tree.disk.walk(top):
+            found.append(os.path.relpath(name, top).replace(os.sep, "/"))
+            if len(found) > MAX_FILES:
+                raise OutsideError(f"there are more than {MAX_FILES:,} files below {path}")
+        return found
+
+
+def _local(configuration: Configuration, block: nodes.Block) -> str | None:
+    """The folder of a module call whose source is a path."""
+    source = _text(block, "source")
+    if source is not None and (source.startswith(("./", "../")) or source in (".", "..")):
+        return os.path.normpath(os.path.join(configuration.folder, source))
+    return None
+
+
+def _text(block: nodes.Block, name: str) -> str | None:
+    """An argument that Terraform wants as a literal string."""
+    entry = block.body.entries.get(name)
+    expression = entry.expression if entry else None
+    return str(expression.value) if isinstance(expression, nodes.Literal) else None

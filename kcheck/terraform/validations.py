@@ -1,0 +1,108 @@
+"""What the `validation` blocks of variables say of values that variables do not have yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from kcheck.source import scalars
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Data, Known, Missing, Origin, wrap
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.types import convert_to
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from kcheck.source.text import Span
+    from kcheck.source.values import Datum
+    from kcheck.terraform.module import Module
+
+Place: TypeAlias = "Span | Missing"
+"""Where a value is written, or would be."""
+
+
+class Validations:
+    """The variables of some root modules, and of all that they call, which have conditions of their own."""
+
+    def __init__(self, roots: Iterable[Module]) -> None:
+        self._users: dict[Place, list[tuple[Module, str]]] = {}
+        for root in roots:
+            for module in root.all():
+                for name, block in module.configuration.variables.items():
+                    if any(block.body.all("validation")):
+                        self._enter(module, name)
+
+    def _enter(self, module: Module, name: str) -> None:
+        for place in dict.fromkeys(_places(module.scope.namespace("var").attribute(name))):
+            self._users.setdefault(place, []).append((module, name))
+
+    def refusing(self, values: Mapping[Place, Data]) -> tuple[str, Place] | None:
+        """The variable that would refuse one of some new values, and its place; None if none is known to do so."""
+        for place in values:
+            for module, name in self._users.get(place, ()):
+                if _refuses(module, name, values):
+                    return f"var.{name}" + (f" of {module.address}" if module.address else ""), place
+        return None
+
+
+def _places(datum: Datum) -> Iterator[Place]:
+    """Where a value and its parts are written, or would be."""
+    origin = datum.origin
+    if origin is not None and origin.spans:
+        yield origin.missing or origin.written
+    if isinstance(datum, Known):
+        inner = datum.value
+        parts = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, tuple) else ()
+        for part in parts:
+            yield from _places(part)
+
+
+def _refuses(module: Module, name: str, values: Mapping[Place, Data]) -> bool:
+    """Whether a variable would not take its value with some of its parts changed."""
+    block = module.configuration.variables[name]
+    changed = _changed(module.scope.namespace("var").attribute(name), values)
+    kind = block.body.entries.get("type")
+    try:
+        changed = convert_to(changed, kind.expression) if kind else changed
+    except EvaluationError:
+        return True
+    scope = module.scope.with_names(var=Known(_Variables(module, name, changed), Origin(())))
+    for validation in block.body.all("validation"):
+        condition = validation.body.entries.get("condition")
+        found = evaluate(condition.expression, scope) if condition else None
+        if isinstance(found, Known) and _is_false(found.value):
+            return True
+    return False
+
+
+def _is_false(value: object) -> bool:
+    try:
+        return not scalars.to_bool(value)
+    except EvaluationError:
+        return False
+
+
+def _changed(datum: Datum, values: Mapping[Place, Data]) -> Datum:
+    """The value with those of its parts changed that are written at some places."""
+    origin = datum.origin
+    if origin is not None and origin.spans and (place := origin.missing or origin.written) in values:
+        return wrap(values[place], origin)
+    if not isinstance(datum, Known):
+        return datum
+    if isinstance(datum.value, dict):
+        return Known({key: _changed(item, values) for key, item in datum.value.items()}, datum.origin)
+    if isinstance(datum.value, tuple):
+        return Known(type(datum.value)(_changed(item, values) for item in datum.value), datum.origin)
+    return datum
+
+
+class _Variables:
+    """`var` of a module, one of them with another value."""
+
+    def __init__(self, module: Module, name: str, value: Datum) -> None:
+        self._module = module
+        self._name = name
+        self._value = value
+
+    def attribute(self, name: str) -> Datum:
+        return self._value if name == self._name else self._module.scope.namespace("var").attribute(name)

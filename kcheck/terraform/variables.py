@@ -1,0 +1,131 @@
+"""Where the variables of a root module get their values: files, flags and, if asked for, the environment."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from kcheck.config.config import ConfigError, nearest
+from kcheck.source.text import Source
+from kcheck.source.values import Datum, Known, Origin
+from kcheck.syntax.hcl.parse import parse_expression
+from kcheck.syntax.problem import Problem
+from kcheck.terraform import convert
+from kcheck.terraform.evaluator import Scope, evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kcheck.config.config import Config
+    from kcheck.files.tree import Tree
+    from kcheck.syntax.hcl import nodes
+    from kcheck.terraform.configuration import Configuration
+
+_PREFIX = "TF_VAR_"
+_AUTOMATIC = ("terraform.tfvars", "terraform.tfvars.json")
+_LITERAL = frozenset({"string", "number", "bool"})
+
+
+def is_automatic(path: str) -> bool:
+    """Whether Terraform reads a tfvars file without being told to."""
+    return os.path.basename(path) in _AUTOMATIC or path.endswith((".auto.tfvars", ".auto.tfvars.json"))
+
+
+class Variables:
+    """Binds the variables of root modules; `parse` reads a file once."""
+
+    def __init__(self, tree: Tree, config: Config, parse: Callable[[Source], nodes.File]) -> None:
+        self.tree = tree
+        self.problems: list[Problem] = []
+        self._parse = parse
+        self._files = [self.file(path) for path in config.var_files]
+        self._flags = {name: _flag(name, text) for name, text in config.variables.items()}
+        self._environment = dict(_environment()) if config.env_vars else {}
+
+    def file(self, path: str) -> Source:
+        """A variable file that the user names.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        source = self.tree.source(path)
+        if source is None:
+            raise ConfigError(f"{path}: there is no such variable file")
+        return source
+
+    def of(self, configuration: Configuration, more: Iterable[Source] = ()) -> dict[str, Datum]:
+        """The values that a root's variables get, in Terraform's order: the last one wins."""
+        folder = self.tree.folder(configuration.folder)
+        files = [source for source in (folder.variables if folder else ()) if is_automatic(source.path)]
+        files.sort(key=lambda source: os.path.basename(source.path) not in _AUTOMATIC)
+        result = self._given(configuration, self._environment)
+        for source in [*files, *more, *self._files]:
+            result |= self.assignments(source)
+        return result | self._given(configuration, self._flags)
+
+    def check(self, configurations: Iterable[Configuration]) -> None:
+        """Make sure that some root declares what the flags set.
+
+        Raises:
+            ConfigError: none does.
+        """
+        declared = {name for configuration in configurations for name in configuration.variables}
+        for name in self._flags:
+            if name not in declared:
+                raise ConfigError(f"--var {name}: no root module declares it; {nearest(name, tuple(sorted(declared)))}")
+
+    def assignments(self, source: Source) -> dict[str, Datum]:
+        """What a tfvars file sets."""
+        if source.path.endswith(".json"):
+            return self._json(source)
+        file = self._parse(source)
+        self.problems += [problem for problem in file.problems if problem not in self.problems]
+        nothing = Scope({})
+        return {name: evaluate(entry.expression, nothing) for name, entry in file.body.entries.items()}
+
+    def _json(self, source: Source) -> dict[str, Datum]:
+        from kcheck.syntax import json
+
+        root = json.parse(source)
+        if isinstance(root, Problem):
+            self.problems += [] if root in self.problems else [root]
+            return {}
+        values = convert.from_json(root)
+        return values.value if isinstance(values.value, dict) else {}
+
+    def _given(self, configuration: Configuration, texts: dict[str, Source]) -> dict[str, Datum]:
+        """Texts from outside, read as the type of their variable says: a simple one is the text itself."""
+        result: dict[str, Datum] = {}
+        for name, source in texts.items():
+            block = configuration.variables.get(name)
+            if block is None:
+                continue
+            entry = block.body.entries.get("type")
+            text = source.data.decode()
+            place = source.span(0, len(source.data))
+            if entry is None or entry.value_span.text.strip('"') in _LITERAL:
+                result[name] = Known(text, Origin((place,)))
+            else:
+                found = evaluate(parse_expression(text, place), Scope({}))
+                result[name] = found
+        return result
+
+    def candidates(self, names: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+        """The tfvars files that nobody asked for and that set some of these variables, with those."""
+        wanted = set(names)
+        for path in self.tree.variables:
+            source = None if is_automatic(path) else self.tree.source(path)
+            if source is not None and source not in self._files:
+                found = sorted(wanted & self.assignments(source).keys())
+                if found:
+                    yield source.path, found
+
+
+def _flag(name: str, text: str) -> Source:
+    return Source(f"--var {name}", text.encode("utf-8", "replace"), derived=True)
+
+
+def _environment() -> Iterator[tuple[str, Source]]:
+    for name, text in sorted(os.environ.items()):
+        if name.startswith(_PREFIX):
+            yield name.removeprefix(_PREFIX), Source(name, text.encode("utf-8", "replace"), derived=True)

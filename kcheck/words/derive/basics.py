@@ -1,0 +1,60 @@
+"""What every computed word needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kcheck.model import Cluster, Container, PodTemplate, Thing
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+
+    from kcheck.scale.world import World
+
+T = TypeVar("T")
+K = TypeVar("K", bound="Hashable")
+
+
+def computed(thing: Thing, value: Any) -> Value[Any]:
+    """A computed value; None stands for unset."""
+    origin = Origin((thing.place,))
+    return Unset(origin) if value is None else Known(value, origin)
+
+
+def count(thing: Thing, found: list[Any] | Unknown) -> Value[int]:
+    """How many there are."""
+    return found if isinstance(found, Unknown) else computed(thing, len(found))
+
+
+def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Things by what a function says of them."""
+    result: dict[K, list[T]] = {}
+    for thing in things:
+        result.setdefault(key(thing), []).append(thing)
+    return result
+
+
+def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) -> Value[bool]:
+    """Whether any of them is true; not known where none is and one is not known, or there may be more of them."""
+    values = list(found)
+    if any(isinstance(value, Known) and value.value for value in values):
+        return computed(thing, value=True)
+    unknown = next((value for value in (*values, complete) if isinstance(value, Unknown)), None)
+    return computed(thing, value=False) if unknown is None else unknown
+
+
+def is_default(thing: Thing, value: Value[Any]) -> Value[bool]:
+    """Whether a value is a default: known, and written nowhere; what is not known is an input that somebody gives."""
+    return computed(thing, isinstance(value, Known) and value.origin.missing is not None)
+
+
+def cluster_of(thing: Any, world: World) -> Value[Any]:
+    """The cluster of a pool, an autoscaler, or of what is applied to one."""
+    if isinstance(thing, PodTemplate | Container):
+        thing = world.owner(thing)
+    if not hasattr(thing, "cluster"):
+        cluster = world.inventory.cluster_of.get(thing)
+        return Known(cluster, Origin((thing.place,))) if cluster else Unknown("the manifest's cluster is not known")
+    found: Value[Any] | Cluster = thing.cluster
+    return Known(found, Origin((thing.place,))) if isinstance(found, Cluster) else found

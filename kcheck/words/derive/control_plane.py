@@ -1,0 +1,123 @@
+"""Words of control planes: those of your own, and what the cloud's give."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from kcheck.model import NOTHING
+from kcheck.scale import control_plane_load as load
+from kcheck.source.units import minor_version
+from kcheck.source.values import Known, Unknown, Unset, Value, equals, known, mapped
+from kcheck.words.derive.basics import anyone, computed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.model import Cluster
+    from kcheck.scale.world import World
+    from kcheck.source.text import Span
+
+
+def setting(name: str) -> Callable[[Cluster, World], Value[Any]]:
+    """A setting of a control plane of your own; unset where the cloud runs it."""
+    return lambda cluster, _world: getattr(cluster.plane, name) if cluster.plane else NOTHING
+
+
+def events_apart(cluster: Cluster, _world: World) -> Value[bool]:
+    """Whether events have an etcd of their own."""
+    if cluster.plane is None:
+        return NOTHING
+    servers = cluster.plane.event_servers
+    if isinstance(servers, Unknown):
+        return servers
+    if isinstance(servers, Unset):
+        return Known(value=False, origin=servers.origin)
+    return Known("/events#" in servers.value, servers.origin)
+
+
+def creation_time(cluster: Cluster, world: World) -> Value[int]:
+    """Seconds that the controllers take to create a pod for each node of the target; null where the cloud runs them."""
+    if cluster.plane is None:
+        return NOTHING
+    target, rate = world.target(cluster), cluster.plane.controller_qps
+    if not isinstance(rate, Known):
+        return rate
+    return mapped(target, lambda nodes: load.creation_time(nodes, max(1, rate.value)))
+
+
+def heartbeats(cluster: Cluster, world: World) -> Value[int]:
+    """Writes a second by which the kubelets of the target say that they live."""
+    limits = world.limits("any")
+    lease, status = limits["kubelet.lease_period"].number, limits["kubelet.status_period"].number
+    return mapped(world.target(cluster), lambda nodes: load.heartbeats(nodes, lease, status))
+
+
+def minor(cluster: Cluster, _world: World) -> Value[int]:
+    """The minor version of Kubernetes; null where none is written."""
+    if not isinstance(cluster.version, Known):
+        return cluster.version
+    number = minor_version(cluster.version.value)
+    why = f"`{cluster.version.value}` is no version of Kubernetes"
+    return Unknown(why, cluster.version.origin) if number is None else Known(number, cluster.version.origin)
+
+
+def cilium_fits(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether Cilium could power Azure CNI: pods have an overlay or subnets of their own, and all nodes are Linux."""
+    found = world.all_pools(cluster)
+    if isinstance(found, Unknown):
+        return found
+    windows = anyone(cluster, [mapped(pool.system, lambda name: name.lower() == "windows") for pool in found])
+    if not isinstance(windows, Known) or windows.value:
+        return mapped(windows, lambda _: False)
+    if equals(cluster.network_mode, "overlay"):
+        return computed(cluster, value=True)
+    apart = [not isinstance(pool.pod_subnets, Unset) for pool in found]
+    return computed(cluster, value=bool(apart) and all(apart))
+
+
+def services(cluster: Cluster, world: World) -> Value[int]:
+    """Services of the manifests that take an address of the range of services."""
+    return computed(cluster, sum(service.addressed for service in world.services(cluster)))
+
+
+def region(cluster: Cluster, world: World) -> Value[str]:
+    """The region of the zone that a cluster is in, where it and its pools have that as a literal of their own."""
+    own, pools = cluster.location, world.pools(cluster)
+    if not isinstance(own, Known) or not known(cluster.zonal):
+        return computed(cluster, None)
+    places: list[tuple[Span, Value[str]]] = [(cluster.place, own)]
+    for pool in pools:
+        refers = isinstance(pool.location, Known) and pool.location.origin.written == own.origin.written
+        if not refers and not isinstance(pool.location, Unset):
+            places.append((pool.place, pool.location))
+    if all(_is_beside(value, place) for place, value in places):
+        return computed(cluster, own.value.rpartition("-")[0])
+    return computed(cluster, None)
+
+
+def _is_beside(value: Value[str], place: Span) -> bool:
+    """Whether a location is the literal of that name in the block that begins at a place."""
+    if not isinstance(value, Known) or not value.origin.literal:
+        return False
+    span, data = value.origin.written, place.source.data
+    inside = span.source is place.source and not _END.search(data, place.end, span.start) and span.start > place.end
+    return inside and bool(_LOCATION.search(data[place.end : span.start]))
+
+
+def location_text(cluster: Cluster, _world: World) -> Value[str]:
+    """What gives its location where that is no literal of its own; null where the call of a module does."""
+    place = cluster.place
+    if _is_beside(cluster.location, place) or not known(cluster.zonal):
+        return computed(cluster, None)
+    if place.source.private:
+        return computed(cluster, "the code behind the plan")
+    end = _END.search(place.source.data, place.end)
+    block = place.source.data[place.end : end.start() if end else None]
+    written = _WRITTEN.search(block)
+    return computed(cluster, f"`{written[1].decode(errors='replace').strip()}`" if written else None)
+
+
+_END = re.compile(rb"^}", re.MULTILINE)
+_LOCATION = re.compile(rb"[\s{,\"]location\"?\s*[=:]\s*$")
+_WRITTEN = re.compile(rb"^\s*location\s*=\s*([^#\n]+)", re.MULTILINE)

@@ -1,0 +1,51 @@
+"""Words of the names and neighbours of nodes: the DNS of a cluster, and what kernels know of others."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.model import NOTHING
+from kcheck.source.values import Known, Unknown, Unset, Value, known
+from kcheck.words.derive.basics import computed
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster, NodePool
+    from kcheck.scale.world import World
+
+_SCALES = re.compile(r"node-?local-?dns|nodelocaldns|k8s-dns-node-cache|proportional-autoscaler|dns-autoscaler")
+"""What takes the load off CoreDNS: a cache on every node, or an autoscaler of its replicas."""
+
+
+def replicas(cluster: Cluster, world: World) -> Value[int]:
+    """Replicas that CoreDNS keeps whatever the size; null where it scales, or a cache is on each node."""
+    if isinstance(cluster.provisioned, Unknown):
+        return cluster.provisioned
+    if known(cluster.provisioned):
+        return computed(cluster, None)  # Auto Mode has a resolver on each node
+    own = world.workloads(cluster)
+    names = [known(addon.name) or "" for addon in world.addons(cluster)]
+    names += [f"{known(workload.name)} {known(image.text)}" for workload in own for image in workload.images]
+    if any(_SCALES.search(name) for name in names):
+        return computed(cluster, None)
+    here = next((w for w in own if w.kind == "Deployment" and known(w.name) in ("coredns", "kube-dns")), None)
+    return here.pods if here is not None and cluster.cloud not in ("gke", "aks") else cluster.dns_replicas
+
+
+def sufficient(cluster: Cluster, world: World) -> Value[int]:
+    """Replicas by the usual rule of nodes a replica."""
+    target, each = world.target(cluster), world.limits("any")["dns.nodes_per_replica"].number
+    return computed(cluster, -(-target.value // each)) if isinstance(target, Known) else target
+
+
+def neighbours(pool: NodePool, world: World) -> Value[int]:
+    """Others that the kernel of a node knows at most: as written; by its default where nobody sets it for us."""
+    cluster = known(pool.cluster)
+    if cluster is not None and cluster.cloud == "selfmanaged" and isinstance(pool.neighbours, Unset):
+        return computed(pool, world.limits("any")["arp.entries"].number)
+    return pool.neighbours
+
+
+def addon(cluster: Cluster, _world: World) -> Value[bool]:
+    """Whether an add-on of CoreDNS is in the code of a cluster, so that it can be told to scale."""
+    return computed(cluster, cluster.dns_scaling is not NOTHING)

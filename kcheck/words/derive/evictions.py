@@ -1,0 +1,115 @@
+"""Words of what moves running pods, how long these have to stop, and which nodes they keep alive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.model import LOCAL, STAY, UNDISTURBED
+from kcheck.scale import placement
+from kcheck.source.values import Known, Unknown, Value, known, number, reason_of
+from kcheck.words.derive.basics import computed
+
+if TYPE_CHECKING:
+    from kcheck.model import NodePool, PodTemplate, Workload
+    from kcheck.scale.world import World
+
+_NOTICE = "spot.notice"
+
+
+def _growing(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
+    """The autoscaled pools that pods can land on."""
+    found = world.fits(template)
+    return found if isinstance(found, Unknown) else [pool for pool, _ in found if known(pool.autoscaled)]
+
+
+def coming(workload: Workload, world: World) -> Value[int]:
+    """Pods with GPUs for which an autoscaler has to add nodes first."""
+    sum_ = 0
+    for template in workload.templates:
+        if not number(template.gpus, 0):
+            continue
+        found = _growing(template, world)
+        if isinstance(found, Unknown) or not isinstance(template.count, Known):
+            return Unknown(reason_of(found if isinstance(found, Unknown) else template.count))
+        ready = sum(number(pool.min_nodes, 0) * (placement.per_node(template, pool) or 1) for pool in found)
+        sum_ += max(0, template.count.value - ready) if found else 0
+    return computed(workload, sum_)
+
+
+def mover(template: PodTemplate, world: World) -> Value[str]:
+    """What may move running pods with GPUs to other nodes; null if nothing does, or an annotation forbids it."""
+    found = _growing(template, world)
+    if isinstance(found, Unknown):
+        return found
+    if isinstance(template.annotations, Unknown):
+        return template.annotations
+    own = known(template.annotations) or {}
+    for pool in found:
+        if known(pool.mode) == "Karpenter":
+            if UNDISTURBED not in own and "karpenter.sh/do-not-evict" not in own:
+                return computed(template, "Karpenter")
+        elif STAY not in own and "goatscaler.io/safe-to-evict" not in own and _half_empty(template, pool):
+            return computed(template, "the cluster autoscaler")
+    return computed(template, None)
+
+
+def _half_empty(template: PodTemplate, pool: NodePool) -> bool:
+    """Whether a node with one such pod uses less than half of its GPUs: only then the cluster autoscaler drains it."""
+    of_node = known(pool.gpus)
+    return of_node is not None and number(template.gpus, 0) * 2 < of_node
+
+
+def staying(template: PodTemplate, world: World) -> Value[str]:
+    """The annotation that keeps them where they are, of the autoscaler that may move them."""
+    return template.undisturbed if known(mover(template, world)) == "Karpenter" else template.stay
+
+
+def stays_by(template: PodTemplate, world: World) -> Value[str]:
+    """The value that this annotation should have."""
+    return computed(template, "true" if known(mover(template, world)) == "Karpenter" else "false")
+
+
+def honoured(template: PodTemplate, world: World) -> Value[int]:
+    """Seconds that pods get to stop, where less than they ask for: of a spot node, or of the autoscaler."""
+    found = world.fits(template)
+    if isinstance(found, Unknown):
+        return found
+    cluster = world.inventory.cluster_of.get(world.owner(template))
+    spot = [pool for pool, certain in found if certain and known(pool.spot)]
+    if cluster is not None and spot and len(spot) == len(found):
+        entry = world.limits(cluster.cloud).get(_NOTICE)
+        return computed(template, entry.number if entry else None)
+    autoscaler = world.autoscaler(cluster) if cluster else None
+    if autoscaler is None or not isinstance(autoscaler.grace, Known | Unknown):
+        return computed(template, None)
+    moved = [pool for pool, certain in found if certain and known(pool.autoscaled) and known(pool.mode) != "Karpenter"]
+    if not moved or STAY in (known(template.annotations) or {}):
+        return computed(template, None)
+    return autoscaler.grace
+
+
+def cut_by(template: PodTemplate, world: World) -> Value[str]:
+    """What gives them no more time."""
+    pools = world.fits(template)
+    spot = not isinstance(pools, Unknown) and bool(pools) and all(known(pool.spot) for pool, _ in pools)
+    return computed(template, "a spot node is taken back" if spot else "the cluster autoscaler drains a node")
+
+
+def pins(template: PodTemplate, world: World) -> Value[str]:
+    """The autoscaled GPU pool whose nodes pods keep alive by data on their disks; null if there is none."""
+    cluster = world.inventory.cluster_of.get(world.owner(template))
+    found = world.fits(template)
+    if cluster is None or isinstance(found, Unknown):
+        return Unknown("the manifest's cluster is not known") if cluster is None else computed(template, None)
+    autoscaler = world.autoscaler(cluster)
+    if autoscaler is None or not known(autoscaler.skip_local_storage) or _moves(template):
+        return computed(template, None)
+    grown = [pool for pool, certain in found if certain and known(pool.autoscaled) and known(pool.mode) != "Karpenter"]
+    held = next((pool for pool in grown if known(pool.gpu) and known(pool.taints)), None)
+    return computed(template, world.label(held) if held else None)
+
+
+def _moves(template: PodTemplate) -> bool:
+    """Whether an annotation lets the autoscaler move them all the same."""
+    own = known(template.annotations) or {}
+    return STAY in own or LOCAL in own

@@ -1,0 +1,198 @@
+"""Words of autoscalers: what ends or slows growth, and among which pools they choose."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from kcheck.numbers import machines
+from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, unknown_of
+from kcheck.words.derive.basics import cluster_of, computed
+from kcheck.words.derive.scaling import growable_nodes, minor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.model import Autoscaler, Cluster, NodePool
+    from kcheck.scale.world import World
+
+
+# --- caps
+
+
+def capped_at(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Nodes of the cluster at which a cap of the autoscaler ends its growth before the target; null if none does."""
+    target, most = _target(autoscaler, world), autoscaler.max_nodes
+    if not isinstance(target, Known):
+        return target
+    if isinstance(most, Known) and 0 < most.value < target.value:
+        return most
+    return most if isinstance(most, Unknown) else _capped_by_cores(autoscaler, target.value, world)
+
+
+def cap(autoscaler: Autoscaler, world: World) -> Value[str]:
+    """The cap that `capped_at` speaks of, in words."""
+    at, most = capped_at(autoscaler, world), autoscaler.max_nodes
+    if isinstance(most, Known) and at is most:
+        return Known(f"{most.value:,} nodes", most.origin)
+    target, needed = _target(autoscaler, world), _cores(autoscaler, world)
+    if not isinstance(at, Known) or not isinstance(target, Known) or not isinstance(needed, Known):
+        return Unset(at.origin) if isinstance(at, Unset) and at.origin else Unknown("the cap is not known")
+    cores = number(autoscaler.max_cores, 0)
+    return Known(f"{cores:,} cores, and {target.value:,} nodes have at least {needed.value:,}", at.origin)
+
+
+def _target(autoscaler: Autoscaler, world: World) -> Value[int]:
+    cluster = cluster_of(autoscaler, world)
+    if isinstance(cluster, Known):
+        target: Value[int] = world.target(cluster.value)
+        # where the cloud may add nodes beside the pools, theirs are the least
+        return target if isinstance(target, Known) else world.maximum(cluster.value)
+    asked = world.config.nodes.get("")
+    return computed(autoscaler, asked) if asked else Unknown(reason_of(cluster))
+
+
+def _capped_by_cores(autoscaler: Autoscaler, target: int, world: World) -> Value[int]:
+    most = autoscaler.max_cores
+    if isinstance(most, Unknown):
+        return most
+    if isinstance(most, Unset) or most.value >= target * world.limits("any")["autoscaler.cores_of_node"].number:
+        return computed(autoscaler, None)
+    needed = _cores(autoscaler, world)
+    if not isinstance(needed, Known):
+        return needed
+    if needed.value <= most.value:
+        cluster = known(autoscaler.cluster)
+        exact = cluster is not None and all(isinstance(pool.instance_types, Known) for pool in world.pools(cluster))
+        return computed(autoscaler, None) if exact else Unknown("the machine types of all pools are not known")
+    return Known(target * most.value // needed.value, most.origin)
+
+
+def _cores(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Cores of the cluster at its target, at least: a node of unknown type has one."""
+    target, cluster = _target(autoscaler, world), known(autoscaler.cluster)
+    if not isinstance(target, Known):
+        return target
+    found, rest = 0, target.value
+    for pool in world.pools(cluster) if cluster else ():
+        nodes = number(world.nodes(pool), 0)
+        rest -= nodes
+        found += nodes * max(1, _vcpus(pool, cluster))
+    return computed(autoscaler, found + max(0, rest))
+
+
+def _vcpus(pool: NodePool, cluster: Cluster | None) -> int:
+    """Processors of the smallest machine of a pool; 0 where one is not known."""
+    read = (machines.machine(cluster.cloud, name) for name in known(pool.instance_types) or ()) if cluster else ()
+    return min(((machine.vcpus or 0) if machine else 0 for machine in read), default=0)
+
+
+def scale_ups(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """How many scale-ups the nodes take, one a loop."""
+    nodes, most = growable_nodes(autoscaler, world), autoscaler.scale_up_nodes
+    if isinstance(most, Unset):
+        return most
+    unknown = unknown_of(nodes, most)
+    return unknown if unknown is not None else computed(autoscaler, -(-known(nodes) // max(1, known(most))))
+
+
+# --- pools
+
+
+Group = dict[tuple[Any, ...], list["NodePool"]]
+
+
+def _groups(autoscaler: Autoscaler, world: World, key: Callable[[NodePool], tuple[Value[Any], ...]]) -> Group | Unknown:
+    """The autoscaled pools of an autoscaler, grouped by some of their fields; Unknown where one is not known."""
+    cluster = cluster_of(autoscaler, world)
+    if not isinstance(cluster, Known):
+        return Unknown(reason_of(cluster))
+    pools, groups = world.all_pools(cluster.value), defaultdict(list)
+    if isinstance(pools, Unknown):
+        return pools
+    for pool in pools:
+        if known(pool.autoscaled) is False:
+            continue
+        values = key(pool)
+        unknown = next((value for value in (pool.autoscaled, *values) if isinstance(value, Unknown)), None)
+        if unknown is not None:
+            return unknown
+        groups[tuple(_plain(value) for value in values)].append(pool)
+    return groups
+
+
+def _plain(value: Value[Any]) -> Any:
+    found = known(value)
+    if isinstance(found, dict):
+        return tuple(sorted(found.items()))
+    return tuple(sorted(found, key=str)) if isinstance(found, tuple) else found
+
+
+def choices(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Different machine types among which it chooses for the same pods, at most: those of pools with equal taints."""
+    groups = _groups(autoscaler, world, lambda pool: (pool.taints, pool.instance_types))
+    if isinstance(groups, Unknown):
+        return groups
+    types = defaultdict(set)
+    for taints, machine in groups:
+        types[taints].add(machine)
+    return computed(autoscaler, max(map(len, types.values()), default=0))
+
+
+def twins(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Pools of equal shape that could grow together; those with GPUs only in the same subnets and zones.
+
+    Those whose machines have a fabric that ends at the pool could not: a job that is spread over two loses it.
+    """
+    groups = _groups(autoscaler, world, _shape)
+    return groups if isinstance(groups, Unknown) else computed(autoscaler, max(map(len, groups.values()), default=0))
+
+
+def _shape(pool: NodePool) -> tuple[Value[Any], ...]:
+    if known(pool.gpu) is False:
+        return pool.taints, pool.instance_types, pool.labels
+    places = mapped(pool.subnets, lambda subnets: tuple(subnet.id for subnet in subnets))
+    fabric = mapped(pool.instance_types, lambda names: pool.id if any(map(machines.fabric, names)) else "")
+    return pool.gpu, pool.taints, pool.instance_types, pool.labels, places, pool.zones, fabric
+
+
+def widest(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Nodes of its biggest autoscaled pool when the cluster reaches its target."""
+    groups = _groups(autoscaler, world, lambda _: ())
+    if isinstance(groups, Unknown):
+        return groups
+    sizes = [world.nodes(pool) for pool in groups.get((), ())]
+    unknown = unknown_of(*sizes)
+    return unknown if unknown is not None else computed(autoscaler, max(map(known, sizes), default=0))
+
+
+def scaled_pools(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """How many pools it scales."""
+    groups = _groups(autoscaler, world, lambda _: ())
+    return groups if isinstance(groups, Unknown) else computed(autoscaler, len(groups.get((), ())))
+
+
+def scaler(pool: NodePool, world: World) -> Autoscaler | None:
+    """The autoscaler of a pool's cluster."""
+    cluster = known(pool.cluster)
+    return next((a for a in world.inventory.autoscalers if cluster and known(a.cluster) is cluster), None)
+
+
+def engine(pool: NodePool, world: World) -> Value[str]:
+    """The profile of the autoscaler of a pool's cluster; null where none is written."""
+    found = scaler(pool, world)
+    return computed(pool, None) if found is None else found.profile
+
+
+def kept_for_system_pods(pool: NodePool, world: World) -> Value[bool]:
+    """Whether the autoscaler of a pool's cluster keeps a node for as long as a pod of kube-system is on it."""
+    found = scaler(pool, world)
+    if found is None or isinstance(found.skip_system_pods, Unset):
+        return computed(pool, value=False)
+    version = minor(found, world)
+    until = world.limits("any")["autoscaler.system_pods_kept_before"].number
+    if isinstance(version, Unknown):
+        return version
+    return (
+        computed(pool, value=False) if isinstance(version, Known) and version.value >= until else found.skip_system_pods
+    )

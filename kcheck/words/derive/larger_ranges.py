@@ -1,0 +1,194 @@
+"""Bigger ranges for subnets and pods that run out of addresses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.scale import addresses as demands
+from kcheck.scale.growth import addresses_needed
+from kcheck.source.ip_ranges import Network as IpRange
+from kcheck.source.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened
+from kcheck.source.values import Known, Unknown, Unset, Value, known, reason_of
+from kcheck.syntax.hcl import computed_literals
+from kcheck.words.derive.basics import computed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.model import Network, PodRange, Subnet
+    from kcheck.scale.world import World
+    from kcheck.source.text import Span
+
+
+def sufficient_cidr(subnet: Subnet, world: World) -> Value[str]:
+    """The next free block of the network that is big enough for what the pools need; null if they fit."""
+    found = demands.bounds(subnet, world)
+    if isinstance(found, Unknown):
+        return found
+    network = known(subnet.network)
+    return computed(subnet, _allotted(network, world).get(subnet.id) if network is not None else None)
+
+
+def _allotted(network: Network, world: World) -> dict[str, str]:
+    """Bigger ranges for all subnets of a network that are too small, none overlapping another or what is there."""
+    return world.remember("allotted", network.id, lambda: _allot(network, world))
+
+
+def _allot(network: Network, world: World) -> dict[str, str]:
+    # a subnet of this root whose network or range is not known may lie anywhere
+    near = [s for s in world.near("subnets", network.root) if known(s.network) in (None, network)]
+    if any(not isinstance(s.network, Known) or not isinstance(s.cidr, Known) for s in near):
+        return {}
+    taken = {subnet.id: str(known(subnet.cidr)) for subnet in near}
+    wanted = {subnet.id: prefix for subnet in near if (prefix := _wanted(subnet, world)) is not None}
+    result = _renumbered(near, wanted, known(network.cidrs), taken)
+    for subnet in near:
+        prefix = wanted.get(subnet.id, 0)
+        if not prefix or subnet.id in result:
+            continue
+        others = [cidr for name, cidr in taken.items() if name != subnet.id] + list(result.values())
+        others += _tried(subnet, taken[subnet.id], prefix)
+        if isinstance(network.cidrs, Known):
+            block = free_block(list(network.cidrs.value), others, prefix)
+        else:
+            beside = [*world.near("ranges", network.root), *world.near("reserved", network.root)]
+            cidrs = [known(one.cidr) or "" for one in beside]  # what is not known may lie anywhere
+            ranges = [cidr for cidr in cidrs if not cidr.startswith("/")]  # of those the cloud finds the address
+            own = parse_cidr(taken[subnet.id])
+            block = widened(own, 1 << (32 - prefix), others + ranges) if own else None
+        if block is None:
+            return {}  # there is no room for all
+        result[subnet.id] = block
+    return result
+
+
+def _wanted(subnet: Subnet, world: World) -> int | None:
+    """The prefix of a range with room for what the pools need; None where they have it, or that is not known."""
+    found, usable = demands.bounds(subnet, world), known(demands.room(subnet, world))
+    if isinstance(found, Unknown) or usable is None or addresses_needed(found.most or found.least) <= usable:
+        return None
+    reserved = world.limits(subnet.cloud)["subnet.reserved"].number
+    return sufficient_prefix(addresses_needed(found.most or found.least), reserved)
+
+
+def _renumbered(
+    near: list[Subnet], wanted: dict[str, int], outer: tuple[str, ...] | None, taken: dict[str, str]
+) -> dict[str, str]:
+    """The ranges of subnets that one `cidrsubnet` makes, with fewer new bits; without those for which no number does.
+
+    All that it makes change together, so none of them may overlap what it does not make.
+    """
+    made: dict[Span, list[Subnet]] = {}
+    for subnet in near:
+        made.setdefault(subnet.cidr.origin.written, []).append(subnet)  # type: ignore[union-attr]
+    result: dict[str, str] = {}
+    for span, own in made.items():
+        prefix = min((wanted[subnet.id] for subnet in own if subnet.id in wanted), default=None)
+        bits = computed_literals.newbits(span) if prefix is not None else None
+        networks = [parse_cidr(taken[subnet.id]) for subnet in own]
+        if bits is None or prefix is None or None in networks:
+            continue
+        others = [cidr for name, cidr in taken.items() if name not in {s.id for s in own} | result.keys()]
+        fixed = [parse_cidr(cidr) for cidr in [*others, *result.values()]]
+        more = [
+            network and computed_literals.resized(network, bits.value, bits.value - network.prefix + prefix)
+            for network in networks
+        ]
+        inside = [parse_cidr(cidr) for cidr in outer] if outer is not None else []
+        if all(_fits(network, fixed, inside) for network in more):
+            result |= {subnet.id: str(network) for subnet, network in zip(own, more, strict=True)}
+    return result
+
+
+def _tried(subnet: Subnet, written: str, prefix: int) -> list[str]:
+    """The range that other new bits would give a subnet, where they do not do for all that they are for."""
+    bits, network = (
+        computed_literals.newbits(subnet.cidr.origin.written) if subnet.cidr.origin else None,
+        parse_cidr(written),
+    )
+    if bits is None or network is None:
+        return []
+    found = computed_literals.resized(network, bits.value, bits.value - network.prefix + prefix)
+    return [str(found)] if found else []
+
+
+def _fits(network: IpRange | None, others: list[IpRange | None], outer: list[IpRange | None]) -> bool:
+    """Whether a range overlaps none of the others and lies in one of the outer ones, if there are any."""
+    if network is None or any(other is None or other.overlaps(network) for other in others):
+        return False
+    return not outer or any(own is not None and own.contains(network) for own in outer)
+
+
+def sufficient_range(pod_range: PodRange, world: World) -> Value[str]:
+    """The range widened until it has room; null where something is in the way."""
+    found = demands.bounds(pod_range, world)
+    if isinstance(found, Unknown):
+        return found
+    return computed(pod_range, _widening(pod_range, world).cidr)
+
+
+def in_the_way(pod_range: PodRange, world: World) -> Value[str]:
+    """What keeps the range from being widened; null if nothing does."""
+    return computed(pod_range, _widening(pod_range, world).obstacle)
+
+
+class _Widening(NamedTuple):
+    """A wider range, or what is in its way; neither where it is not known how wide it has to be."""
+
+    cidr: str | None = None
+    obstacle: str | None = None
+
+
+def _widening(pod_range: PodRange, world: World) -> _Widening:
+    return world.remember("widening", pod_range.id, lambda: _widen(pod_range, world))
+
+
+def _widen(pod_range: PodRange, world: World) -> _Widening:
+    found = demands.bounds(pod_range, world)
+    addresses = known(demands.room(pod_range, world))
+    written = known(pod_range.cidr) or ""
+    network = demands.range_of(written)
+    if isinstance(found, Unknown) or network is None or addresses is None:
+        return _Widening()
+    needed = network.size - addresses + addresses_needed(found.most or found.least)
+    if written.startswith("/"):
+        return _Widening(f"/{min(network.prefix, sufficient_prefix(needed, 0))}")
+    wide = around(network, needed)
+    if wide is None:
+        return _Widening(obstacle=f"there are not {needed:,} private addresses around {written}")
+    for what, value in _beside(pod_range, world):
+        if not isinstance(value, Known):
+            return _Widening(obstacle=f"where {what} lies is not known: {reason_of(value)}")
+        other = parse_cidr(value.value)
+        if other is None:
+            return _Widening(obstacle=f"where {what} lies is the choice of the cloud")
+        if other.overlaps(wide):
+            return _Widening(obstacle=f"{wide} would overlap {other}, {what}")
+    return _Widening(str(wide))
+
+
+def _beside(pod_range: PodRange, world: World) -> Iterator[tuple[str, Value[str]]]:
+    """All that a range may not overlap: networks, subnets, other ranges, services, control planes."""
+    pools = world.range_pools(pod_range)
+    users = () if isinstance(pools, Unknown) else pools
+    clusters = [cluster for pool in users if (cluster := known(pool.cluster))]
+    own = [one for one in world.inventory.reserved if one.id == pod_range.id]
+    for pool in users:
+        if isinstance(pool.subnets, Unknown):
+            yield f"the network of {world.label(pool)}", pool.subnets
+    for root in dict.fromkeys(one.root for one in (pod_range, *own, *clusters)):
+        for network in world.near("networks", root):
+            cidrs = network.cidrs
+            names = [Known(cidr, cidrs.origin) for cidr in cidrs.value] if isinstance(cidrs, Known) else [cidrs]
+            yield from ((f"the network {network.address}", cidr) for cidr in names if not isinstance(cidr, Unset))
+        yield from ((f"the subnet {subnet.address}", subnet.cidr) for subnet in world.near("subnets", root))
+        others = (other for other in world.near("ranges", root) if other is not pod_range)
+        yield from ((f"the pods' range of {other.address}", other.cidr) for other in others)
+        yield from ((one.what, one.cidr) for one in world.near("reserved", root) if one.id != pod_range.id)
+        for cluster in world.near("clusters", root):
+            if not isinstance(cluster.service_cidr, Unset) or cluster.cloud == _CHOOSES:
+                yield f"the services' range of {cluster.address}", cluster.service_cidr
+
+
+_CHOOSES = "ack"
+"""The cloud that puts services among private addresses where nothing is written; GKE has its own for them."""

@@ -1,0 +1,70 @@
+"""Words of what a cluster needs beside its nodes: quotas, addresses of services, ways out, device plugins."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.scale import egress
+from kcheck.scale.growth import surge_nodes
+from kcheck.scale.walls import quotas
+from kcheck.source.ip_ranges import parse_cidr
+from kcheck.source.values import Known, Unknown, Value, known, mapped, unknown_of
+from kcheck.words.derive.basics import anyone, computed
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster
+    from kcheck.scale.world import World
+
+_PLUGIN = re.compile(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|neuron")
+
+
+def asked(cluster: Cluster, world: World) -> Value[str]:
+    """The quotas that the target needs and the settings do not tell, each with its code; null if none is known."""
+    for found in (world.target(cluster), world.all_pools(cluster)):
+        if isinstance(found, Unknown):
+            return found
+    parts = [
+        f"{one.amount:,} {quotas.unit(one.need)}{'' if one.sure else ' or more'} of {one.need.quota.code} "
+        f"({one.need.quota.name})"
+        for one in quotas.at_target(cluster, world)
+        if not _told(one, cluster, world)
+    ]
+    return computed(cluster, "; ".join(parts) or None)
+
+
+def _told(one: quotas.Asked, cluster: Cluster, world: World) -> bool:
+    """Whether the settings say that the account has as much; where it has less, that is a wall."""
+    return f"{cluster.cloud}.quota.{one.need.quota.key}" in world.config.limits
+
+
+def service_addresses(cluster: Cluster, _world: World) -> Value[int]:
+    """Addresses of the range of services, but for its first and its last one; null without a range."""
+    cidr = cluster.service_cidr
+    network = parse_cidr(cidr.value) if isinstance(cidr, Known) else None
+    if isinstance(cidr, Known) and network is None:
+        return Unknown(f"`{cidr.value}` is not an IPv4 range", cidr.origin)
+    return mapped(cidr, lambda _: max(0, network.size - 2) if network else 0)
+
+
+def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
+    """Public addresses that have room for the outbound ports of all nodes; null where nodes have none of their own."""
+    ports, entry = known(cluster.outbound_ports), world.limits(cluster.cloud).get("snat.ports_per_address")
+    if not ports or entry is None:
+        return computed(cluster, None)
+    sizes = [(world.nodes(pool), pool.surge) for pool in world.pools(cluster)]
+    if unknown_of(*(value for pair in sizes for value in pair)):
+        return computed(cluster, None)
+    total = sum(known(nodes) + surge_nodes(known(surge), known(nodes)) for nodes, surge in sizes)
+    if cluster.cloud == "gke":
+        return computed(cluster, egress.nat_addresses(ports, total, entry.number))
+    return computed(cluster, -(-total * ports // entry.number))
+
+
+def device_plugin(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether a device plugin for GPUs is installed by the same code; eksctl installs one by itself."""
+    if cluster.address.startswith("ClusterConfig/"):
+        return computed(cluster, value=True)
+    names = [addon.name for addon in world.addons(cluster)]
+    names += [image.text for workload in world.workloads(cluster) for image in workload.images]
+    return anyone(cluster, (mapped(name, lambda text: bool(_PLUGIN.search(text))) for name in names))

@@ -1,0 +1,317 @@
+"""Words of clusters and node pools."""
+
+from __future__ import annotations
+
+import operator
+import os
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from kcheck.clouds.gke import addresses as gke
+from kcheck.model import Autoscaler, Cluster, NodePool
+from kcheck.numbers import machines, profiles
+from kcheck.scale import addresses as demands
+from kcheck.scale.growth import surge_nodes
+from kcheck.scale.walls import limits
+from kcheck.source.units import round_up
+from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
+from kcheck.words.derive import money
+from kcheck.words.derive.basics import anyone, cluster_of, computed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.model import Workload
+    from kcheck.scale.world import World
+
+
+def counted(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that the cloud's limit of a pool counts: in the fullest zone, or all with the surge of an upgrade."""
+    nodes = world.nodes(pool)
+    if not isinstance(nodes, Known):
+        return nodes
+    many = limits.counted(pool, nodes.value, world)
+    return many if isinstance(many, Unknown) else Known(many, nodes.origin)
+
+
+def jobs_need(pool: NodePool, world: World) -> Value[int]:
+    """Nodes of a GPU pool that the biggest GPU workload fills which other pools, or all together, have no room for."""
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return computed(pool, None)
+    others = [other for other in world.pools(cluster) if other is not pool]
+    needs = []
+    for workload in world.workloads(cluster):
+        need = None if workload.per_node else _fills(workload, pool)
+        if need is None:
+            continue
+        own, beside = Fraction(number(pool.max_nodes, 0), need), sum(_room(workload, other) for other in others)
+        if beside < 1 and (own >= 1 or own + beside < 1):
+            needs.append(need)
+    return computed(pool, max(needs, default=None))
+
+
+def _fills(workload: Workload, pool: NodePool) -> int | None:
+    """How many nodes of a pool a GPU workload fills; None if its pods do not fit or something is not known."""
+    nodes = 0
+    for template in workload.templates:
+        pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.gpus, 0)
+        if pods is None or gpus > of_node:
+            return None
+        nodes += -(-int(pods) // (of_node // gpus)) if gpus else 0
+    return nodes or None
+
+
+def _room(workload: Workload, pool: NodePool) -> Fraction:
+    """Which part of a GPU workload a pool has room for."""
+    need = _fills(workload, pool)
+    return Fraction(number(pool.max_nodes, 0), need) if need else Fraction(0)
+
+
+def max_count(pool: NodePool, _world: World) -> Value[int]:
+    """The largest size of a pool as it is written."""
+    return mapped(pool.max_nodes, lambda nodes: nodes // pool.times)
+
+
+def wanted_nodes(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that the biggest job of a pool needs, or its share of the target."""
+    need = known(jobs_need(pool, world)) or 0
+    nodes = world.nodes(pool)
+    return mapped(nodes, lambda count: max(need, count))
+
+
+def wanted_count(pool: NodePool, world: World) -> Value[int]:
+    """The wanted nodes as they would be written: what a job needs exactly, a share of the target in round numbers."""
+    need = known(jobs_need(pool, world)) or 0
+
+    def written(nodes: int) -> int:
+        each = -(-nodes // pool.times)
+        return each if nodes == need else round_up(each)
+
+    return mapped(wanted_nodes(pool, world), written)
+
+
+def wanted(pool: NodePool, world: World) -> Value[str]:
+    """What wants more nodes of a pool."""
+    need, nodes = known(jobs_need(pool, world)) or 0, known(world.nodes(pool)) or 0
+    return computed(pool, "the biggest GPU job needs" if need >= nodes else "its share of the target is")
+
+
+def surge(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that an upgrade adds to a pool."""
+    nodes = world.nodes(pool)
+    if not isinstance(nodes, Known) or not isinstance(pool.surge, Known):
+        return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.surge))
+    return Known(surge_nodes(pool.surge.value, nodes.value), pool.surge.origin)
+
+
+def grown(pool: NodePool, world: World) -> Value[int]:
+    """Its nodes when the cluster reaches its target, as far as its own maximum lets it."""
+    nodes = world.nodes(pool)
+    if not isinstance(nodes, Known) or not isinstance(pool.max_nodes, Known):
+        return nodes
+    return mapped(nodes, lambda many: min(many, known(pool.max_nodes)))
+
+
+def parallel(pool: NodePool, world: World) -> Value[int]:
+    """Nodes that an upgrade replaces at a time."""
+    nodes = grown(pool, world)
+    if isinstance(pool.rolling, Unset):
+        return pool.rolling
+    if not isinstance(nodes, Known) or not isinstance(pool.rolling, Known):
+        return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.rolling))
+    return Known(surge_nodes(pool.rolling.value, nodes.value), pool.rolling.origin)
+
+
+def rounds(pool: NodePool, world: World) -> Value[int]:
+    """How often an upgrade replaces that many nodes until it is through."""
+    nodes = grown(pool, world)
+    return mapped(parallel(pool, world), lambda many: -(-(known(nodes) or 0) // max(1, many)))
+
+
+def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
+    """A tenth of the nodes, as far as the cloud allows; null where a percentage is written, or that is too few."""
+    nodes, rolling = known(grown(pool, world)), known(pool.rolling)
+    if nodes is None or rolling is None or rolling.percent:
+        return computed(pool, None)
+    share, rounds = (world.limits("any")[key].number for key in ("upgrade.share", "upgrade.rounds"))
+    many = max(1, min(round_up(-(-nodes * share // 100)), rolling.most or nodes))
+    beside = 0 if known(pool.scarce_surge) else rolling.beside
+    return computed(pool, many - beside if nodes <= many * rounds else None)
+
+
+def scarce_surge(pool: NodePool, _world: World) -> Value[bool]:
+    """Whether an upgrade adds machines of which there are rarely more."""
+    return computed(pool, value=False) if isinstance(pool.scarce_surge, Unset) else pool.scarce_surge
+
+
+def upgrade_default(pool: NodePool, _world: World) -> Value[bool]:
+    """Whether how it is upgraded is the default of a variable of a module that is called: others call that too."""
+    return computed(pool, any(map(_of_called_module, [(pool, pool.rolling), (pool, pool.max_surge)])))
+
+
+def _of_called_module(found: tuple[NodePool, Value[Any]]) -> bool:
+    pool, value = found
+    if not isinstance(value, Known) or not value.origin.literal:
+        return False
+    span = value.origin.written
+    folder = os.path.dirname(span.source.path)
+    blocks = _BLOCK.findall(span.source.data, 0, span.start)
+    return os.path.normpath(folder) != os.path.normpath(pool.root) and blocks[-1:] == [b"variable"]
+
+
+_BLOCK = re.compile(rb"^([a-z]+)[ \t]+[\"a-zA-Z]", re.MULTILINE)
+
+
+def closed(pool: NodePool, _world: World) -> Value[bool]:
+    """Whether a taint keeps pods that do not tolerate it away; the cloud's own taint of GPU nodes counts."""
+    cluster = known(pool.cluster)
+    taints = pool.taints
+    if cluster is not None and cluster.cloud == "gke" and known(pool.gpu) and not isinstance(taints, Unknown):
+        return computed(pool, value=True)  # GKE taints nodes with GPUs by itself
+    if isinstance(taints, Unset):
+        return Known(value=False, origin=taints.origin)
+    return mapped(taints, lambda own: any(text.rpartition(":")[2] in _KEEPS_AWAY for text in own))
+
+
+_KEEPS_AWAY = frozenset(
+    {"NoSchedule", "NoExecute", "PreferNoSchedule", "NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE"}
+)
+
+
+def efa_of(kind: str) -> Callable[[NodePool, World], Value[int]]:
+    """How many EFA interfaces of a type a node has."""
+    return lambda pool, _world: mapped(pool.efa, lambda kinds: kinds.count(kind))
+
+
+def pod_addresses(pool: NodePool, world: World) -> Value[int]:
+    """Addresses that one node takes for its pods: its block, or one for each pod that it may run."""
+    return _for_pods(pool, world, pool.max_pods)
+
+
+def pod_addresses_if_few(pool: NodePool, world: World) -> Value[int]:
+    """The same if it ran as many pods as a GPU node does."""
+    few = world.limits("any")["gpu_node.pods"].number
+    return _for_pods(pool, world, computed(pool, few))
+
+
+def _for_pods(pool: NodePool, _world: World, pods: Value[int]) -> Value[int]:
+    cluster, pod_range = known(pool.cluster), known(pool.pod_range)
+    if cluster is not None and cluster.cni is None and known(pool.pods_take_addresses):
+        return mapped(pods, lambda count: count)
+    if pod_range is None or not isinstance(pod_range.block, Unset):
+        return computed(pool, 0)  # none, or a block that does not follow from the pods
+    return mapped(pods, lambda count: 1 << (32 - gke.pod_block(count)))
+
+
+def idle_cost(pool: NodePool, world: World) -> Value[str]:
+    """What the smallest size of a pool costs an hour, in brackets; empty where no price is known."""
+    return computed(pool, money.hourly(pool, world, number(pool.min_nodes, 0)))
+
+
+def nvme(pool: NodePool, _world: World) -> Value[int]:
+    """GB of local disks of the smallest machine of a pool."""
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return Unknown(reason_of(pool.cluster))
+    found = [machines.machine(cluster.cloud, name) for name in known(pool.instance_types) or ()]
+    return computed(pool, min((one.nvme for one in found if one), default=0))
+
+
+def better_disk(pool: NodePool, world: World) -> Value[bool]:
+    """Whether its machines can boot from a faster disk: on AKS from one of their own, which not all have."""
+    cluster = known(pool.cluster)
+    if cluster is None or cluster.cloud != "aks":
+        return computed(pool, value=True)
+    if isinstance(pool.instance_types, Unknown):
+        return Unknown(pool.instance_types.reason, pool.instance_types.origin)
+    least = world.limits("aks")["disk.vcpus"].number
+    found = [machines.ephemeral(name, least) for name in known(pool.instance_types) or ()]
+    if None in found:
+        return Unknown("which disks its machines have is not known", pool.instance_types.origin)
+    return computed(pool, bool(found) and all(found))
+
+
+def takes_no_fast_disk(pool: NodePool, _world: World) -> Value[bool]:
+    """Whether any of its machine types does not boot from the disks that its cloud has as the faster ones."""
+    cluster = known(pool.cluster)
+    setting = profiles.settings(cluster.cloud).get("pool.other_disks") if cluster else None
+    if setting is None:
+        return computed(pool, value=False)
+    if isinstance(pool.instance_types, Unknown):
+        return Unknown(pool.instance_types.reason, pool.instance_types.origin)
+    pattern = re.compile(str(setting.value))
+    return computed(pool, any(map(pattern.search, known(pool.instance_types) or ())))
+
+
+def zones(pool: NodePool, _world: World) -> Value[int]:
+    """Over how many zones, or subnets, a pool is spread."""
+    if isinstance(pool.zone_count, Known):
+        return computed(pool, pool.zone_count.value)
+    return computed(pool, len(pool.subnets.value)) if isinstance(pool.subnets, Known) else pool.subnets
+
+
+def widest(cluster: Cluster, world: World) -> Value[int]:
+    """Zones, or subnets, that the widest pool of a cluster is spread over, of those in the code."""
+    counts = [zones(pool, world) for pool in world.pools(cluster)]
+    most = max((known(count) or 0 for count in counts), default=0)
+    every = world.all_pools(cluster)
+    missing = [every] if isinstance(every, Unknown) and most <= 1 else []
+    unknown = next((count for count in (*counts, *missing) if isinstance(count, Unknown)), None)
+    return unknown or computed(cluster, most)
+
+
+def job_pods(pool: NodePool, world: World) -> Value[str]:
+    """The biggest GPU job that only this pool has room for, in words; null if there is none."""
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return computed(pool, None)
+    found = [(need, w) for w in world.workloads(cluster) if not w.per_node and (need := _fills(w, pool)) is not None]
+    if not found:
+        return computed(pool, None)
+    _, workload = max(found, key=lambda pair: pair[0])
+    label = known(workload.name) or "?"
+    return computed(
+        pool, f"{workload.kind} {label}: {known(workload.pods):,} pods with {known(workload.gpus)} GPUs each"
+    )
+
+
+def subnets_of(pool: NodePool, _world: World) -> Value[Any] | list[Any]:
+    """The subnets of a pool's nodes."""
+    return list(pool.subnets.value) if isinstance(pool.subnets, Known) else pool.subnets
+
+
+def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
+    """Whether a cluster is for jobs: it has a GPU or spot pool, or a Job among its manifests."""
+    owner = cluster_of(thing, world) if isinstance(thing, Autoscaler) else computed(thing, thing)
+    return _batch(owner.value, world) if isinstance(owner, Known) else owner
+
+
+def _batch(cluster: Cluster, world: World) -> Value[bool]:
+    flags = [flag for pool in world.pools(cluster) for flag in (pool.gpu, pool.spot)]
+    jobs = [w for w in world.workloads(cluster) if w.batch or number(w.gpus, 0)]
+    return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs)])
+
+
+def deployed_here(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether something that is installed into a cluster is in the same code: a manifest, or a Helm release."""
+    here = bool(world.workloads(cluster)) or bool(world.addons(cluster))
+    return computed(cluster, here)
+
+
+def autoscaled(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether any pool of a cluster is autoscaled."""
+    return anyone(cluster, (pool.autoscaled for pool in world.pools(cluster)), world.all_pools(cluster))
+
+
+def plain(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether any pool of a cluster is without GPUs, so that there is a place for pods that need none."""
+    flags = (mapped(pool.gpu, operator.not_) for pool in world.pools(cluster))
+    return anyone(cluster, flags, world.all_pools(cluster))
+
+
+def crowded(pool: NodePool, world: World) -> Value[bool]:
+    """Whether a subnet of a pool's nodes is full before its clusters reach their targets."""
+    subnets = known(pool.subnets) or ()
+    return anyone(pool, (demands.overflows(subnet, world) for subnet in subnets), pool.subnets)

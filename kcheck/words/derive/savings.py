@@ -1,0 +1,139 @@
+"""What other settings would save of a run, by the model of the autoscaler: minutes and money of waste."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from kcheck.simulate import parameters, scenario
+from kcheck.simulate.run import simulate
+from kcheck.source.values import Unknown, Value, known
+from kcheck.words.derive import money, scaling
+from kcheck.words.derive.basics import computed
+
+if TYPE_CHECKING:
+    from kcheck.model import Autoscaler, NodePool
+    from kcheck.scale.world import World
+    from kcheck.simulate.model import Case
+
+_LARGEST = 1000
+"""Runs of more nodes are told from two smaller ones: what a node waits for others grows with their number."""
+
+_NOTHING = 5
+"""Seconds a node that nobody would change a setting for."""
+
+
+def idle(autoscaler: Autoscaler, world: World) -> Value[str]:
+    """What it saves to keep idle nodes no longer than is recommended."""
+    return _saved(autoscaler, world, unneeded_time=float(world.limits("any")["autoscaler.idle_time"].number))
+
+
+def deletion(autoscaler: Autoscaler, world: World) -> Value[str]:
+    """What it saves to delete in batches that are large enough."""
+    batch = known(scaling.sufficient_batch(autoscaler, world))
+    return _saved(autoscaler, world, **({"batch": batch} if batch else {}))
+
+
+def profile(autoscaler: Autoscaler, world: World) -> Value[str]:
+    """What the faster profile of GKE saves."""
+    return _saved(autoscaler, world, **parameters.bundle("gke", "OPTIMIZE_UTILIZATION"))
+
+
+def tolerance(autoscaler: Autoscaler, world: World) -> Value[str]:
+    """What it saves not to stop for nodes that are not ready; null where that is nothing."""
+    percent = world.limits("any")["autoscaler.unready_percentage_of_bursts"].number
+    found = _run(autoscaler, world)
+    if found is None:
+        return computed(autoscaler, None)
+    other = replace(found, settings=replace(found.settings, unready_percentage=float(percent)))
+    return computed(autoscaler, _told(autoscaler, world, found, other))
+
+
+def split(pool: NodePool, world: World) -> Value[str]:
+    """What it saves to have as many pools as are recommended instead of a large one; null where that is nothing."""
+    cluster = known(pool.cluster)
+    owner = world.autoscaler(cluster) if cluster is not None else None
+    found = _run(owner, world) if owner is not None else None
+    if owner is None or found is None:
+        return computed(pool, None)
+    most = world.limits("any")["large_pool.nodes"].number
+    parts = tuple(
+        replace(one, name=f"{one.name}{i}", most=ceil(one.most / ceil(one.most / most)))
+        for one in found.pools
+        for i in range(ceil(one.most / most))
+    )
+    other = replace(found, pools=parts, settings=replace(found.settings, balance=True))
+    return computed(pool, _told(owner, world, found, other))
+
+
+def _saved(autoscaler: Autoscaler, world: World, **changed: Any) -> Value[str]:
+    """What changed settings save of a run that takes all nodes which the autoscaler grows.
+
+    Where no run can be made of what is known, what nodes cost that wait as long as the settings say.
+    """
+    case = _run(autoscaler, world)
+    if case is None:
+        usual = autoscaler.unneeded_time if "batch" not in changed else scaling.deletion_time(autoscaler, world)
+        return scaling.waste(autoscaler, world, usual, 2 if "batch" in changed else 1)
+    told = _told(autoscaler, world, case, replace(case, settings=replace(case.settings, **changed)))
+    return computed(autoscaler, told or f"next to nothing of {_named(case)}, as other settings hold it up longer")
+
+
+def _run(autoscaler: Autoscaler, world: World) -> Case | None:
+    """A run on all nodes which an autoscaler grows, without walls; None where that is not known."""
+    cluster, nodes = known(autoscaler.cluster), known(scaling.growable_nodes(autoscaler, world))
+    if cluster is None or not nodes:
+        return None
+    found = scenario.of(world, cluster, nodes=nodes, everything=True)
+    return None if isinstance(found, str) else found.beyond.case
+
+
+def _told(autoscaler: Autoscaler, world: World, case: Case, other: Case) -> str | None:
+    """What one run saves against another, in words; None where that is nothing."""
+    seconds = world.remember("saved", (autoscaler, other), lambda: each(case, other))
+    shares = scaling.growing(autoscaler, world)
+    if isinstance(shares, Unknown) or seconds < _NOTHING:
+        return None
+    return f"about {money.cost(shares, world, Fraction(round(seconds)))}, of {_named(case)}"
+
+
+def _named(case: Case) -> str:
+    """A run as findings call it."""
+    return f"a run of {case.job.duration / 60:g} minutes on {case.job.pods:,} nodes (simulated)"
+
+
+def each(case: Case, other: Case) -> float:
+    """Paid seconds that one node of a run is better off in another one.
+
+    Up to 1,000 nodes as they are; above, in proportion to the number of nodes, which is how queues grow.
+    """
+    nodes = case.job.pods
+    if nodes <= _LARGEST:
+        return _difference(case, other, nodes)
+    half, full = (_difference(case, other, number) for number in (_LARGEST // 2, _LARGEST))
+    return full + (full - half) * (nodes - _LARGEST) / (_LARGEST - _LARGEST // 2)
+
+
+def _difference(case: Case, other: Case, nodes: int) -> float:
+    """The same for a smaller run of the same shape."""
+    return (_paid(_smaller(case, nodes)) - _paid(_smaller(other, nodes))) / nodes
+
+
+@lru_cache(maxsize=256)
+def _paid(case: Case) -> float:
+    """Paid seconds of a run; the same one is compared with several."""
+    return simulate(case).summary.paid
+
+
+def _smaller(case: Case, nodes: int) -> Case:
+    """A case with fewer nodes, its pools in proportion."""
+    share = Fraction(nodes, case.job.pods)
+    pools = tuple(
+        replace(pool, most=-(-pool.most * share.numerator // share.denominator), least=0, existing=0)
+        for pool in case.pools
+    )
+    calm = replace(case.cloud, lost=0, stragglers=0, late=0, boot_sigma=0)  # what is compared is settings, not luck
+    return replace(case, job=replace(case.job, pods=nodes), pools=pools, cloud=calm)

@@ -1,0 +1,180 @@
+"""Words of autoscalers and their flags: how fast they delete, what idle nodes cost."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from kcheck.numbers import profiles
+from kcheck.scale import deletion
+from kcheck.source.units import minor_version, readable
+from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, unknown_of
+from kcheck.words.derive import money
+from kcheck.words.derive.basics import anyone, computed, is_default
+from kcheck.words.derive.pools import autoscaled
+
+if TYPE_CHECKING:
+    from kcheck.model import Autoscaler, Flag
+    from kcheck.scale.world import World
+
+
+def has_work(autoscaler: Autoscaler, world: World) -> bool:
+    """Whether an autoscaler has pools to scale, makes some itself, or may have some."""
+    cluster = known(autoscaler.cluster)
+    if cluster is None or known(autoscaler.provisioning):
+        return True
+    return known(autoscaled(cluster, world)) is not False
+
+
+def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
+    """Whether its nodes are nobody's wish: none were asked for, and a pool's maximum is a default."""
+    cluster = known(autoscaler.cluster)
+    if cluster is None or world.asked(cluster) is not None:
+        return computed(autoscaler, value=False)
+    return anyone(autoscaler, (is_default(pool, pool.max_nodes) for pool in world.pools(cluster)))
+
+
+def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Nodes that the autoscaler adds and removes when the cluster reaches its target."""
+    shares = growing(autoscaler, world)
+    return shares if isinstance(shares, Unknown) else computed(autoscaler, sum(nodes for _, nodes in shares))
+
+
+def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown:
+    """The pools that the autoscaler grows, with the nodes that it adds to each."""
+    if not isinstance(autoscaler.cluster, Known):
+        asked = world.config.nodes.get("")
+        return [(None, asked)] if asked else Unknown(reason_of(autoscaler.cluster))
+    pools = world.all_pools(autoscaler.cluster.value)
+    if isinstance(pools, Unknown):
+        return pools
+    shares: list[money.Share] = []
+    for pool in pools:
+        if not isinstance(pool.autoscaled, Known):
+            return Unknown(reason_of(pool.autoscaled), pool.autoscaled.origin)
+        if pool.autoscaled.value:
+            nodes = world.nodes(pool)
+            if not isinstance(nodes, Known):
+                return Unknown(reason_of(nodes), nodes.origin)
+            shares.append((pool, max(0, nodes.value - number(pool.min_nodes, 0))))
+    return shares
+
+
+def unready_stop(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Unready nodes at which the autoscaler stops, all its nodes registered."""
+    nodes = growable_nodes(autoscaler, world)
+    unknown = unknown_of(nodes, autoscaler.max_unready_nodes, autoscaler.max_unready_percentage)
+    if unknown is not None:
+        return unknown
+    share = known(nodes) * known(autoscaler.max_unready_percentage) // 100
+    return computed(autoscaler, max(known(autoscaler.max_unready_nodes), share) + 1)
+
+
+def pause(autoscaler: Autoscaler) -> Value[int]:
+    """Seconds from one batch of deletions to the next: the period of the loop, or the pause after a deletion."""
+    interval, delay = autoscaler.scan_interval, autoscaler.delay_after_delete
+    if isinstance(interval, Known) and isinstance(delay, Known):
+        return interval if interval.value >= delay.value else delay
+    return delay if isinstance(delay, Unknown) else interval
+
+
+def client_qps(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Requests a second of the autoscaler; the default where a cloud runs it."""
+    if isinstance(autoscaler.client_qps, Unset):
+        return computed(autoscaler, world.limits("any")["autoscaler.client_qps"].number)
+    return mapped(autoscaler.client_qps, lambda qps: max(1, qps))
+
+
+def deletion_time(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Seconds the autoscaler needs at least to delete its nodes."""
+    nodes, between, qps = growable_nodes(autoscaler, world), pause(autoscaler), client_qps(autoscaler, world)
+    unknown = unknown_of(nodes, autoscaler.bulk_delete, between, qps)
+    if unknown is not None:
+        return unknown
+    batch = max(1, known(autoscaler.bulk_delete))
+    return computed(autoscaler, deletion.deletion_time(known(nodes), batch, known(between), known(qps)))
+
+
+def marking_time(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Seconds it needs to mark its nodes for deletion, one request each."""
+    nodes, qps = growable_nodes(autoscaler, world), client_qps(autoscaler, world)
+    unknown = unknown_of(nodes, qps)
+    return unknown if unknown is not None else computed(autoscaler, -(-known(nodes) // known(qps)))
+
+
+def deletion_goal(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Seconds that deletion may take: what is recommended, or twice the time of marking where that is longer."""
+    marking, wanted = marking_time(autoscaler, world), world.limits("any")["autoscaler.deletion_time"].number
+    return mapped(marking, lambda least: wanted if least < wanted else 2 * least)
+
+
+def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """The round batch with which deletion is fast enough."""
+    nodes, between, qps = growable_nodes(autoscaler, world), pause(autoscaler), client_qps(autoscaler, world)
+    goal = deletion_goal(autoscaler, world)
+    if unknown_of(nodes, between, qps, goal) is not None:
+        return computed(autoscaler, None)
+    return computed(autoscaler, deletion.batch_for(known(nodes), known(goal), known(between), known(qps)))
+
+
+def waste(autoscaler: Autoscaler, world: World, seconds: Value[int], share: int) -> Value[str]:
+    """What the nodes that the autoscaler adds cost when they idle for `seconds` / `share`, within a sentence."""
+    shares = growing(autoscaler, world)
+    if not isinstance(seconds, Known):
+        return Unknown(reason_of(seconds), seconds.origin)
+    if isinstance(shares, Unknown):
+        return computed(autoscaler, f"{readable(seconds.value // share)} of each of them,")
+    text = money.cost(shares, world, Fraction(seconds.value, share))
+    return computed(autoscaler, f"{text}," if "$" in text else text)
+
+
+def minor(thing: Flag | Autoscaler, _world: World) -> Value[int]:
+    """The minor version of an autoscaler, or of the one that has a flag; null where the cloud runs it."""
+    if isinstance(thing.version, Unset):
+        return thing.version
+    if isinstance(thing.version, Unknown):
+        return Unknown(thing.version.reason, thing.version.origin)
+    found = minor_version(thing.version.value)
+    if found is None:
+        return Unknown(f"`{thing.version.value}` is not a version of the cluster autoscaler", thing.version.origin)
+    return Known(found, thing.version.origin)
+
+
+def _flag(flag: Flag) -> dict[str, Any]:
+    """What is known of a flag; nothing of one that upstream never had."""
+    return profiles.flags().get(known(flag.name) or "", {})
+
+
+def lifetime(flag: Flag, _world: World) -> Value[str]:
+    """Since or until when upstream has a flag, in words."""
+    removed, first = _flag(flag).get("removed"), _flag(flag).get("first")
+    successor = _flag(flag).get("successor")
+    instead = f" in favour of --{successor}" if successor else ""
+    return computed(
+        flag, f"removed in 1.{removed}{instead}" if removed else f"new in 1.{first}" if first else "known to all"
+    )
+
+
+def flag_first(flag: Flag, _world: World) -> Value[int]:
+    """The first minor version that has a flag."""
+    return computed(flag, _flag(flag).get("first"))
+
+
+def flag_removed(flag: Flag, _world: World) -> Value[int]:
+    """The first minor version that no longer has a flag."""
+    return computed(flag, _flag(flag).get("removed"))
+
+
+def successor(flag: Flag, world: World) -> Value[str]:
+    """The flag that replaces one; null if there is none, or if the autoscaler sets it too."""
+    name = _flag(flag).get("successor")
+    siblings = next(a.flags for a in world.inventory.autoscalers if flag in a.flags)
+    return computed(flag, None if any(known(other.name) == name for other in siblings) else name)
+
+
+def profile_has_place(autoscaler: Autoscaler, _world: World) -> Value[bool]:
+    """Whether the profile is written in the code, or could be: not where a module has it as its own default."""
+    origin = autoscaler.profile.origin
+    added = origin is not None and origin.missing is not None and bool(origin.missing.path)
+    given = origin is not None and len(origin.spans) > 0 and origin.written != autoscaler.place
+    return computed(autoscaler, added or given)

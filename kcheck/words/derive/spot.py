@@ -1,0 +1,189 @@
+"""Words of spot nodes, and of virtual ones: where they may come from, what they may cost, who can use them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from kcheck.numbers import machines, profiles
+from kcheck.scale import placement
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of
+from kcheck.words.derive.basics import cluster_of, computed
+
+if TYPE_CHECKING:
+    from kcheck.model import NodePool, PodTemplate, Requirement
+    from kcheck.scale.world import World
+
+_ONE_OF = re.compile(r"(.+)\[\d+\]")
+
+
+def only_type(pool: NodePool, _world: World) -> Value[str]:
+    """The machine type of a pool that has one only; null if it has several."""
+    if not isinstance(pool.instance_types, Known):
+        return Unknown(reason_of(pool.instance_types), pool.instance_types.origin)
+    names = pool.instance_types.value
+    return Known(names[0], pool.instance_types.origin) if len(names) == 1 else computed(pool, None)
+
+
+def fallback(pool: NodePool, world: World) -> Value[bool]:
+    """Whether a pool that grows as far takes the pods of a spot pool on demand: of its kind, without further taints."""
+    cluster = known(pool.cluster) if known(pool.spot) else None
+    others = world.pools(cluster) if cluster else []
+    own = set(known(pool.taints) or ())
+    most = number(pool.max_nodes, 0)
+
+    def takes(other: NodePool) -> bool:
+        alike = not known(other.spot) and bool(known(other.gpu)) == bool(known(pool.gpu))
+        grows = bool(known(other.autoscaled)) and number(other.max_nodes, most) >= most
+        return alike and grows and own.issuperset(known(other.taints) or ())
+
+    found = any(takes(other) for other in others if other is not pool)
+    return computed(pool, found)
+
+
+def zones_left(pool: NodePool, world: World) -> Value[int]:
+    """Zones, or subnets, that a spot pool could be in too; 0 where it is in several, or must be in one."""
+    if not known(pool.spot):
+        return computed(pool, 0)
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return Unknown("the pool's cluster is not known", pool.cluster.origin)
+    if _kept_together(pool) or _others_are_elsewhere(pool, world):
+        return computed(pool, 0)
+    if cluster.cloud == "gke":
+        in_region = mapped(cluster.zonal, lambda zonal: 0 if zonal else _in_region("gke"))
+        return _left(pool, pool.zone_count, in_region)
+    if cluster.cloud == "aks":  # without zones Azure puts nodes where it has room
+        count = (
+            computed(pool, 0) if isinstance(pool.zones, Unset) else mapped(pool.zones, lambda zones: len(set(zones)))
+        )
+        return _left(pool, count, computed(pool, _in_region("aks")))
+    others = [known(other.subnets) or () for other in world.pools(cluster)]
+    beside = max((len(subnets) for subnets in others), default=0)
+    own = pool.zone_count if isinstance(pool.zone_count, Known) else mapped(pool.subnets, len)
+    return _left(pool, own, computed(pool, max(beside, _siblings(pool, world))))
+
+
+def _left(pool: NodePool, own: Value[int], all_: Value[int]) -> Value[int]:
+    if not isinstance(own, Known) or not isinstance(all_, Known):
+        return own if isinstance(own, Unknown) else all_ if isinstance(all_, Unknown) else computed(pool, 0)
+    origin = own.origin.outside(pool.place) if own.origin.spans else Origin((pool.place,))
+    return Known(max(0, all_.value - 1) if own.value == 1 else 0, origin)
+
+
+def _in_region(cloud: str) -> int:
+    return profiles.settings(cloud)["cluster.zones"].number
+
+
+def _kept_together(pool: NodePool) -> bool:
+    """Whether something needs the nodes of a pool close to each other, or may."""
+    group = not isinstance(pool.together, Unset) and known(pool.together) != ""
+    return group or bool(known(pool.efa)) or number(pool.efa_addresses, 0) > 0
+
+
+def _others_are_elsewhere(pool: NodePool, world: World) -> bool:
+    """Whether there is a pool for each zone: another spot pool of the kind has other subnets or zones."""
+    cluster = known(pool.cluster)
+    own = known(pool.subnets), known(pool.zones)
+    return any(
+        known(other.spot)
+        and known(other.gpus) == known(pool.gpus)
+        and (known(other.subnets), known(other.zones)) != own
+        for other in (world.pools(cluster) if cluster else ())
+        if other is not pool
+    )
+
+
+def _siblings(pool: NodePool, world: World) -> int:
+    """Subnets that are made together with the one of a pool: by `count` of the same resource."""
+    match = next((_ONE_OF.fullmatch(subnet.address) for subnet in known(pool.subnets) or ()), None)
+
+    def counted() -> Counter[str]:
+        names = (_ONE_OF.fullmatch(subnet.address) for subnet in world.near("subnets", pool.root))
+        return Counter(name[1] for name in names if name is not None)
+
+    return world.remember("sibling subnets", pool.root, counted)[match[1]] if match else 0
+
+
+# --- prices
+
+
+def caps(pool: NodePool, _world: World) -> Value[int]:
+    """Machine types for which a most is written that a spot pool pays."""
+    return mapped(pool.price_caps, len)
+
+
+def uncapped(pool: NodePool, _world: World) -> Value[str]:
+    """Machine types without a cap, where another one has one; null if all have."""
+    for value in (pool.price_caps, pool.instance_types):
+        if isinstance(value, Unknown):
+            return value
+    own = known(pool.price_caps)
+    missing = [name for name in known(pool.instance_types) or () if own and name not in own]
+    return computed(pool, ", ".join(missing) or None)
+
+
+def low_cap(pool: NodePool, _world: World) -> Value[str]:
+    """A cap below the list price of its machine on demand, with both; null where there is none."""
+    if isinstance(pool.price_caps, Unknown):
+        return pool.price_caps
+    cluster = known(pool.cluster)
+    for name, text in (known(pool.price_caps) or {}).items():
+        price = machines.price(cluster.cloud, name, spot=False) if cluster else None
+        try:
+            cap = Fraction(text) * 1000
+        except ValueError:
+            continue
+        if price is not None and cap < price.mills:
+            listed = f"{name} costs ${price.mills / 1000:g} on demand in {price.region}"
+            return Known(f"${text} an hour; {listed}", pool.price_caps.origin or pool.name.origin)
+    return computed(pool, None)
+
+
+# --- pods
+
+
+def taint(template: PodTemplate, world: World) -> Value[str]:
+    """The taint of the spot nodes that pods select and do not tolerate; null if there is none."""
+    if placement.selects_azure_spot(template) and placement.untolerated(template, placement.AZURE_SPOT):
+        return _selected(template, placement.AZURE_SPOT)
+    own = selected_pools(template, world)
+    return _selected(template, placement.tainted_only(template, own)) if own else computed(template, None)
+
+
+def selected_pools(template: PodTemplate, world: World) -> list[NodePool]:
+    """The spot pools of their cluster, where pods select such."""
+    cluster = known(cluster_of(template, world)) if placement.asks_for_spot(template) else None
+    return [pool for pool in (world.pools(cluster) if cluster else ()) if known(pool.spot)]
+
+
+def _selected(template: PodTemplate, text: str) -> Value[str]:
+    """Something that follows from what pods select, with the place of that; null where the text is empty."""
+    return Known(text, template.selection.origin or Origin((template.place,))) if text else computed(template, None)
+
+
+_AZURE = frozenset({"virtual-kubelet.io/provider=azure", "azure.com/aci="})
+
+
+def virtual_kubelet(template: PodTemplate, world: World) -> Value[str]:
+    """The label by which pods select Azure's virtual node; null if they do not."""
+    if isinstance(template.selection, Unknown):
+        return template.selection
+    terms = known(template.selection) or ()
+    named = [next((one for one in term if _is_virtual(one)), None) for term in terms]
+    if not named or None in named:
+        return computed(template, None)
+    cluster = known(cluster_of(template, world))
+    asked = {f"{one.key}={one.value}" for one in known(template.tolerations) or ()}
+    azure = bool(_AZURE & asked) or (cluster is not None and cluster.cloud == "aks")
+    first = named[0]
+    return _selected(template, f"{first.key}={first.values[0]}" if azure and first else "")
+
+
+def _is_virtual(one: Requirement) -> bool:
+    return one.operator == "In" and (
+        (one.key == "type" and one.values == ("virtual-kubelet",))
+        or (one.key == "kubernetes.io/hostname" and all(value.startswith("virtual-node-aci") for value in one.values))
+    )

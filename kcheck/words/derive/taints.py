@@ -1,0 +1,37 @@
+"""Words of the taint that keeps other pods from GPU nodes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.model import CARDS
+from kcheck.source.values import Unknown, Value, known
+from kcheck.words.derive.basics import computed
+
+if TYPE_CHECKING:
+    from kcheck.model import NodePool
+    from kcheck.scale.world import World
+
+_OTHERS = re.compile(r"^(trn|inf|dl\d|g4ad|vt1)|_MI300X|^Standard_(NG|NV\d+as_v4)")
+"""Machines with accelerators that are not of NVIDIA."""
+
+
+def text(pool: NodePool, _world: World) -> Value[str]:
+    """The taint of GPU nodes as one text."""
+    return computed(pool, f"{CARDS[0]}=true:NoSchedule")
+
+
+def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
+    """The same in its parts; null where the cards are not those that the taint is called after."""
+    if isinstance(pool.instance_types, Unknown):
+        return pool.instance_types
+    types = known(pool.instance_types) or ()
+    if not types or any(map(_OTHERS.search, types)):
+        return computed(pool, None)
+    return computed(pool, {"key": CARDS[0], "value": "true", "effect": pool.no_schedule})
+
+
+def form(pool: NodePool, _world: World) -> Value[str]:
+    """How it is written: as a text, an item, or a member of a map."""
+    return computed(pool, pool.taint_form)

@@ -1,0 +1,84 @@
+"""What rules are about: the words of each subject, by the tables in `words/`, and the things of a kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
+from kcheck.scale.walls.model import Wall
+from kcheck.source.values import known
+from kcheck.words.derive import basics, limits, scaling
+from kcheck.words.tables import autoscaling, clusters, networks, pods, queues
+from kcheck.words.tables.field import Field, made
+
+if TYPE_CHECKING:
+    from kcheck.scale.world import World
+
+
+SUBJECTS: dict[str, tuple[Field, ...]] = {
+    **clusters.SUBJECTS,
+    **networks.SUBJECTS,
+    **autoscaling.SUBJECTS,
+    **pods.SUBJECTS,
+    **queues.SUBJECTS,
+    "input": (
+        made("kind", "string", "unreadable, templates, chart, not-rendered, unused-suppression or bare-suppression",
+              lambda i, _w: basics.computed(i, i.kind)),
+        made("text", "string", "what is wrong", lambda i, _w: basics.computed(i, i.text)),
+    ),
+}  # fmt: skip
+"""Subject -> its words. docs/words.md is printed from this table."""
+
+
+_LISTS = {
+    "cluster": "clusters", "pool": "pools", "subnet": "subnets", "pod_range": "ranges", "karpenter_pool": "karpenter",
+    "priority_class": "classes", "queue": "queues", "kube_namespace": "namespaces", "scheduler": "schedulers",
+    "admission": "admissions", "sharing": "sharings", "quota": "limits", "object": "objects", "resource": "resources",
+}  # fmt: skip
+"""Subject -> where the inventory keeps its things."""
+
+
+def things(subject: str, world: World) -> list[Any]:
+    """All subjects of one kind."""
+    inventory = world.inventory
+    whole = [workload for workload in inventory.workloads if not workload.partial]
+    match subject:
+        case "wall":
+            return limits.every(world)
+        case "autoscaler":
+            return [a for a in inventory.autoscalers if scaling.has_work(a, world)]
+        case "flag":
+            return [flag for autoscaler in inventory.autoscalers for flag in autoscaler.flags]
+        case "workload":
+            return whole
+        case "template":
+            return [template for workload in whole for template in workload.templates]
+        case "container":
+            return [c for workload in whole for template in workload.templates for c in template.containers]
+        case "image":
+            return [uses[0][1] for uses in world.images.values()]
+    return list(getattr(inventory, _LISTS[subject])) if subject in _LISTS else world.inputs
+
+
+def cloud_of(thing: Thing, world: World) -> str:
+    """The cloud whose limits hold for a thing; `any` where it is not known."""
+    if isinstance(thing, Cluster | Subnet | PodRange):
+        return thing.cloud
+    if isinstance(thing, Wall):
+        return thing.cluster.cloud
+    if isinstance(thing, NodePool | Autoscaler | KarpenterPool) or thing in world.inventory.cluster_of:
+        cluster = known(basics.cluster_of(thing, world))
+        return cluster.cloud if cluster else "any"
+    return "any"
+
+
+def word(subject: str, name: str) -> Field:
+    """The field of a subject with that name.
+
+    Raises:
+        KeyError: there is no such word.
+    """
+    for field in SUBJECTS[subject]:
+        if field.name == name:
+            return field
+    raise KeyError(f"{subject}.{name}")

@@ -1,0 +1,50 @@
+"""What a word is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcheck.words.derive import basics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.scale.world import World
+    from kcheck.source.values import Value
+
+
+class Field(NamedTuple):
+    """One word. `kind` is scalar, list or map (of scalars), records (list of another subject) or record (one of it).
+
+    `type` is int, string, bool, or the other subject's name; `unit` says how messages print it.
+    """
+
+    name: str
+    kind: str
+    type: str
+    unit: str
+    nullable: bool
+    meaning: str
+    read: Callable[[Any, World], Value[Any] | list[Any]]
+
+
+def simple(
+    name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = True, kind: str = "scalar"
+) -> Field:
+    """A field that is a field of the model."""
+    return Field(name, kind, type_, unit, nullable, meaning, lambda thing, _world: getattr(thing, name))
+
+
+def made(
+    name: str, type_: str, meaning: str, read: Callable[[Any, World], Any], unit: str = "", *, nullable: bool = False,
+    kind: str = "scalar",
+) -> Field:  # fmt: skip
+    """A scalar that is computed."""
+    return Field(name, kind, type_, unit, nullable, meaning, read)
+
+
+def plain(name: str, type_: str, meaning: str, unit: str = "") -> Field:
+    """A field of the model that is always known."""
+    return Field(
+        name, "scalar", type_, unit, False, meaning, lambda thing, _w: basics.computed(thing, getattr(thing, name))
+    )

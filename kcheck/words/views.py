@@ -1,0 +1,172 @@
+"""What CEL sees of a subject: plain data, with the reasons of what is missing and the origins of what is there.
+
+Unknown fields are absent from a view, unset ones are null. Lists and records of other subjects hold their plain
+fields only, so a view is finite and has no cycles.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from kcheck.source.values import Origin, Unknown, Unset, reason_of
+from kcheck.syntax.cel import usage
+from kcheck.words.subjects import SUBJECTS, things, word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.model import Thing
+    from kcheck.scale.world import World
+    from kcheck.source.text import Span
+    from kcheck.source.values import Missing
+    from kcheck.syntax.cel import Expression, Usage
+    from kcheck.words.tables.field import Field
+
+ID = "_id"
+_LARGEST = 10**15
+_PYTHON: dict[str, type] = {"int": int, "string": str, "bool": bool}
+
+Wanted: TypeAlias = "dict[str, Wanted]"
+"""Fields that are looked at, each with those that are looked at of the records it holds."""
+
+
+_CHAIN = re.compile(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*")
+_MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)")
+_INDEX = re.compile(r"[\w\])]\s*\[\s*[\"']")
+
+
+def wanted(expressions: Iterable[Expression]) -> Wanted:
+    """The fields that expressions may look at, those of the subject below its name: all of them, and perhaps more.
+
+    Told by the text, which is a hundred times faster than by the tree; that is asked where fields are keys in brackets.
+    """
+    result: Wanted = {}
+    for expression in expressions:
+        text = expression.text
+        chains: Iterable[str] = _CHAIN.findall(text) if not _INDEX.search(text) else usage(expression).paths
+        members = _MEMBER.findall(text) if "(" in text else ()
+        for chain in chains:
+            inner = result
+            for depth, step in enumerate(re.split(r"[\s.\[\]]+", chain)):
+                inner = inner.setdefault(step, {})
+                if depth == 1:  # of what it holds, a loop may ask for any of them
+                    inner |= {name: {} for name in members if name not in inner}
+    return result
+
+
+class View:
+    """The plain data of one subject. Only the `wanted` fields are worked out; None stands for all of them.
+
+    An `open` view is of something whose shape kcheck does not know: what a condition stumbles over there is not known.
+    """
+
+    open = False
+
+    def __init__(self, subject: str, thing: Thing, world: World, fields: Wanted | None = None) -> None:
+        self.subject = subject
+        self.thing = thing
+        self.world = world
+        self.missing: dict[str, str] = {}
+        self.data: dict[str, Any] = self._read(fields)
+
+    def _read(self, fields: Wanted | None) -> dict[str, Any]:
+        self._things: list[tuple[str, Any]] = []
+        self._records: list[dict[str, Any]] = []
+        return self._record(self.subject, self.thing, self.subject, fields, nested=False)
+
+    def _record(self, subject: str, thing: Any, path: str, fields: Wanted | None, *, nested: bool) -> dict[str, Any]:
+        result: dict[str, Any] = {ID: len(self._things)}
+        self._things.append((subject, thing))
+        self._records.append(result)
+        for field in SUBJECTS[subject]:
+            if (nested and field.kind in ("record", "records")) or (fields is not None and field.name not in fields):
+                continue
+            inner = None if fields is None else fields[field.name]
+            where = f"{path}.{field.name}"
+            value = field.read(thing, self.world)
+            if isinstance(value, list):
+                result[field.name] = [self._record(field.type, item, where, inner, nested=True) for item in value]
+            elif isinstance(value, Unknown):
+                self.missing.setdefault(where, value.reason)
+            elif isinstance(value, Unset) and field.nullable:
+                result[field.name] = None
+            elif isinstance(value, Unset):
+                self.missing.setdefault(where, reason_of(value))
+            elif type(value.value) is int and abs(value.value) > _LARGEST:
+                self.missing.setdefault(where, f"{field.name} is larger than any number of it can be")
+            elif field.kind == "record":
+                result[field.name] = self._record(field.type, value.value, where, inner, nested=True)
+            else:
+                result[field.name] = self._checked(field, value.value, where)
+        return result
+
+    def _checked(self, field: Field, value: Any, where: str) -> Any:
+        """The value, if it has the type that the table promises."""
+        items = value if field.kind == "list" else value.values() if field.kind == "map" else (value,)
+        if not all(type(item) is _PYTHON[field.type] for item in items):
+            raise TypeError(f"{where} is {value!r}, not {field.type}: a bug in the reader of {self.thing.id}")
+        return list(items) if field.kind == "list" else value
+
+    @property
+    def numbered(self) -> dict[str, Any]:
+        """The same data with the numbers of all records in it, by which places are found."""
+        return self.data
+
+    def hidden(self, usage: Usage) -> tuple[str, ...]:  # noqa: ARG002 - for views in which absent may be unknown
+        """Why an expression may take what is not known for absent."""
+        return ()
+
+    def lacks(self, usage: Usage) -> tuple[str, ...]:
+        """The reasons of the values that an undecided expression waits for."""
+        paths = sorted(usage.paths - usage.presence)
+        return tuple(dict.fromkeys(self.missing[path] for path in paths if path in self.missing))
+
+    def origin(self, record: int, path: tuple[str, ...]) -> Origin:
+        """Where a field of a record of this view comes from; its thing's place for what is computed.
+
+        Raises:
+            KeyError: the record's subject has no such field.
+        """
+        subject, thing = self._things[record]
+        value = word(subject, path[-1]).read(thing, self.world)
+        origin = None if isinstance(value, list) else value.origin
+        return origin if origin is not None and origin.spans else Origin((thing.place,))
+
+    def value(self, record: int, path: tuple[str, ...]) -> Any:
+        """The value of a field of a record of this view; None if there is none."""
+        return self._records[record].get(path[-1])
+
+    def owner(self, record: int) -> tuple[str, str]:
+        """The subject of a record of this view, and the id of its thing."""
+        subject, thing = self._things[record]
+        return subject, thing.id
+
+    def unit(self, record: int, path: tuple[str, ...]) -> str:
+        """The unit of a field of a record of this view."""
+        return word(self._things[record][0], path[-1]).unit
+
+    def kind(self, record: int, path: tuple[str, ...]) -> str:
+        """The kind of a field of a record of this view."""
+        return word(self._things[record][0], path[-1]).kind
+
+    def unit_of(self, steps: list[str]) -> str:
+        """The unit of what a path such as pool.cluster.target leads to."""
+        subject = self.subject
+        for step in steps[1:-1]:
+            subject = word(subject, step).type
+        return word(subject, steps[-1]).unit if subject in SUBJECTS else ""
+
+    def place(self) -> Span:
+        """Where the subject is declared."""
+        return self.thing.place
+
+
+def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
+    """Where a field of all things of a subject is written, or would be, and the ids of these things."""
+    field = word(subject, name)
+    for thing in things(subject, world):
+        value = field.read(thing, world)
+        origin = None if isinstance(value, list) else value.origin
+        if origin is not None and origin.spans and (origin.literal or origin.missing or field.kind == "list"):
+            yield origin.missing or origin.written, thing.id

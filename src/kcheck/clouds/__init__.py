@@ -1,1 +1,0 @@
-"""Terraform resources to clusters, pools and subnets: one module a cloud."""

@@ -1,1 +1,0 @@
-"""One module a command, each with a click command called `command`."""

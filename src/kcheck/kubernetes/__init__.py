@@ -1,1 +1,0 @@
-"""YAML documents to Kubernetes objects."""

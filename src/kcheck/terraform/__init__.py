@@ -1,1 +1,0 @@
-"""HCL files to evaluated resources."""

@@ -1,0 +1,192 @@
+"""The AKS reader: what code says and what is unknown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.files.tree import Tree
+from kcheck.report import model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+NETWORK = """
+resource "azurerm_virtual_network" "v" {
+  name          = "v"
+  address_space = ["10.0.0.0/16"]
+
+  subnet {
+    name             = "nodes"
+    address_prefixes = ["10.0.0.0/24"]
+  }
+}
+
+resource "azurerm_virtual_network" "w" {
+  name          = "w"
+  address_space = ["10.1.0.0/16"]
+
+  subnet {
+    name           = "a"
+    address_prefix = "10.1.0.0/24"
+  }
+
+  subnet {
+    name           = "nodes"
+    address_prefix = "10.1.1.0/24"
+  }
+}
+
+resource "azurerm_subnet" "n" {
+  count                = 2
+  name                 = "n${count.index}"
+  virtual_network_name = azurerm_virtual_network.v.name
+  address_prefixes     = [cidrsubnet("10.0.128.0/17", 3, count.index)]
+}
+
+resource "azurerm_subnet" "each" {
+  for_each             = { a = "10.0.64.0/24", b = "10.0.65.0/24" }
+  name                 = each.key
+  virtual_network_name = "v"
+  address_prefixes     = [each.value]
+}
+
+data "azurerm_subnet" "same" {
+  name                 = "n1"
+  virtual_network_name = azurerm_virtual_network.v.name
+}
+
+data "azurerm_subnet" "elsewhere" {
+  name                 = "n1"
+  virtual_network_name = "w"
+}
+
+locals {
+  subnets = { for name in ["a", "b"] : name => azurerm_subnet.each[name].id }
+}
+"""
+CLUSTER = """
+variable "most" {{}}
+
+resource "azurerm_kubernetes_cluster" "c" {{
+  name = "c"
+
+  default_node_pool {{
+    name       = "p"
+    node_count = 3
+  }}
+
+  network_profile {{
+{profile}
+  }}
+}}
+
+resource "azurerm_kubernetes_cluster_node_pool" "q" {{
+  name                  = "q"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.c.id
+{pool}
+}}
+"""
+
+
+@pytest.fixture
+def pool(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., dict[str, Any]]:
+    """The fields of a pool that has these lines."""
+
+    def read(lines: str, profile: str = 'network_plugin = "azure"') -> dict[str, Any]:
+        write({"main.tf": NETWORK + CLUSTER.format(pool=lines, profile=profile)})
+        data = model.collect(Tree(["."]), Config())
+        fields: dict[str, Any] = next(p for p in data["pools"] if p["id"].endswith("_pool.q"))["fields"]
+        subnets = {s["id"]: s["fields"]["pools"]["value"] for s in data["subnets"]}
+        fields["subnet"] = [
+            name.removeprefix("aks/")
+            for name, pools in subnets.items()
+            if "aks/azurerm_kubernetes_cluster_node_pool.q" in pools
+        ]
+        return fields
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("reference", "subnet"),
+    [
+        ("azurerm_subnet.n[1].id", ["azurerm_subnet.n[1]"]),
+        ("element(azurerm_subnet.n[*].id, 2)", ["azurerm_subnet.n[0]"]),
+        ("azurerm_subnet.n.*.id[0]", ["azurerm_subnet.n[0]"]),
+        ("azurerm_subnet.n.1.id", ["azurerm_subnet.n[1]"]),
+        ('azurerm_subnet.each["b"].id', ['azurerm_subnet.each["b"]']),
+        ('local.subnets["a"]', ['azurerm_subnet.each["a"]']),
+        ("values(azurerm_subnet.each)[1].id", ['azurerm_subnet.each["b"]']),
+        ('lookup(local.subnets, "a", null)', ['azurerm_subnet.each["a"]']),
+        ("element(tolist(azurerm_virtual_network.v.subnet), 0).id", ["azurerm_virtual_network.v.subnet[0]"]),
+        ("azurerm_virtual_network.v.subnet.*.id[0]", ["azurerm_virtual_network.v.subnet[0]"]),
+        (
+            '[for s in azurerm_virtual_network.w.subnet : s.id if s.name == "nodes"][0]',
+            ["azurerm_virtual_network.w.subnet[1]"],
+        ),
+        ("true ? azurerm_subnet.n[0].id : null", ["azurerm_subnet.n[0]"]),
+        ("try(azurerm_subnet.nothing.id, azurerm_subnet.n[0].id)", ["azurerm_subnet.n[0]"]),
+        # a set has no order, and an id says nothing of this root
+        ("tolist(azurerm_virtual_network.w.subnet)[1].id", []),
+        ('"/subscriptions/x/resourceGroups/y/providers/Microsoft.Network/virtualNetworks/z/subnets/n"', []),
+        ("data.azurerm_subnet.same.id", ["azurerm_subnet.n[1]"]),
+        ("data.azurerm_subnet.elsewhere.id", []),
+    ],
+)
+def test_pool_is_in_its_subnet(reference: str, subnet: list[str], pool: Callable[..., dict[str, Any]]) -> None:
+    assert pool(f"  vnet_subnet_id = {reference}\n  node_count = 1")["subnet"] == subnet
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("node_count = 7", (7, 7)),
+        ("node_count = 7\n  max_count = 50", (7, 7)),
+        ("auto_scaling_enabled = true\n  min_count = 0\n  max_count = 50", (0, 50)),
+        ("enable_auto_scaling = true\n  min_count = 1\n  max_count = 5\n  node_count = 2", (1, 5)),
+        ('auto_scaling_enabled = "true"\n  min_count = "1"\n  max_count = "5"', (1, 5)),
+        ("auto_scaling_enabled = false\n  min_count = null\n  max_count = null\n  node_count = 4", (4, 4)),
+        ("auto_scaling_enabled = true\n  min_count = 0\n  max_count = var.most", (0, "var.most has no default")),
+        ("auto_scaling_enabled = var.most\n  max_count = 3", ("var.most has no default", "var.most has no default")),
+        ('vm_size = "x"', ("node_count is not written", "node_count is not written")),
+    ],
+)
+def test_pool_size(lines: str, expected: tuple[object, object], pool: Callable[..., dict[str, Any]]) -> None:
+    fields = pool(f"  {lines}")
+    assert tuple(fields[f].get("value", fields[f].get("unknown")) for f in ("min_nodes", "max_nodes")) == expected
+
+
+@pytest.mark.parametrize(
+    ("profile", "lines", "addresses"),
+    [
+        ('network_plugin = "azure"', "", 31),
+        ('network_plugin = "azure"', "max_pods = 10", 11),
+        ('network_plugin = "azure"\n network_plugin_mode = "overlay"', "max_pods = 110", 1),
+        ('network_plugin = "azure"\n network_plugin_mode = "Overlay"', "", 1),
+        ('network_plugin = "kubenet"', "", 1),
+        ('network_plugin = "azure"', "pod_subnet_id = azurerm_subnet.n[1].id", 1),
+        ("", "", "network_profile is absent: azurerm sends nothing and AKS chooses; write network_plugin explicitly"),
+        ("network_plugin = var.most", "max_pods = 30", "var.most has no default"),
+    ],
+)
+def test_addresses_of_a_node(profile: str, lines: str, addresses: object, pool: Callable[..., dict[str, Any]]) -> None:
+    field = pool(f"  node_count = 1\n  {lines}", profile)["addresses_per_node"]
+    assert field.get("value", field.get("unknown")) == addresses
+
+
+@pytest.mark.parametrize(
+    ("lines", "surge"),
+    [
+        ("", 10),
+        ('upgrade_settings {\n    max_surge = "33%"\n  }', 33),
+        ("upgrade_settings {\n    max_surge = 5\n  }", 5),
+        ("upgrade_settings {\n    max_unavailable = 1\n  }", 0),
+        ('priority = "Spot"', 0),
+    ],
+)
+def test_surge(lines: str, surge: int, pool: Callable[..., dict[str, Any]]) -> None:
+    assert pool(f"  node_count = 100\n  {lines}")["surge_nodes"]["value"] == surge

@@ -1,0 +1,336 @@
+"""`kcheck fix` as its users meet it: what it writes, holds back, refuses and says, and how it exits."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.commands.fix import _Places
+from kcheck.config.config import Config
+from kcheck.engine import engine
+from kcheck.files.save import File
+from kcheck.files.tree import Tree
+from kcheck.fix import fix
+from kcheck.source.findings import Severity
+from kcheck.source.text import Edit, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from click.testing import Result
+
+    Write = Callable[[Mapping[str, str | bytes]], Path]
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {name}
+spec:
+  parallelism: 16
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: registry.k8s.io/train:1.0.0
+"""
+MENDED = "  parallelism: 16\n  ttlSecondsAfterFinished: 86400\n"
+CAPPED = """\
+module "eks" {
+  source     = "terraform-aws-modules/eks/aws"
+  version    = "~> 21.0"
+  name       = "main"
+  subnet_ids = ["subnet-1"]
+  eks_managed_node_groups = {
+    default = {}
+    own     = { max_size = 30 }
+  }
+}
+"""
+"""With 1,000 nodes, the fix of `default` would be over a quota."""
+
+AKS = """\
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Free"
+
+  default_node_pool {
+    name       = "system"
+    node_count = 300
+  }
+}
+"""
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["fix", *arguments])
+
+
+def job(name: str) -> str:
+    return JOB.format(name=name)
+
+
+# --- rounds
+
+
+def test_the_others_are_written_where_one_does_not_check_out(write: Write) -> None:
+    write({"main.tf": CAPPED, **{f"{name}.yaml": job(name) for name in "abcdefgh"}})
+    outcome = fix.fix(["."], Config(nodes={"": 1000}), rules=("job-never-cleaned", "pool-capped-by-default"))
+    assert [refused.finding.rule for refused in outcome.refused] == ["pool-capped-by-default"]
+    assert [file.path for file in outcome.files] == [f"{name}.yaml" for name in "abcdefgh"]
+
+
+def test_who_is_to_blame_is_found_by_halves(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write({"main.tf": CAPPED, **{f"job-{i:02}.yaml": job(f"job-{i:02}") for i in range(60)}})
+    real, runs = engine.run, []
+
+    def counted(tree: Tree, config: Config, tell: Callable[[str], None]) -> engine.Result:
+        runs.append(tree)
+        return real(tree, config, tell)
+
+    monkeypatch.setattr(engine, "run", counted)
+    outcome = fix.fix(["."], Config(nodes={"": 1000}), rules=("job-never-cleaned", "pool-capped-by-default"))
+    assert len(outcome.fixed) == 60
+    assert len(outcome.refused) == 1
+    assert len(runs) < 20
+
+
+def test_pools_that_share_the_target_are_mended_together_or_not_at_all(write: Write) -> None:
+    """With half of them bigger, the share of the others would be another one."""
+    group = 'p{0} = {{ instance_types = ["m5.xlarge"] }}\n    '
+    code = CAPPED.replace("default = {}", "".join(group.format(i) for i in range(6))).replace(
+        "max_size = 30", "max_size = 3"
+    )
+    write({"eks/main.tf": code, "bad/main.tf": CAPPED})
+    outcome = fix.fix(["."], Config(nodes={"": 1000}), rules=("pool-capped-by-default",))
+    assert {refused.finding.span.source.path for refused in outcome.refused} == {"bad/main.tf"}
+    sizes = re.findall(r"max_size = (\d+)", outcome.files[0].new.decode())
+    assert len(set(sizes[:-1])) == 1
+
+
+def test_a_value_that_nobody_can_tell_any_more_is_no_fix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write({"main.tf": AKS})
+    monkeypatch.setattr(
+        "kcheck.syntax.edit.edits", lambda changes: [Edit(c.origin.written, "var.tier") for c in changes]
+    )
+    outcome = fix.fix(["."], Config())
+    assert [(refused.reason, refused.bug) for refused in outcome.refused] == [
+        ("the finding would still be there", True)
+    ]
+
+
+def test_a_thing_that_is_lost_is_no_fix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write({"job.yaml": job("a")})
+    place = job("a").index("kind: Job")
+    monkeypatch.setattr(
+        "kcheck.syntax.edit.edits",
+        lambda changes: [
+            Edit(c.origin.missing.container.source.span(place, place + len("kind: Job")), "kind: Jab") for c in changes
+        ],
+    )
+    outcome = fix.fix(["."], Config(), rules=("job-never-cleaned",))
+    assert [(refused.reason, refused.bug) for refused in outcome.refused] == [
+        ("a workload could not be read any more", True)
+    ]
+
+
+def test_what_another_finding_stood_for_is_not_new(write: Write) -> None:
+    """Beyond 400 nodes kubenet-beyond-400-nodes stands for kubenet-retiring, which is there when that is mended."""
+    write({"a.yaml": job("a")})
+    outcome = fix.fix(["."], Config())
+    fixer = fix._Fixer(["."], Config(), ("safe",), (), Severity.INFO, None, engine.silent)
+    finding = outcome.fixed[0]
+    fixer.unless["later"] = (finding.rule,)
+    before = engine.run(Tree(["."]), Config())
+    assert fixer.hidden(finding._replace(rule="later"), before)
+    assert not fixer.hidden(finding._replace(rule="other"), before)
+
+
+# --- files that are not ours
+
+
+def left(path: str, rule: str) -> str:
+    """The help of the finding of a rule, which has no fix."""
+    finding = next(f for f in engine.run(Tree([path]), Config()).findings if f.rule == rule)
+    assert finding.fix is None
+    return finding.help
+
+
+def test_files_outside_of_the_given_paths_are_not_touched(write: Write) -> None:
+    folder = write(
+        {
+            "infra/main.tf": 'module "aks" {\n  source = "../modules/aks"\n}\n',
+            "modules/aks/main.tf": AKS,
+        }
+    )
+    assert left("infra", "free-control-plane") == (
+        "sku_tier is written in modules/aks/main.tf, outside of the given paths; sku_tier should be Standard there"
+    )
+    assert run("infra").exit_code == 1
+    assert (folder / "modules" / "aks" / "main.tf").read_text() == AKS
+    assert [file.path for file in fix.fix(["infra", "modules"], Config()).files] == ["modules/aks/main.tf"]
+
+
+@pytest.mark.parametrize("folder", [".terraform/modules/aks", "vendor/aks"])
+def test_what_others_maintain_is_not_touched(folder: str, write: Write) -> None:
+    write({"main.tf": f'module "aks" {{\n  source = "./{folder}"\n}}\n', f"{folder}/main.tf": AKS})
+    assert left(".", "free-control-plane") == (
+        f"sku_tier is written in {folder}/main.tf, which others maintain; sku_tier should be Standard there"
+    )
+    assert fix.fix(["."], Config()).files == []
+
+
+def test_charts_that_a_chart_brings_along_are_not_touched(write: Write) -> None:
+    chart = "apiVersion: v2\nname: {name}\nversion: 1.0.0\n"
+    files = {"Chart.yaml": chart, "crds/job.yaml": job("a")}
+    for name, text in files.items():
+        write({f"app/{name}": text.format(name="app"), f"app/charts/db/{name}": text.format(name="db")})
+    assert [file.path for file in fix.fix(["."], Config()).files] == ["app/crds/job.yaml"]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "# Code generated by controller-gen. DO NOT EDIT.\n",
+        "# Copyright us\n\n// This file was automatically generated from a template in ./autogen\n",
+        "/*\n * Autogenerated, edit the template.\n */\n",
+    ],
+)
+def test_generated_files_are_not_touched(head: str, write: Write) -> None:
+    write({"main.tf": head + AKS})
+    assert left(".", "free-control-plane") == (
+        "sku_tier is written in main.tf, which is generated; sku_tier should be Standard there"
+    )
+
+
+def test_what_only_speaks_of_generation_is_ours(write: Write) -> None:
+    write({"main.tf": AKS.replace('"train"', '"generated by us, do not edit" # the name of generated text')})
+    assert [file.path for file in fix.fix(["."], Config()).files] == ["main.tf"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+def test_read_only_files_are_said(write: Write) -> None:
+    (write({"main.tf": AKS}) / "main.tf").chmod(0o444)
+    assert left(".", "free-control-plane") == (
+        "sku_tier is written in main.tf, which is read-only; sku_tier should be Standard there"
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
+def test_links_stay_links(write: Write) -> None:
+    folder = write({"shared/job.yaml": job("a")})
+    (folder / "job.yaml").symlink_to("shared/job.yaml")
+    assert run(".", "--info").exit_code == 0
+    assert (folder / "job.yaml").is_symlink()
+    assert MENDED in (folder / "shared" / "job.yaml").read_text()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
+def test_a_link_to_a_file_elsewhere_is_not_followed(write: Write) -> None:
+    folder = write({"elsewhere/job.yaml": job("a"), "here/readme.txt": ""})
+    (folder / "here" / "job.yaml").symlink_to("../elsewhere/job.yaml")
+    assert "outside of the given paths" in left("here", "job-never-cleaned")
+
+
+def test_a_named_file_is_the_only_one_that_changes(write: Write) -> None:
+    write({"a.yaml": job("a"), "b.yaml": job("b")})
+    assert [file.path for file in fix.fix(["a.yaml"], Config()).files] == ["a.yaml"]
+
+
+def test_a_named_terraform_file_stands_for_its_root_module(write: Write) -> None:
+    tier = 'variable "tier" {\n  default = "Free"\n}\n'
+    write({"main.tf": AKS.replace('"Free"', "var.tier"), "variables.tf": tier})
+    assert [file.path for file in fix.fix(["main.tf"], Config()).files] == ["variables.tf"]
+
+
+# --- the command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        pytest.param([], 0, id="nothing at or above the threshold is left"),
+        pytest.param(["--exit-non-zero-on-fix"], 1, id="as hooks want it"),
+        pytest.param(["--safe-only"], 1, id="the fix is held back"),
+        pytest.param(["--safe-only", "--fail-on", "never"], 0, id="it does not count"),
+        pytest.param(["--diff"], 1, id="there is a diff"),
+        pytest.param(["--ignore", "free-control-plane"], 0, id="not looked at"),
+        pytest.param(["--ignore", "control-plane", "--exit-non-zero-on-fix"], 0, id="nothing was fixed"),
+        pytest.param(["--select", "jobs"], 0, id="another group is not looked at"),
+        pytest.param(["--select", "control-plane"], 0, id="its group"),
+        pytest.param(["--safe-only", "--unsafe-fixes"], 2, id="both"),
+        pytest.param(["--select", "no-such-rule"], 2, id="no such rule"),
+    ],
+)
+def test_exit_status(arguments: list[str], status: int, write: Write) -> None:
+    write({"main.tf": AKS})
+    assert run(".", *arguments).exit_code == status
+
+
+def test_diff_writes_nothing(write: Write) -> None:
+    folder = write({"main.tf": AKS})
+    result = run(".", "--diff")
+    assert '-  sku_tier = "Free"\n+  sku_tier = "Standard"\n' in result.stdout
+    assert (folder / "main.tf").read_text() == AKS
+    assert [path.name for path in folder.iterdir()] == ["main.tf"]
+
+
+def test_a_file_that_cannot_be_written_is_an_error(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write({"main.tf": AKS})
+
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    result = run(".")
+    assert (result.exit_code, result.stderr) == (2, "kcheck: nothing written: main.tf: No space left on device\n")
+
+
+def test_bug_tells_what_to_send_in(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write({"main.tf": AKS})
+    monkeypatch.setattr(
+        "kcheck.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes]
+    )
+    result = run(".")
+    assert result.exit_code == 3
+    assert result.stderr == (
+        "Nothing was fixed.\n"
+        "main.tf:3:14 free-control-plane: not written: the finding would still be there.\n"
+        '  This is a bug in kcheck. Please send in these lines: change "Free" to "Standard"\n'
+        '      sku_tier = "Free"\n'
+    )
+
+
+def test_summary(write: Write) -> None:
+    """Counts by class, what costs, what was held back and why, and what a person has to decide."""
+    kubenet = '\n  network_profile {\n    network_plugin = "kubenet"\n  }\n}\n'
+    write({"main.tf": AKS.removesuffix("}\n") + kubenet, "job.yaml": job("train")})
+    result = run(".", "--nodes", "390")
+    assert result.stderr == (
+        "1 fixed (1 costs) in 1 file.\n"
+        '  costs: main.tf:3:14 free-control-plane: change "Free" to "Standard"\n'
+        "2 more with --unsafe-fixes (Terraform would replace something, or pods that run today may not):"
+        " kubenet-retiring 1, pod-range-too-small 1.\n"
+        "1 more with --info: job-never-cleaned 1.\n"
+    )
+    assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(("written", "place"), [(False, "main.tf:3:14"), (True, "main.tf:5:14")])
+def test_places_are_those_of_the_files_as_they_are_now(written: bool, place: str, write: Write) -> None:
+    """A finding of the second round, below a line that the first one added, above which the third one adds another."""
+    write({"main.tf": AKS})
+    outcome = fix.fix(["."], Config())
+    (finding,) = outcome.fixed
+    second = Source("main.tf", b"# one\n" + AKS.encode())
+    start = second.data.index(b'"Free"')
+    later = finding._replace(span=second.span(start, start + 6))
+    outcome.files = [File("main.tf", "main.tf", AKS.encode(), b"# two\n# one\n" + AKS.encode())]
+    assert _Places(outcome, written=written).of(later) == place

@@ -1,0 +1,313 @@
+"""Fixes: where each value is written decides what changes; every other byte stays."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.engine import engine
+from kcheck.files import save
+from kcheck.files.tree import Tree
+from kcheck.fix import fix
+from kcheck.source.text import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+Writer = "Callable[[Mapping[str, str | bytes]], Path]"
+
+CLUSTER = """\
+resource "azurerm_kubernetes_cluster" "main" {{
+  name     = "train"
+{tier}
+  default_node_pool {{
+    name       = "system"
+    node_count = 300
+  }}
+}}
+"""
+VARIABLE = 'variable "tier" {\n  type    = string\n  default = "Free"\n}\n'
+
+
+def cluster(tier: str) -> str:
+    return CLUSTER.format(tier=f"  sku_tier = {tier}\n" if tier else "")
+
+
+def fixed(folder: Path, *, safeties: tuple[str, ...] = ("safe", "costs"), config: Config | None = None) -> list[str]:
+    """Fix the folder and tell which files changed."""
+    outcome = fix.fix(["."], config or Config(), safeties=safeties)
+    save.save(outcome.files)
+    assert not outcome.refused
+    return [file.path for file in outcome.files]
+
+
+@pytest.mark.parametrize(
+    ("files", "changed", "old", "new"),
+    [
+        pytest.param({"main.tf": cluster('"Free" # cheap')}, "main.tf", '"Free" # cheap', '"Standard" # cheap', id="literal"),
+        pytest.param(
+            {"main.tf": cluster("local.tier") + 'locals {\n  tier = "Free"\n}\n'}, "main.tf", '"Free"', '"Standard"', id="local"
+        ),
+        pytest.param(
+            {"main.tf": cluster("var.tier"), "variables.tf": VARIABLE}, "variables.tf", '"Free"', '"Standard"', id="default"
+        ),
+        pytest.param(
+            {"main.tf": cluster("var.tier"), "variables.tf": VARIABLE, "terraform.tfvars": 'tier   =   "Free"\n'},
+            "terraform.tfvars", '"Free"', '"Standard"', id="tfvars",
+        ),
+        pytest.param(
+            {
+                "main.tf": cluster("var.tier"), "variables.tf": VARIABLE,
+                "terraform.tfvars": 'tier = "Premium"\n', "z.auto.tfvars": 'tier = "Free"\n',
+            },
+            "z.auto.tfvars", '"Free"', '"Standard"', id="the tfvars that wins",
+        ),
+        pytest.param({"main.tf": cluster("null")}, "main.tf", "null", '"Standard"', id="null"),
+        pytest.param({"main.tf": cluster("true ? \"Free\" : \"Standard\"")}, "main.tf", '"Free"', '"Standard"', id="branch"),
+        pytest.param(
+            {"main.tf": cluster("local.a.tier") + 'locals {\n  a = { tier = "Free", x = 1 }\n}\n'},
+            "main.tf", '"Free"', '"Standard"', id="object",
+        ),
+        pytest.param(
+            {"main.tf": cluster('"Free"').replace("\n", "\r\n").encode()}, "main.tf", '"Free"', '"Standard"', id="CRLF"
+        ),
+        pytest.param({"main.tf": b"\xef\xbb\xbf" + cluster('"Free"').encode()}, "main.tf", '"Free"', '"Standard"', id="BOM"),
+        pytest.param({"main.tf": cluster('"Free"').rstrip("\n")}, "main.tf", '"Free"', '"Standard"', id="no final newline"),
+    ],
+)  # fmt: skip
+def test_one_value_changes(
+    files: dict[str, str | bytes], changed: str, old: str, new: str,
+    write: Callable[[Mapping[str, str | bytes]], Path],
+) -> None:  # fmt: skip
+    folder = write(files)
+    before = {name: (folder / name).read_bytes() for name in files}
+    assert fixed(folder) == [changed]
+    expected = {**before, changed: before[changed].replace(old.encode(), new.encode(), 1)}
+    assert {name: (folder / name).read_bytes() for name in files} == expected
+    assert fixed(folder) == []
+
+
+def test_absent_attribute_is_added_after_its_siblings(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    folder = write({"main.tf": cluster("")})
+    fixed(folder)
+    assert (
+        (folder / "main.tf")
+        .read_text()
+        .startswith('resource "azurerm_kubernetes_cluster" "main" {\n  name     = "train"\n  sku_tier = "Standard"\n')
+    )
+
+
+AUTOSCALED = """\
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Standard"
+
+  default_node_pool {
+    name                 = "system"
+    auto_scaling_enabled = true
+    min_count            = 1
+    max_count            = 900
+  }
+}
+"""
+
+
+def test_absent_block_is_added_once_for_all_its_attributes(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    folder = write({"main.tf": AUTOSCALED})
+    assert fixed(folder) == ["main.tf"]
+    assert (folder / "main.tf").read_text() == AUTOSCALED.removesuffix("}\n") + (
+        "\n  auto_scaler_profile {\n"
+        '    scale_down_delay_after_failure = "1m"\n'
+        '    scale_down_unneeded            = "5m"\n'
+        "    empty_bulk_delete_max          = 100\n"
+        "    max_unready_percentage         = 100\n"
+        "  }\n}\n"
+    )
+    left = {finding.rule for finding in engine.run(Tree(["."]), Config()).findings}
+    assert not left & {"idle-nodes-kept-long", "slow-node-deletion", "unready-tolerance-low"}
+
+
+def test_a_block_that_a_dynamic_one_makes_is_not_added(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    """Off here, it may be on in the next call: two blocks are refused then."""
+    dynamic = """
+  dynamic "auto_scaler_profile" {
+    for_each = []
+    content {
+      max_unready_percentage = 45
+    }
+  }
+"""
+    text = cluster('"Standard"').replace(
+        "node_count = 300", "min_count = 3\n    max_count = 300\n    auto_scaling_enabled = true"
+    )
+    folder = write(
+        {"a/main.tf": text, "b/main.tf": text.replace("  default_node_pool", f"{dynamic}  default_node_pool")}
+    )
+    fixed(folder)
+    assert "auto_scaler_profile {" in (folder / "a" / "main.tf").read_text()
+    assert "auto_scaler_profile {" not in (folder / "b" / "main.tf").read_text()
+
+
+def test_computed_value_is_not_changed_but_named(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    folder = write({"main.tf": cluster('"${local.a}ee"') + 'locals {\n  a = "Fr"\n}\n'})
+    before = (folder / "main.tf").read_bytes()
+    assert fixed(folder) == []
+    assert (folder / "main.tf").read_bytes() == before
+    finding = engine.run(Tree(["."]), Config()).findings[0]
+    assert finding.fix is None
+    assert finding.help == '`"${local.a}ee"` gives the value; sku_tier should be Standard'
+
+
+def test_shared_value_is_changed_only_if_all_agree(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    small = cluster("var.tier").replace('"main"', '"dev"').replace("300", "3")
+    large = cluster("var.tier").replace('"main"', '"more"')
+    folder = write({"main.tf": cluster("var.tier") + VARIABLE, "small.tf": small})
+    assert fixed(folder) == []
+    found = engine.run(Tree(["."]), Config()).findings
+    finding = next(finding for finding in found if finding.rule == "free-control-plane")
+    assert "shared with aks/azurerm_kubernetes_cluster.dev" in finding.help
+    (folder / "small.tf").write_text(large)
+    assert fixed(folder) == ["main.tf"]
+
+
+KUBENET = """\
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Standard"
+
+  default_node_pool {
+    name       = "system"
+    node_count = 3
+  }
+
+  network_profile {
+    network_plugin = "kubenet"
+  }
+}
+"""
+
+
+def test_unsafe_fixes_wait_for_their_flag(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    folder = write({"main.tf": KUBENET})
+    outcome = fix.fix(["."], Config())
+    assert not outcome.files
+    assert [finding.rule for finding in outcome.held_back] == ["kubenet-retiring"]
+    assert fixed(folder, safeties=("unsafe",)) == ["main.tf"]
+
+
+def test_fix_that_mends_nothing_is_refused(
+    write: Callable[[Mapping[str, str | bytes]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write({"main.tf": cluster('"Free"')})
+    monkeypatch.setattr(
+        "kcheck.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes]
+    )
+    outcome = fix.fix(["."], Config())
+    assert not outcome.files
+    assert [refused.bug for refused in outcome.refused] == [True]
+
+
+def test_fix_that_breaks_the_syntax_is_refused(
+    write: Callable[[Mapping[str, str | bytes]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write({"main.tf": cluster('"Free"')})
+    monkeypatch.setattr(
+        "kcheck.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '"Standard') for c in changes]
+    )
+    outcome = fix.fix(["."], Config())
+    assert not outcome.files
+    assert [refused.bug for refused in outcome.refused] == [True]
+
+
+def test_diff_is_what_git_apply_takes(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    files: dict[str, str | bytes] = {
+        "infra/main.tf": cluster("var.tier").rstrip("\n"),
+        "infra/variables.tf": VARIABLE.replace("\n", "\r\n").encode(),
+        "infra/more.tf": AUTOSCALED.replace('"main"', '"more"').rstrip("\n"),
+    }
+    folder = write(files)
+    subprocess.run(["git", "init", "-q"], check=True, cwd=folder)
+    outcome = fix.fix(["infra"], Config())
+    diff = b"".join(map(save.diff, outcome.files))
+    subprocess.run(["git", "apply", "-"], input=diff, check=True, cwd=folder)
+    for file in outcome.files:
+        assert (folder / file.path).read_bytes() == file.new
+    assert len(outcome.files) == 2
+    assert not [f for f in engine.run(Tree(["infra"]), Config()).findings if f.fix and f.fix.safety != "unsafe"]
+
+
+def test_a_fix_that_brings_another_finding_is_explained(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    write(
+        {
+            "main.tf": b"""
+module "eks" {
+  source     = "terraform-aws-modules/eks/aws"
+  version    = "~> 21.0"
+  name       = "main"
+  subnet_ids = ["subnet-1"]
+  eks_managed_node_groups = {
+    default = {}
+    own     = { max_size = 30 }
+  }
+}
+"""
+        }
+    )
+    outcome = fix.fix(["."], Config(nodes={"": 1000}))
+    (refused,) = outcome.refused
+    assert refused.finding.rule == "pool-capped-by-default"
+    assert refused.reason.startswith("then pool-over-quota would be found: default grows to")
+    assert not refused.bug
+
+
+def test_what_is_broken_below_does_not_keep_a_fix_from_being_written(
+    write: Callable[[Mapping[str, str | bytes]], Path],
+) -> None:
+    write(
+        {
+            "main.tf": b"""
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "main"
+
+  default_node_pool {
+    name       = "d"
+    node_count = 300
+  }
+}
+
+variable "x" {
+  default = 1 type = number
+}
+"""
+        }
+    )
+    outcome = fix.fix(["."], Config(), rules=("free-control-plane",))
+    assert [finding.rule for finding in outcome.fixed] == ["free-control-plane"]
+    assert outcome.refused == []
+
+
+def test_a_broken_line_where_a_fix_would_be_written(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    write(
+        {
+            "main.tf": b"""
+module "aks" {
+  source         = "Azure/aks/azurerm"
+  version        = "~> 10.0"
+  network_plugin = "azure"
+  agents_count   = 3ools = {
+    gpu = {
+      name         = "gpu"
+      vm_size      = "Standard_ND96asr_v4"
+      node_count   = 300
+    }
+  }
+}
+"""
+        }
+    )
+    outcome = fix.fix(["."], Config(nodes={"": 1200}), rules=("free-control-plane",))
+    assert [(r.reason, r.bug) for r in outcome.refused] == [("main.tf:6 cannot be read; mend that first", False)]

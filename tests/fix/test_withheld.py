@@ -1,0 +1,1318 @@
+"""Fixes that are not made where a person has to look first: the finding stays, and its help says why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.files.tree import Tree
+from kcheck.reading import inventory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcheck.engine.engine import Result
+    from kcheck.source.findings import Finding
+
+    Check = Callable[..., Result]
+
+LARGE = Config(nodes={"": 1000})
+
+
+def only(rule: str, check: Check, files: Mapping[str, str], config: Config = LARGE) -> Finding:
+    """The one finding of a rule."""
+    (found,) = (finding for finding in check(files, config).findings if finding.rule == rule)
+    return found
+
+
+# --- Karpenter
+
+NODE_POOL = """
+apiVersion: karpenter.sh/VERSION
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  limits: {cpu: 9600}
+  disruption:
+    consolidationPolicy: POLICY
+    expireAfter: Never
+  template:
+    spec:
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [p5.48xlarge]}
+"""
+
+
+def test_when_empty_needs_a_second_value_before_v1(check: Check) -> None:
+    pool = NODE_POOL.replace("VERSION", "v1beta1").replace("POLICY", "WhenUnderutilized")
+    found = only(
+        "karpenter-disrupts-training", check, {"pool.yaml": pool, "job.yaml": GPU_JOB.replace("SELECTION", "")}
+    )
+    assert found.fix is None
+    assert "wants consolidateAfter beside WhenEmpty" in found.help
+
+
+PACKING = NODE_POOL.replace("VERSION", "v1").replace("POLICY", "WhenEmptyOrUnderutilized")
+GPU_JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 4
+  template:
+    spec:
+      restartPolicy: Never
+      SELECTION
+      containers: [{name: train, image: "quay.io/example/train:1", resources: {limits: {nvidia.com/gpu: 8}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    "selection",
+    ["priorityClassName: low", "nodeSelector: {karpenter.sh/nodepool: gpu}", "tolerations: [{operator: Exists}]"],
+)
+def test_when_empty_is_written_in_v1(check: Check, selection: str) -> None:
+    files = {"pool.yaml": PACKING, "job.yaml": GPU_JOB.replace("SELECTION", selection)}
+    assert only("karpenter-disrupts-training", check, files).fix is not None
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"job.yaml": GPU_JOB.replace("SELECTION", "nodeSelector: {karpenter.sh/nodepool: other}")},
+        {"job.yaml": GPU_JOB.replace("SELECTION", "").replace("nvidia.com/gpu: 8", "cpu: 8")},
+        {"chat.yaml": GPU_JOB.replace("SELECTION", "").replace("batch/v1", "apps/v1").replace("Job", "Deployment")},
+    ],
+)
+def test_a_pool_on_which_no_training_job_is_seen_is_packed_as_before(check: Check, files: dict[str, str]) -> None:
+    found = only("karpenter-disrupts-training", check, {"pool.yaml": PACKING, **files})
+    assert found.fix is None
+    assert "no job with GPUs that could land on gpu is in this code" in found.help
+
+
+def test_a_taint_keeps_training_jobs_from_a_pool(check: Check) -> None:
+    pool = PACKING.replace("requirements:", "taints: [{key: team, value: a, effect: NoSchedule}]\n      requirements:")
+    files = {"pool.yaml": pool, "job.yaml": GPU_JOB.replace("SELECTION", "")}
+    assert only("karpenter-disrupts-training", check, files).fix is None
+
+
+# --- jobs that nothing removes
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 16
+  template: {spec: {restartPolicy: Never, containers: [{name: train, image: "quay.io/example/train:1"}]}}
+"""
+JOB_SET = """
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train}
+spec:
+  volumeClaimPolicies:
+    - templates: [{metadata: {name: checkpoints}}]POLICY
+  replicatedJobs:
+    - name: worker
+      replicas: 8
+      template:
+        spec:
+          template: {spec: {restartPolicy: Never, containers: [{name: train, image: "quay.io/example/train:1"}]}}
+"""
+VOLCANO = """
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: train}
+spec:
+  minAvailable: 8
+  schedulerName: volcano
+  volumes:
+    - {mountPath: /checkpoints, CLAIM}
+  tasks:
+    - name: worker
+      replicas: 8
+      template: {spec: {restartPolicy: Never, containers: [{name: train, image: "quay.io/example/train:1"}]}}
+"""
+SCRATCH = "{name: ck, ephemeral: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1Ti}}}}}}"
+APPLICATION = """
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: training}
+spec:
+  source: {repoURL: "https://example.com/train.git", path: PATH}
+  syncPolicy: {automated: {selfHeal: HEAL}}
+"""
+APPLICATION_SET = """
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: teams}
+spec:
+  generators:
+    - git: {repoURL: "https://example.com/train.git", directories: [{path: teams/*}]}
+  template:
+    spec:
+      source: {repoURL: "https://example.com/train.git", path: "{{path}}"}
+      syncPolicy: {automated: {selfHeal: true}}
+"""
+FLUX = """
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: training}
+spec: {interval: 10m, path: ./jobs}
+"""
+
+
+@pytest.mark.parametrize(
+    ("job", "key"),
+    [
+        (JOB_SET.replace("POLICY", ""), "volumeClaimPolicies"),
+        (JOB_SET.replace("POLICY", "\n      retentionPolicy: {whenDeleted: Delete}"), "volumeClaimPolicies"),
+        (VOLCANO.replace("CLAIM", "volumeClaim: {accessModes: [ReadWriteMany]}"), "volumes"),
+        (JOB.replace("Never, ", f"Never, volumes: [{SCRATCH}], "), "ephemeral volumeClaimTemplates"),
+        (
+            VOLCANO.replace("CLAIM", "volumeClaimName: old").replace("Never, ", f"Never, volumes: [{SCRATCH}], "),
+            "ephemeral volumeClaimTemplates",
+        ),
+    ],
+)
+def test_a_job_whose_volumes_go_with_it_gets_no_time_to_live(check: Check, job: str, key: str) -> None:
+    found = only("job-never-cleaned", check, {"job.yaml": job})
+    assert found.fix is None
+    assert f"its {key} make volumes that are deleted with it" in found.help
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        JOB_SET.replace("POLICY", "\n      retentionPolicy: {whenDeleted: Retain}"),
+        VOLCANO.replace("CLAIM", "volumeClaimName: checkpoints"),
+    ],
+)
+def test_volumes_that_stay_are_no_obstacle(check: Check, job: str) -> None:
+    assert only("job-never-cleaned", check, {"job.yaml": job}).fix is not None
+
+
+@pytest.mark.parametrize(
+    ("sync", "path", "name"),
+    [
+        (APPLICATION.replace("PATH", "jobs").replace("HEAL", "true"), "jobs/train.yaml", "Application training"),
+        (APPLICATION.replace("PATH", ".").replace("HEAL", "true"), "train.yaml", "Application training"),
+        (APPLICATION_SET, "teams/vision/train.yaml", "ApplicationSet teams"),
+        (FLUX, "jobs/big/train.yaml", "Kustomization training"),
+    ],
+)
+def test_a_job_that_would_come_back_gets_no_time_to_live(check: Check, sync: str, path: str, name: str) -> None:
+    found = only("job-never-cleaned", check, {"apps/app.yaml": sync, path: JOB})
+    assert found.fix is None
+    assert f"{name} makes it again" in found.help
+
+
+@pytest.mark.parametrize(
+    ("sync", "path"),
+    [
+        (APPLICATION.replace("PATH", "jobs").replace("HEAL", "false"), "jobs/train.yaml"),
+        (APPLICATION.replace("PATH", "jobs").replace("HEAL", "true"), "jobs-by-hand/train.yaml"),
+        (APPLICATION_SET, "train.yaml"),
+    ],
+)
+def test_other_folders_are_nobodys_to_heal(check: Check, sync: str, path: str) -> None:
+    assert only("job-never-cleaned", check, {"apps/app.yaml": sync, path: JOB}).fix is not None
+
+
+def test_a_kustomization_that_argo_cd_applies_counts_for_the_base(check: Check) -> None:
+    files = {
+        "apps/app.yaml": APPLICATION.replace("PATH", "overlays/live").replace("HEAL", "true"),
+        "base/kustomization.yaml": "resources: [job.yaml]\n",
+        "base/job.yaml": JOB,
+        "overlays/live/kustomization.yaml": "resources: [../../base]\n",
+    }
+    assert "makes it again" in only("job-never-cleaned", check, files).help
+
+
+def test_terraform_makes_a_deleted_job_again(check: Check) -> None:
+    code = """
+    resource "kubernetes_job_v1" "train" {
+      metadata {
+        name = "train"
+      }
+      spec {
+        parallelism = 16
+        template {
+          metadata {}
+          spec {
+            restart_policy = "Never"
+            container {
+              name  = "train"
+              image = "quay.io/example/train:1"
+            }
+          }
+        }
+      }
+    }
+    """
+    assert "Terraform makes it again" in only("job-never-cleaned", check, {"main.tf": code}).help
+
+
+# --- ranges of pods
+
+GKE = """
+resource "google_compute_network" "main" {
+  name                    = "train"
+  auto_create_subnetworks = AUTO
+}
+resource "google_compute_subnetwork" "nodes" {
+  name          = "nodes"
+  network       = google_compute_network.main.id
+  region        = "europe-west4"
+  ip_cidr_range = "10.0.0.0/20"
+  secondary_ip_range {
+    range_name    = "pods"
+    ip_cidr_range = "10.16.0.0/18"
+  }
+  MORE
+}
+OTHERS
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = "europe-west4"
+  node_locations           = ["europe-west4-a"]
+  subnetwork               = google_compute_subnetwork.nodes.id
+  remove_default_node_pool = true
+  initial_node_count       = 1
+  ip_allocation_policy {
+    cluster_secondary_range_name = "pods"
+  }
+  PLANE
+}
+resource "google_container_node_pool" "gpu" {
+  name    = "gpu"
+  cluster = google_container_cluster.train.name
+  autoscaling {
+    max_node_count = 1000
+  }
+}
+"""
+
+
+def gke(more: str = "", others: str = "", plane: str = "", auto: str = "false") -> dict[str, str]:
+    code = GKE.replace("MORE", more).replace("OTHERS", others).replace("PLANE", plane).replace("AUTO", auto)
+    return {"main.tf": code}
+
+
+def test_a_range_of_pods_grows_where_there_is_room(check: Check) -> None:
+    (change,) = only("pod-range-too-small", check, gke()).fix.changes  # type: ignore[union-attr]
+    assert change.value == "10.16.0.0/14"
+
+
+SECOND = 'secondary_ip_range {\n range_name = "NAME"\n ip_cidr_range = RANGE\n}\n'
+SUBNET = """
+resource "google_compute_subnetwork" "other" {
+  name          = "other"
+  network       = google_compute_network.main.id
+  ip_cidr_range = "10.2.0.0/20"
+  %s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (gke(SECOND.replace("RANGE", '"10.17.0.0/20"')), "10.17.0.0/20, a secondary range of google_compute_subnet"),
+        (
+            gke(SECOND.replace("RANGE", "var.unknown")),
+            "where a secondary range of google_compute_subnetwork.nodes lies",
+        ),
+        (gke(others=SUBNET % SECOND.replace("RANGE", '"10.18.0.0/20"')), "10.18.0.0/20, a secondary range of"),
+        (gke(others=(SUBNET % "").replace("10.2.", "10.19.")), "10.19.0.0/20, the subnet google_compute_subnetwork"),
+        (gke(plane='private_cluster_config {\nmaster_ipv4_cidr_block = "10.18.0.0/28"\n}'), "10.18.0.0/28, the contr"),
+    ],
+    ids=["second", "unknown", "elsewhere", "primary", "plane"],
+)
+def test_a_range_of_pods_does_not_grow_over_others(check: Check, files: dict[str, str], told: str) -> None:
+    found = only("pod-range-too-small", check, files)
+    assert found.fix is None
+    assert told in found.help
+    assert found.help.endswith("choose a range that overlaps nothing")
+
+
+def test_a_range_of_pods_does_not_grow_over_what_google_gives_to_subnets(check: Check) -> None:
+    files = {"main.tf": gke(auto="true")["main.tf"].replace("10.16.0.0", "10.131.0.0")}
+    assert "10.128.0.0/9, the subnets of google_compute_network.main" in only("pod-range-too-small", check, files).help
+
+
+def test_a_range_of_pods_stays_among_private_addresses(check: Check) -> None:
+    files = {"main.tf": gke()["main.tf"].replace("10.16.0.0", "192.168.64.0")}
+    found = only("pod-range-too-small", check, files)
+    assert found.fix is None
+    assert "private addresses around 192.168.64.0/18" in found.help
+
+
+def test_a_module_s_ranges_count_though_no_cluster_names_them(check: Check) -> None:
+    code = """
+    module "network" {
+      source       = "terraform-google-modules/network/google"
+      version      = "~> 9.0"
+      network_name = "train"
+      subnets      = [{ subnet_name = "nodes", subnet_ip = "10.0.0.0/20", subnet_region = "europe-west4" }]
+      secondary_ranges = {
+        nodes = [
+          { range_name = "pods", ip_cidr_range = "10.16.0.0/18" },
+          { range_name = "old", ip_cidr_range = "10.17.0.0/20" },
+        ]
+      }
+    }
+    """
+    main = gke()["main.tf"]
+    code += main[main.index('resource "google_container_cluster"') :]
+    files = {"main.tf": code.replace("google_compute_subnetwork.nodes.id", "module.network.subnets_names[0]")}
+    found = only("pod-range-too-small", check, files)
+    assert found.fix is None
+    assert "10.17.0.0/20" in found.help
+
+
+AKS = """
+variable "subnet" {}
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Standard"
+  default_node_pool {
+    name           = "system"
+    node_count     = 900
+    vm_size        = "Standard_D4s_v5"
+    SUBNET
+  }
+  network_profile {
+    network_plugin      = "azure"
+    network_plugin_mode = "overlay"
+    pod_cidr            = "10.244.0.0/16"
+    service_cidr        = "SERVICES"
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("services", "subnet", "told"),
+    [
+        ("10.246.0.0/16", "", "10.246.0.0/16, the services' range"),
+        ("10.0.0.0/16", "vnet_subnet_id = var.subnet", "where the network of system lies is not known"),
+        ("10.0.0.0/16", "", ""),
+    ],
+)
+def test_pods_of_aks_do_not_grow_over_services_and_networks(
+    check: Check, services: str, subnet: str, told: str
+) -> None:
+    files = {"main.tf": AKS.replace("SERVICES", services).replace("SUBNET", subnet)}
+    found = only("pod-range-too-small", check, files)
+    assert (found.fix is None) == bool(told)
+    assert told in found.help
+
+
+ACK = """
+resource "alicloud_vpc" "main" {
+  vpc_name   = "train"
+  cidr_block = "10.0.0.0/12"
+}
+resource "alicloud_vswitch" "nodes" {
+  vpc_id     = alicloud_vpc.main.id
+  cidr_block = "10.0.0.0/16"
+  zone_id    = "cn-beijing-h"
+}
+resource "alicloud_cs_managed_kubernetes" "main" {
+  name         = "train"
+  cluster_spec = "ack.pro.small"
+  vswitch_ids  = [alicloud_vswitch.nodes.id]
+  pod_cidr     = "10.POD.0.0/18"
+  SERVICES
+}
+resource "alicloud_cs_kubernetes_node_pool" "gpu" {
+  cluster_id     = alicloud_cs_managed_kubernetes.main.id
+  node_pool_name = "gpu"
+  vswitch_ids    = [alicloud_vswitch.nodes.id]
+  instance_types = ["ecs.gn7i-c8g1.2xlarge"]
+  scaling_config {
+    min_size = 0
+    max_size = 600
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("pod", "services", "told"),
+    [
+        ("32", 'service_cidr = "172.21.0.0/20"', ""),
+        ("32", "", "where the services' range of alicloud_cs_managed_kubernetes.main lies is not known"),
+        ("32", 'service_cidr = "10.33.0.0/20"', "10.33.0.0/20, the services' range"),
+        ("16", 'service_cidr = "10.18.0.0/20"', "10.18.0.0/20, the services' range"),
+    ],
+)
+def test_pods_of_ack_do_not_grow_over_services(check: Check, pod: str, services: str, told: str) -> None:
+    found = only("pod-range-too-small", check, {"main.tf": ACK.replace("POD", pod).replace("SERVICES", services)})
+    assert (found.fix is None) == bool(told)
+    assert told in found.help
+
+
+def test_pods_of_kubeadm_do_not_grow_over_services(check: Check) -> None:
+    kubeadm = """
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+networking: {podSubnet: 10.100.0.0/18}
+"""
+    found = only("pod-range-too-small", check, {"kubeadm.yaml": kubeadm})
+    assert found.fix is None
+    assert "10.96.0.0/12, the services' range" in found.help
+
+
+# --- shared memory
+
+TRAINING = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 16
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: quay.io/example/train:1
+          command: [torchrun, train.py]
+          resources: {limits: {nvidia.com/gpu: 8}}
+      volumes:
+        - {name: NAME, KIND}
+"""
+
+
+@pytest.mark.parametrize("kind", ["emptyDir: {}", "hostPath: {path: /dev/shm}", "nfs: {server: a, path: /b}"])
+def test_a_volume_that_has_the_name_of_shared_memory_is_in_the_way(check: Check, kind: str) -> None:
+    found = only("missing-shared-memory", check, {"job.yaml": TRAINING.replace("NAME", "dshm").replace("KIND", kind)})
+    assert found.fix is None
+    assert "its volume dshm is not known to be in memory" in found.help
+
+
+def test_a_volume_of_another_name_is_not_in_the_way(check: Check) -> None:
+    job = TRAINING.replace("NAME", "data").replace("KIND", "emptyDir: {}")
+    assert only("missing-shared-memory", check, {"job.yaml": job}).fix is not None
+
+
+# --- the words of the code
+
+KUBEADM = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName: train\n"
+
+
+def test_the_setting_of_the_kubelets_is_named(check: Check) -> None:
+    found = only("serial-image-pulls", check, {"kubeadm.yaml": KUBEADM})
+    assert found.fix is None
+    assert found.help == "no KubeletConfiguration is in its folder; serializeImagePulls should be false"
+
+
+def test_the_profile_of_the_autoscaler_is_named(check: Check) -> None:
+    code = GKE_MODULE.replace("TYPE", "NO_RESERVATION").replace("min_count = 1", "min_count = 1, max_count = 300")
+    found = only("balanced-autoscaling-profile", check, {"main.tf": code})
+    assert found.fix is None
+    assert 'autoscaling_profile = "OPTIMIZE_UTILIZATION" to the module in its cluster_autoscaling' in found.help
+
+
+# --- upgrades of machines that are scarce
+
+SCARCE = """
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = "us-central1"
+  remove_default_node_pool = true
+  initial_node_count       = 1
+}
+resource "google_container_node_pool" "pool" {
+  name    = "pool"
+  cluster = google_container_cluster.train.name
+  autoscaling {
+    total_max_node_count = 800
+  }
+  node_config {
+    machine_type = MACHINE
+    KIND
+  }
+  MORE
+}
+"""
+SURGE = "upgrade_settings {\n    max_surge = %s\n  }"
+NONE_ADDED = {"max_surge": 0, "max_unavailable": 20}
+
+
+def upgraded(found: Finding) -> dict[str, object]:
+    """What a fix writes, by the attribute's name in the model."""
+    return {change.name: change.value for change in found.fix.changes} if found.fix else {}
+
+
+@pytest.mark.parametrize(
+    ("machine", "kind", "more", "written"),
+    [
+        ("a3-highgpu-8g", "", "", NONE_ADDED),
+        ("a3-highgpu-8g", "", SURGE % "1", NONE_ADDED),
+        ("n2-standard-8", "spot = true", "", NONE_ADDED),
+        ("n2-standard-8", "flex_start = true", "", NONE_ADDED),
+        ("n2-standard-8", "", "queued_provisioning {\n    enabled = true\n  }", NONE_ADDED),
+        ("n2-standard-8", 'reservation_affinity {\n consume_reservation_type = "ANY_RESERVATION"\n}', "", NONE_ADDED),
+        ("a3-highgpu-8g", "", SURGE % "2", {}),
+        ("a3-highgpu-8g", "", SURGE % "0\n max_unavailable = 1", {"parallel_upgrades": 20}),
+        ("n2-standard-8", "", "", {"parallel_upgrades": 20}),
+    ],
+)
+def test_upgrades_add_no_scarce_machines(
+    check: Check, machine: str, kind: str, more: str, written: dict[str, object]
+) -> None:
+    code = SCARCE.replace("MACHINE", f'"{machine}"').replace("KIND", kind).replace("MORE", more)
+    found = only("slow-upgrades", check, {"main.tf": code})
+    assert upgraded(found) == written
+    assert written or "max_surge = 0 with max_unavailable = 20" in found.help
+
+
+def test_the_default_of_a_module_is_not_changed_for_one_pool(check: Check) -> None:
+    variable = 'variable "surge" {\n  type    = number\n  default = 1\n}\n'
+    code = SCARCE.replace("MACHINE", '"n2-standard-8"').replace("KIND", "").replace("MORE", SURGE % "var.surge")
+    assert only("slow-upgrades", check, {"main.tf": variable + code}).fix is not None
+    call = 'module "train" {\n  source = "./train"\n}\n'
+    found = only("slow-upgrades", check, {"main.tf": call, "train/main.tf": variable + code})
+    assert found.fix is None
+    assert "the default of a variable of a module" in found.help
+
+
+# --- zones of Google
+
+ZONAL = """
+variable "zones" {
+  type    = list(string)
+  default = ["us-central1-a"]
+}
+locals {
+  zone   = "us-central1-a"
+  places = { train = { location = "us-central1-a" } }
+}
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = OWN
+  remove_default_node_pool = true
+  initial_node_count       = 1
+}
+resource "google_container_node_pool" "cpu" {
+  name     = "cpu"
+  location = POOL
+  cluster  = google_container_cluster.train.name
+  autoscaling {
+    max_node_count = 800
+  }
+}
+"""
+LITERAL = '"us-central1-a"'
+
+
+@pytest.mark.parametrize(
+    ("own", "pool", "told"),
+    [
+        (LITERAL, LITERAL, ""),
+        (LITERAL, "null", ""),
+        ("one(var.zones)", "null", "`one(var.zones)` gives its location"),
+        ("var.zones[0]", "null", "`var.zones[0]` gives its location"),
+        ("element(var.zones, 0)", "null", "`element(var.zones, 0)` gives its location"),
+        ("local.zone", "null", "`local.zone` gives its location"),
+        ("local.places.train.location", "null", "`local.places.train.location` gives its location"),
+        (f'true ? {LITERAL} : "us-central1"', "null", "gives its location"),
+        (LITERAL, "one(var.zones)", "its pools have a location that is no literal"),
+    ],
+)
+def test_a_zone_that_others_may_have_is_left_to_people(check: Check, own: str, pool: str, told: str) -> None:
+    found = only("zonal-control-plane", check, {"main.tf": ZONAL.replace("OWN", own).replace("POOL", pool)})
+    assert (found.fix is None) == bool(told)
+    assert told in found.help
+    if found.fix:
+        assert "add us-central1-a to node_locations" in found.fix.title
+
+
+def test_the_module_is_asked_for_a_regional_cluster(check: Check) -> None:
+    code = GKE_MODULE.replace('region     = "europe-west4"', 'regional = false\nzones = ["europe-west4-a"]')
+    found = only("zonal-control-plane", check, {"main.tf": code.replace("TYPE", "NO_RESERVATION")})
+    assert found.fix is None
+    assert "write regional = true" in found.help
+
+
+# --- network policies of Azure
+
+POLICY = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Standard"
+  default_node_pool {
+    name       = "system"
+    node_count = 400
+    SUBNET
+  }
+  network_profile {
+    network_plugin = "azure"
+    network_policy = "azure"
+    MODE
+  }
+}
+resource "azurerm_kubernetes_cluster_node_pool" "other" {
+  name                  = "other"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "Standard_D4s_v5"
+  node_count            = 3
+  OTHER
+}
+"""
+POLICY_MODULE = """
+module "aks" {
+  source         = "Azure/aks/azurerm"
+  version        = "~> 10.0"
+  agents_count   = 400
+  sku_tier       = "Standard"
+  network_plugin = "azure"
+  network_policy = "azure"
+  MODE
+  node_pools = {
+    other = { name = "other", vm_size = "Standard_D4s_v5", node_count = 3, OTHER }
+  }
+}
+"""
+OVERLAY = 'network_plugin_mode = "overlay"'
+PODS = "pod_subnet_id = azurerm_subnet.pods.id"
+
+
+@pytest.mark.parametrize(
+    ("code", "mode", "subnet", "other", "fixed"),
+    [
+        (POLICY, OVERLAY, "", "", True),
+        (POLICY, "", "", "", False),
+        (POLICY, "", PODS, "", False),
+        (POLICY, "", PODS, PODS, True),
+        (POLICY, OVERLAY, "", 'os_type = "Windows"', False),
+        (POLICY, OVERLAY, "", 'os_type = "Linux"', True),
+        (POLICY_MODULE, OVERLAY, "", "", True),
+        (POLICY_MODULE, OVERLAY, "", 'os_type = "Windows"', False),
+        (POLICY_MODULE, "", "", "", False),
+    ],
+)
+def test_cilium_needs_overlay_or_pod_subnets_and_linux(
+    check: Check, code: str, mode: str, subnet: str, other: str, *, fixed: bool
+) -> None:
+    code = code.replace("MODE", mode).replace("SUBNET", subnet).replace("OTHER", other)
+    subnets = (
+        'resource "azurerm_subnet" "pods" {\n  name             = "pods"\n  address_prefixes = ["10.0.0.0/9"]\n}\n'
+    )
+    found = only("network-policy-manager-limit", check, {"main.tf": subnets + code})
+    assert (found.fix is not None) == fixed
+    assert fixed or "Linux nodes only" in found.help
+
+
+# --- NAT gateways
+
+VPC = """
+variable "names" {}
+module "vpc" {
+  source             = "terraform-aws-modules/vpc/aws"
+  version            = "~> 5.0"
+  cidr               = "10.0.0.0/8"
+  azs                = ["eu-west-1a", "eu-west-1b"]
+  private_subnets    = ["10.0.0.0/12", "10.16.0.0/12"]
+  enable_nat_gateway = true
+  single_nat_gateway = true
+  MORE
+}
+resource "aws_eks_cluster" "train" {
+  name = "train"
+}
+resource "aws_eks_node_group" "cpu" {
+  cluster_name   = aws_eks_cluster.train.name
+  subnet_ids     = module.vpc.private_subnets
+  instance_types = ["m5.large"]
+  scaling_config {
+    min_size     = 0
+    max_size     = 1000
+    desired_size = 0
+  }
+}
+"""
+PUBLIC = 'public_subnets = ["10.32.0.0/24", "10.32.1.0/24"]'
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("", "public_subnets has one for each of azs"),
+        ('public_subnets = ["10.32.0.0/24"]', "public_subnets has one for each of azs"),
+        ("public_subnets = var.names", "public_subnets has one for each of azs"),
+        (f'{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = ["eipalloc-1"]', "fewer than azs: write as many"),
+        (
+            f"{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = var.names",
+            "as many external_nat_ip_ids. See that it has",
+        ),
+        (PUBLIC, ""),
+        (f'{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = ["eipalloc-1", "eipalloc-2"]', ""),
+    ],
+)
+def test_one_gateway_a_zone_needs_public_subnets_and_addresses(check: Check, more: str, told: str) -> None:
+    found = only("single-nat-gateway", check, {"main.tf": VPC.replace("MORE", more)})
+    assert (found.fix is None) == bool(told)
+    assert told in found.help
+
+
+def test_the_input_of_the_module_is_named(check: Check) -> None:
+    code = VPC.replace("MORE", f"{PUBLIC}\none_nat_gateway_per_az = 1 > 2")
+    found = only("single-nat-gateway", check, {"main.tf": code})
+    assert found.fix is None
+    assert "one_nat_gateway_per_az should be true" in found.help
+
+
+# --- CoreDNS
+
+ADDON = """
+resource "aws_eks_cluster" "train" {
+  name = "train"
+}
+resource "aws_eks_addon" "dns" {
+  cluster_name         = aws_eks_cluster.train.name
+  addon_name           = "coredns"
+  configuration_values = SETTINGS
+}
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = aws_eks_cluster.train.name
+  instance_types = ["p5.48xlarge"]
+  scaling_config {
+    min_size     = 0
+    max_size     = 1000
+    desired_size = 0
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["fargate", "Fargate"])
+def test_coredns_on_fargate_is_not_told_to_scale(check: Check, name: str) -> None:
+    code = ADDON.replace("SETTINGS", f'jsonencode({{\n    computeType = "{name}"\n  }})')
+    found = only("dns-not-scaled", check, {"main.tf": code})
+    assert found.fix is None
+    assert "each replica is a machine of Fargate" in found.help
+
+
+def test_coredns_on_nodes_is_told_to_scale(check: Check) -> None:
+    code = ADDON.replace("SETTINGS", 'jsonencode({\n    computeType = "ec2"\n  })')
+    assert only("dns-not-scaled", check, {"main.tf": code}).fix is not None
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ('"{\\"replicaCount\\": 2}"', "configuration_values is no jsonencode of an object that kcheck could add to"),
+        ("jsonencode({ autoScaling = { enabled = false } })", "configuration_values has autoScaling already"),
+    ],
+)
+def test_a_person_is_told_which_key_scales_coredns(check: Check, settings: str, told: str) -> None:
+    found = only("dns-not-scaled", check, {"main.tf": ADDON.replace("SETTINGS", settings)})
+    assert found.fix is None
+    assert f"{told}; configuration_values.autoScaling should be" in found.help
+    assert "dns_scaling" not in found.help
+
+
+# --- images
+
+POD = 'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: "%s"}]}\n'
+DIGEST = f"@sha256:{'ab' * 32}"
+
+
+@pytest.mark.parametrize(
+    ("image", "now"),
+    [
+        ("gcr.io/google_containers/pause-amd64:3.1", "registry.k8s.io/pause-amd64:3.1"),
+        ("gcr.io/google-containers/kube-proxy:v1.17.0", "registry.k8s.io/kube-proxy:v1.17.0"),
+        (f"k8s.gcr.io/nvidia-gpu-device-plugin{DIGEST}", f"registry.k8s.io/nvidia-gpu-device-plugin{DIGEST}"),
+    ],
+)
+def test_images_of_kubernetes_get_the_name_of_the_new_registry(check: Check, image: str, now: str) -> None:
+    (change,) = only("retired-registry", check, {"pod.yaml": POD % image}).fix.changes  # type: ignore[union-attr]
+    assert change.value == now
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "gcr.io/google-containers/toolbox:20201104-00",
+        "gcr.io/google-containers/startup-script:v2",
+        f"gcr.io/google_containers/pause{DIGEST}",
+    ],
+)
+def test_images_that_may_not_have_been_copied_keep_their_name(check: Check, image: str) -> None:
+    found = only("retired-registry", check, {"pod.yaml": POD % image})
+    assert found.fix is None
+    assert "pull it from registry.k8s.io before you change the name" in found.help
+
+
+@pytest.mark.parametrize("registry", ["gcr.io/google_containers", "gcr.io/google-containers", "k8s.gcr.io"])
+def test_an_image_without_a_tag_is_not_moved_to_a_registry_that_wants_one(check: Check, registry: str) -> None:
+    found = only("retired-registry", check, {"pod.yaml": POD % f"{registry}/pause"})
+    assert found.fix is None
+    assert "it has no tag" in found.help
+
+
+# --- variables with conditions of their own
+
+TIER = """
+variable "tier" {
+  type    = string
+  default = "Free"
+  validation {
+    condition     = CONDITION
+    error_message = "No."
+  }
+}
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = var.tier
+  default_node_pool {
+    name       = "system"
+    node_count = 300
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("condition", ['contains(["Free", "Paid"], var.tier)', 'var.tier != "Standard"'])
+@pytest.mark.parametrize("more", [{}, {"terraform.tfvars": 'tier = "Free"\n'}], ids=["default", "tfvars"])
+def test_a_value_that_its_variable_refuses_is_not_written(check: Check, condition: str, more: dict[str, str]) -> None:
+    found = only("free-control-plane", check, {"main.tf": TIER.replace("CONDITION", condition), **more})
+    assert found.fix is None
+    assert found.help == 'validation of var.tier refuses "Standard"; tier should be Standard'
+
+
+@pytest.mark.parametrize("condition", ['contains(["Free", "Standard"], var.tier)', "var.tier != var.other", "oops("])
+def test_a_value_that_its_variable_takes_or_may_take_is_written(check: Check, condition: str) -> None:
+    code = TIER.replace("CONDITION", condition) + 'variable "other" {}\n'
+    result = check({"main.tf": code}, LARGE)
+    assert [f.fix is None for f in result.findings if f.rule == "free-control-plane"] in ([False], [])
+
+
+def test_a_variable_of_a_called_module_refuses_what_its_caller_would_write(check: Check) -> None:
+    module = TIER.replace("CONDITION", 'contains(["Free"], var.tier)')
+    main = 'module "cluster" {\n  source = "./cluster"\n  tier   = "Free"\n}\n'
+    found = only("free-control-plane", check, {"main.tf": main, "cluster/main.tf": module})
+    assert "validation of var.tier of module.cluster refuses" in found.help
+
+
+def test_a_part_of_a_variable_is_judged_with_the_others(check: Check) -> None:
+    code = """
+    variable "clusters" {
+      type    = map(object({ tier = optional(string, "Free"), nodes = number }))
+      default = { train = { nodes = 300 } }
+      validation {
+        condition     = alltrue([for c in values(var.clusters) : c.tier == "Free" || c.nodes < 10])
+        error_message = "No."
+      }
+    }
+    resource "azurerm_kubernetes_cluster" "main" {
+      for_each = var.clusters
+      name     = each.key
+      sku_tier = each.value.tier
+      default_node_pool {
+        name       = "system"
+        node_count = each.value.nodes
+      }
+    }
+    """
+    assert "validation of var.clusters refuses" in only("free-control-plane", check, {"main.tf": code}).help
+
+
+# --- images of nodes
+
+EKS = """
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+resource "aws_launch_template" "gpu" {
+  name = "gpu"
+  TEMPLATE
+}
+resource "aws_eks_node_group" "gpu" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "gpu"
+  subnet_ids      = ["subnet-1"]
+  ami_type        = "AL2_x86_64_GPU"
+  instance_types  = ["p5.48xlarge"]
+  LAUNCH
+  scaling_config {
+    min_size = 2
+    max_size = 8
+  }
+}
+"""
+LAUNCH = "launch_template {\n    id      = ID\n    version = 1\n  }"
+MODULE = """
+module "eks" {
+  source             = "terraform-aws-modules/eks/aws"
+  version            = "VERSION"
+  CLUSTER_name               = "train"
+  subnet_ids = ["subnet-1"]
+  eks_managed_node_groups = {
+    gpu = {
+      ami_type       = "AL2_x86_64_GPU"
+      instance_types = ["p5.48xlarge"]
+      min_size       = 2
+      max_size       = 8
+      MORE
+    }
+  }
+}
+"""
+GROUP_MODULE = """
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+module "gpu" {
+  source         = "terraform-aws-modules/eks/aws//modules/eks-managed-node-group"
+  version        = "VERSION"
+  name           = "gpu"
+  cluster_name   = aws_eks_cluster.main.name
+  subnet_ids     = ["subnet-1"]
+  ami_type       = "AL2_x86_64_GPU"
+  instance_types = ["p5.48xlarge"]
+  min_size       = 2
+  max_size       = 8
+  MORE
+}
+"""
+EKSCTL = """
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: train, region: eu-west-1}
+managedNodeGroups:
+  - name: gpu
+    amiFamily: AmazonLinux2
+    instanceType: p5.48xlarge
+    minSize: 2
+    maxSize: 8
+    MORE
+"""
+
+
+def eks(template: str = "", id_: str = "aws_launch_template.gpu.id") -> dict[str, str]:
+    return {"main.tf": EKS.replace("TEMPLATE", template).replace("LAUNCH", LAUNCH.replace("ID", id_))}
+
+
+def module(version: str, more: str = "") -> dict[str, str]:
+    prefix = "" if version == "~> 21.0" else "cluster_"
+    return {"main.tf": MODULE.replace("VERSION", version).replace("CLUSTER_", prefix).replace("MORE", more)}
+
+
+def group_module(version: str, more: str = "") -> dict[str, str]:
+    return {"main.tf": GROUP_MODULE.replace("VERSION", version).replace("MORE", more)}
+
+
+def eksctl(more: str = "") -> dict[str, str]:
+    return {"cluster.yaml": EKSCTL.replace("MORE", more)}
+
+
+BOOTS = [
+    eks('user_data = base64encode("#!/bin/bash")'),
+    eks("user_data = data.cloudinit_config.gpu.rendered"),
+    eks(id_="var.template"),
+    module("~> 19.0", 'pre_bootstrap_user_data = "sysctl -w net.core.somaxconn=4096"'),
+    module("~> 20.0", 'bootstrap_extra_args = "--kubelet-extra-args --max-pods=110"'),
+    module("~> 20.0", "enable_bootstrap_user_data = true"),
+    module("~> 21.0", 'user_data_template_path = "boot.tpl"'),
+    group_module("~> 20.0", 'post_bootstrap_user_data = "echo done"'),
+    group_module("~> 21.0", "enable_bootstrap_user_data = true"),
+    eksctl("preBootstrapCommands: [sysctl -p]"),
+    eksctl("overrideBootstrapCommand: /etc/eks/bootstrap.sh train"),
+    eksctl("launchTemplate: {id: lt-1}"),
+]
+PLAIN = [
+    eks('instance_type = "p5.48xlarge"'),
+    module("~> 19.0"),
+    module("~> 21.0"),
+    group_module("~> 20.0"),
+    group_module("~> 21.0"),
+    eksctl("kubeletExtraConfig: {maxPods: 110}"),
+]
+
+
+@pytest.mark.parametrize("files", BOOTS)
+def test_the_image_is_not_changed_below_code_for_another(check: Check, files: dict[str, str]) -> None:
+    found = only("retired-node-image", check, files)
+    assert found.fix is None
+    assert "a NodeConfig for nodeadm" in found.help
+
+
+@pytest.mark.parametrize("files", PLAIN)
+def test_the_image_is_changed_where_nothing_else_starts_the_nodes(check: Check, files: dict[str, str]) -> None:
+    assert only("retired-node-image", check, files).fix is not None
+
+
+# --- nodes that are paid for anyway
+
+TARGET = '{ capacity_reservation_target = { capacity_reservation_id = "cr-1" } }'
+RESERVED = [
+    eks("capacity_reservation_specification {\ncapacity_reservation_target {\ncapacity_reservation_id = R\n}\n}"),
+    eks('instance_market_options {\nmarket_type = "capacity-block"\n}'),
+    {"main.tf": eks()["main.tf"].replace("ami_type ", 'capacity_type = "CAPACITY_BLOCK"\n  ami_type ')},
+    module("~> 20.0", f"capacity_reservation_specification = {TARGET}"),
+    module("~> 21.0", f"capacity_reservation_specification = {TARGET}"),
+    module("~> 20.0", 'instance_market_options = { market_type = "capacity-block" }'),
+    module("~> 21.0", 'instance_market_options = { market_type = "capacity-block" }'),
+    group_module("~> 20.0", f"capacity_reservation_specification = {TARGET}"),
+    group_module("~> 21.0", 'instance_market_options = { market_type = "capacity-block" }'),
+    eksctl("capacityReservation: {capacityReservationTarget: {capacityReservationID: cr-1}}"),
+    eksctl("instanceMarketOptions: {marketType: capacity-block}"),
+]
+RESERVED[0]["main.tf"] = RESERVED[0]["main.tf"].replace("= R\n", "= aws_ec2_capacity_reservation.gpu.id\n")
+
+
+def wastes(check: Check, files: Mapping[str, str]) -> bool:
+    return "gpu-pool-never-empty" in {finding.rule for finding in check(files, LARGE).findings}
+
+
+@pytest.mark.parametrize("files", RESERVED)
+def test_reserved_machines_of_aws_may_wait_for_jobs(check: Check, files: dict[str, str]) -> None:
+    assert not wastes(check, files)
+
+
+@pytest.mark.parametrize("files", PLAIN)
+def test_other_machines_of_aws_may_not(check: Check, files: dict[str, str]) -> None:
+    assert wastes(check, files)
+
+
+GKE_POOL = """
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = "europe-west4"
+  remove_default_node_pool = true
+  initial_node_count       = 1
+}
+resource "google_container_node_pool" "gpu" {
+  name    = "gpu"
+  cluster = google_container_cluster.train.name
+  autoscaling {
+    min_node_count = 1
+    max_node_count = 8
+  }
+  node_config {
+    machine_type = "a3-highgpu-8g"
+    reservation_affinity {
+      consume_reservation_type = "TYPE"
+    }
+  }
+}
+"""
+GKE_MODULE = """
+module "gke" {
+  source     = "terraform-google-modules/kubernetes-engine/google"
+  version    = "~> 36.0"
+  name       = "train"
+  region     = "europe-west4"
+  node_pools = [{ name = "gpu", machine_type = "a3-highgpu-8g", min_count = 1, consume_reservation_type = "TYPE" }]
+}
+"""
+AKS_POOL = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "train"
+  default_node_pool {
+    name = "system"
+  }
+}
+resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
+  name                  = "gpu"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "Standard_ND96isr_H100_v5"
+  auto_scaling_enabled  = true
+  min_count             = 1
+  max_count             = 8
+  RESERVED
+}
+"""
+AKS_MODULE = """
+module "aks" {
+  source  = "Azure/aks/azurerm"
+  version = "~> 10.0"
+  node_pools = {
+    gpu = {
+      name                = "gpu"
+      vm_size             = "Standard_ND96isr_H100_v5"
+      enable_auto_scaling = true
+      min_count           = 1
+      max_count           = 8
+      RESERVED
+    }
+  }
+}
+"""
+OF_GROUP = "capacity_reservation_group_id = azurerm_capacity_reservation_group.gpu.id"
+
+
+@pytest.mark.parametrize("code", [GKE_POOL, GKE_MODULE])
+@pytest.mark.parametrize(("kind", "paid"), [("SPECIFIC_RESERVATION", True), ("NO_RESERVATION", False)])
+def test_reserved_machines_of_google_may_wait_for_jobs(check: Check, code: str, kind: str, *, paid: bool) -> None:
+    assert wastes(check, {"main.tf": code.replace("TYPE", kind)}) != paid
+
+
+@pytest.mark.parametrize("code", [AKS_POOL, AKS_MODULE])
+@pytest.mark.parametrize("more", [OF_GROUP, ""])
+def test_reserved_machines_of_azure_may_wait_for_jobs(check: Check, code: str, more: str) -> None:
+    assert wastes(check, {"main.tf": code.replace("RESERVED", more)}) == (not more)
+
+
+# --- providers of old
+
+PIN = 'terraform {\n  required_providers {\n    PROVIDER = { source = "hashicorp/PROVIDER", version = "VERSION" }\n  }\n}\n'
+BLOCK_PIN = 'provider "PROVIDER" {\n  version = "VERSION"\n}\n'
+SHORT_PIN = 'terraform {\n  required_providers {\n    PROVIDER = "VERSION"\n  }\n}\n'
+AZURE = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  TIER
+  default_node_pool {
+    name                = "system"
+    enable_auto_scaling = true
+    min_count           = 1
+    max_count           = 300
+  }
+}
+"""
+
+
+def pinned(version: str, tier: str = "", pin: str = PIN) -> dict[str, str]:
+    return {"main.tf": pin.replace("PROVIDER", "azurerm").replace("VERSION", version) + AZURE.replace("TIER", tier)}
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (pinned("~> 2.46"), "azurerm is pinned below 3.0, of which kcheck does not know whether it has sku_tier"),
+        (pinned("~> 2.46", pin=BLOCK_PIN), "azurerm is pinned below 3.0"),
+        (pinned("=1.44.0", pin=SHORT_PIN), "azurerm is pinned below 3.0"),
+        (pinned("~> 3.40.0"), "azurerm is pinned below 3.51, which has other values"),
+        (pinned("~> 3.40.0", 'sku_tier = "Free"'), "azurerm is pinned below 3.51, which has other values"),
+        (pinned(">= 2.0, < 3.0", 'sku_tier = "Free"'), "azurerm is pinned below 3.51"),
+        (pinned("~> 3.0"), ""),
+        (pinned(">= 2.0"), ""),
+        (pinned("~> 4.0"), ""),
+        ({"main.tf": AZURE.replace("TIER", "")}, ""),
+    ],
+)
+def test_an_old_provider_gets_nothing_that_it_may_not_know(check: Check, files: dict[str, str], told: str) -> None:
+    found = only("free-control-plane", check, files)
+    assert (found.fix is None) == bool(told)
+    assert told in found.help
+
+
+def test_the_locked_version_of_a_provider_decides(check: Check) -> None:
+    lock = (
+        'provider "registry.terraform.io/hashicorp/azurerm" {\n  version     = "VERSION"\n  constraints = ">= 2.0"\n}\n'
+    )
+    for version, fixed in (("2.99.0", False), ("3.117.0", True)):
+        files = {**pinned(">= 2.0"), ".terraform.lock.hcl": lock.replace("VERSION", version)}
+        assert (only("free-control-plane", check, files).fix is not None) == fixed
+
+
+def test_a_module_s_pin_counts_for_its_root(check: Check) -> None:
+    files = {
+        "main.tf": AZURE.replace("TIER", "") + 'module "other" {\n  source = "./other"\n}\n',
+        "other/versions.tf": PIN.replace("PROVIDER", "azurerm").replace("VERSION", "~> 2.0"),
+    }
+    assert "azurerm is pinned below 3.0" in only("free-control-plane", check, files).help
+
+
+def test_an_absent_block_is_not_added_to_an_old_provider(check: Check) -> None:
+    found = only("idle-nodes-kept-long", check, pinned("~> 1.40", pin=BLOCK_PIN))
+    assert found.fix is None
+    assert "azurerm is pinned below 3.0" in found.help
+
+
+def test_what_is_written_is_changed_with_an_old_provider(check: Check) -> None:
+    code = GKE_POOL.replace("TYPE", "NO_RESERVATION")
+    pin = PIN.replace("PROVIDER", "google").replace("VERSION", "~> 3.90")
+    assert only("gpu-pool-never-empty", check, {"main.tf": pin + code}).fix is not None
+
+
+@pytest.mark.parametrize(
+    ("version", "spelling"), [("~> 3.100", "ebpf_data_plane"), ("~> 4.0", "network_data_plane"), (">= 3.0", "network_")]
+)
+def test_an_absent_attribute_is_written_as_the_pinned_provider_spells_it(
+    write: Callable[[Mapping[str, str]], object], version: str, spelling: str
+) -> None:
+    profile = 'sku_tier = "Standard"\n  network_profile {\n    network_plugin      = "azure"\n    network_plugin_mode = "overlay"\n  }'
+    write(pinned(version, profile))
+    (cluster,) = inventory.read(Tree(["."]), Config()).inventory.clusters
+    assert cluster.data_plane.origin is not None
+    assert cluster.data_plane.origin.missing is not None
+    assert cluster.data_plane.origin.missing.path[-1].startswith(spelling)
+
+
+# --- disks and zones
+
+DISK = """
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = "us-central1-a"
+  remove_default_node_pool = true
+  initial_node_count       = 1
+}
+resource "google_container_node_pool" "gpu" {
+  name    = "gpu"
+  cluster = google_container_cluster.train.name
+  autoscaling {
+    max_node_count = 200
+  }
+  node_config {
+    machine_type = MACHINE
+    disk_type    = "pd-standard"
+  }
+}
+"""
+ACK_DISK = """
+resource "alicloud_cs_managed_kubernetes" "main" {
+  name = "train"
+}
+resource "alicloud_cs_kubernetes_node_pool" "gpu" {
+  cluster_id           = alicloud_cs_managed_kubernetes.main.id
+  node_pool_name       = "gpu"
+  instance_types       = [MACHINE]
+  system_disk_category = "cloud_efficiency"
+  scaling_config {
+    min_size = 0
+    max_size = 600
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "machine", "fixed"),
+    [
+        (DISK, '"n2-standard-8"', True),
+        (DISK, '"a3-highgpu-8g"', True),
+        (DISK, '"n4-standard-8"', False),
+        (DISK, '"c4a-standard-8"', False),
+        (DISK, '"a3-ultragpu-8g"', False),
+        (DISK, "var.machine", False),
+        (ACK_DISK, '"ecs.gn7i-c8g1.2xlarge"', True),
+        (ACK_DISK, '"ecs.gn5-c8g1.2xlarge"', False),
+    ],
+)
+def test_a_disk_is_written_that_the_machines_take(check: Check, code: str, machine: str, *, fixed: bool) -> None:
+    found = only("slow-boot-disk", check, {"main.tf": code.replace("MACHINE", machine) + 'variable "machine" {}\n'})
+    assert (found.fix is not None) == fixed
+    assert fixed or "look which disks they take" in found.help
+
+
+@pytest.mark.parametrize("policy", ["", 'placement_policy {\n    type = "COMPACT"\n  }'])
+def test_any_zone_is_no_help_for_nodes_that_stay_together(check: Check, policy: str) -> None:
+    code = GKE_POOL.replace("TYPE", "NO_RESERVATION").replace(
+        "  node_config {", f"  {policy}\n  node_config {{\n    spot = true"
+    )
+    found = only("spot-location-policy", check, {"main.tf": code})
+    assert (found.fix is None) == bool(policy)
+    assert not policy or "its placement policy (COMPACT)" in found.help

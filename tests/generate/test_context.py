@@ -1,0 +1,106 @@
+"""What templates are filled with: nothing that no template names, and nothing that a cloud says otherwise in silence."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import pytest
+from jinja2 import Environment, nodes
+
+from kcheck.commands import generate
+from kcheck.generate import intent, manifests, ranges
+from kcheck.generate.pools import split, system_nodes
+from kcheck.numbers import profiles
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROFILES = ROOT / "profiles"
+CLOUDS = tuple(profiles.CLOUDS)
+READ_BY_ASSEMBLY = {"refused"}
+CHOSEN = r"intent\.(scheduler|autoscaler|kubernetes|image|name)|release\.minor\d+|(plane|scaler)\.\w+"
+"""Settings whose name is put together: what an intent chooses, and what goes by the version or the size."""
+
+
+def contexts(cloud: str) -> tuple[dict[str, object], dict[str, object]]:
+    """What all templates are given, and what those of a cloud are."""
+    wanted = intent.filled(cloud, {})
+    pools, module = split(wanted), import_module(f"kcheck.generate.{cloud}")
+    layout = ranges.draft(module.slots(wanted, pools))
+    target = wanted.nodes + system_nodes(wanted)
+    return manifests.context(wanted, pools, layout, target), module.context(wanted, pools, layout)
+
+
+def templates(*owners: str) -> str:
+    files = [path for owner in owners for path in (ROOT / "profiles" / owner / "templates").rglob("*.j2")]
+    return "\n".join(path.read_text() for path in files)
+
+
+def test_every_cloud_that_is_read_is_generated() -> None:
+    (choice,) = [one.type for one in generate.command.params if one.name == "cloud"]
+    assert set(getattr(choice, "choices", ())) == set(CLOUDS)
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_a_cloud_says_otherwise_only_of_flags(cloud: str) -> None:
+    common, own = contexts(cloud)
+    assert common.keys() & own.keys() <= manifests.FLAGS.keys()
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_what_a_cloud_gives_is_in_its_templates(cloud: str) -> None:
+    text = templates("any", cloud)
+    unnamed = {key for key in contexts(cloud)[1] if not re.search(rf"\b{key}\b", text)}
+    assert unnamed <= READ_BY_ASSEMBLY
+
+
+def test_what_all_are_given_is_in_some_template() -> None:
+    text = templates("any", *CLOUDS)
+    assert {key for key in contexts("eks")[0] if not re.search(rf"\b{key}\b", text)} == set()
+
+
+@pytest.mark.parametrize("flag", sorted(manifests.FLAGS))
+def test_every_flag_is_set_by_a_cloud(flag: str) -> None:
+    every = [contexts(cloud) for cloud in CLOUDS]
+    assert any((common | own)[flag] != manifests.FLAGS[flag] for common, own in every)
+
+
+@pytest.mark.parametrize("owner", ["any", *CLOUDS])
+def test_every_recommended_value_is_used(owner: str) -> None:
+    text = templates("any", *([owner] if owner != "any" else CLOUDS))
+    code = "\n".join(path.read_text() for path in (ROOT / "kcheck" / "generate").glob("*.py"))
+    unused = {
+        key
+        for key in profiles.recommended(owner)
+        if not re.search(rf"[\"']{re.escape(key)}[\"']", code)
+        and not re.search(rf"\b(use|why)\.{re.escape(key)}\b", text)
+        and not re.fullmatch(CHOSEN, key)
+    }
+    assert unused == set()
+
+
+ARITHMETIC = (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(PROFILES.glob("*/templates/**/*.j2")), ids=lambda path: str(path.relative_to(PROFILES))
+)
+def test_templates_reckon_nothing(path: Path) -> None:
+    """Numbers come from the context, where their arithmetic and their reasons are; 0 and 1 are no numbers."""
+    tree = Environment(trim_blocks=True, lstrip_blocks=True).parse(path.read_text())  # noqa: S701 - nothing is rendered
+    assert [node.lineno for kind in ARITHMETIC for node in tree.find_all(kind)] == []
+    widths = {
+        id(const)
+        for call in tree.find_all(nodes.Filter)
+        if call.name == "indent"
+        for const in call.find_all(nodes.Const)
+    }
+    numbers = [
+        const.value
+        for const in tree.find_all(nodes.Const)
+        if id(const) not in widths and type(const.value) in (int, float)
+    ]
+    assert set(numbers) <= {0, 1}

@@ -1,0 +1,136 @@
+"""What self-managed clusters get by size, and what Karpenter's pools are made of."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kcheck.config.config import Config, ConfigError
+from kcheck.engine import engine
+from kcheck.files.tree import Tree
+from kcheck.generate import eks, intent, selfmanaged
+from kcheck.generate.assembly import generate
+from kcheck.generate.pools import split
+from kcheck.generate.system_nodes import others
+from kcheck.scale import walls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+
+def files(cloud: str, **given: Any) -> dict[str, str]:
+    found = generate(intent.filled(cloud, given))
+    assert found.result.findings == []
+    return {path: data.decode() for path, data in found.files.items()}
+
+
+# --- self-managed
+
+
+@pytest.mark.parametrize(("nodes", "machines", "vcpus"), [(1, 3, 4), (100, 3, 4), (101, 3, 8), (1000, 3, 32), (1001, 5, 32), (5000, 5, 64)])  # fmt: skip
+def test_control_plane_grows_with_the_nodes(nodes: int, machines: int, vcpus: int) -> None:
+    found = selfmanaged.control(intent.filled("selfmanaged", {"nodes": nodes}))
+    assert (found.nodes, found.vcpus, found.memory) == (machines, vcpus, 4 * vcpus)
+    assert others("selfmanaged", nodes) > others("eks", nodes)
+
+
+def test_kernels_know_all_nodes() -> None:
+    for target in (10, 1000, 5058, 8000):
+        found = selfmanaged.neighbours(target)
+        assert target < found.keep < found.soft < found.most
+        assert target < selfmanaged.backlog(target) < 65536
+
+
+def test_flags_are_written_from_the_size_on_at_which_they_matter() -> None:
+    small, large, largest = (files("selfmanaged", nodes=nodes) for nodes in (100, 1000, 5000))
+    assert "max-requests-inflight" not in small["kubeadm.yaml"]
+    assert 'value: "1500"' in large["kubeadm.yaml"]
+    assert 'value: "3000"' in largest["kubeadm.yaml"]
+    assert "etcd-events.yaml" not in small
+    assert "/events#https://127.0.0.1:2382" in largest["kubeadm.yaml"]
+    assert "https://$(NODE_IP):2382" in largest["etcd-events.yaml"]
+
+
+def test_a_limit_that_is_passed_on_purpose_says_why() -> None:
+    settings = files("selfmanaged", nodes=5000)["kcheck.yaml"]
+    assert "selfmanaged.cluster.nodes:\n    value: 5058\n    reason: Kubernetes is designed for 5,000" in settings
+    assert "limits" not in files("selfmanaged", nodes=4000)["kcheck.yaml"]
+
+
+def test_walls_tell_a_limit_of_the_settings_from_the_documented_one() -> None:
+    world = generate(intent.filled("selfmanaged", {"nodes": 5000})).result.world
+    (cluster,) = world.inventory.clusters
+    (wall,) = [one for one in walls.of(cluster, world) if one.mechanism == "cluster-limit"]
+    assert (wall.number, wall.arithmetic) == (5058, "as the settings say; 5,000 are what Kubernetes is designed for")
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    ({"spot": {"share": 10}}, "spot.share: machines of your own"),
+    ({"nodes": 8000}, "nodes: 8,000 are too many"),
+    ({"autoscaler": "karpenter"}, "autoscaler: karpenter is not for selfmanaged"),
+])  # fmt: skip
+def test_what_machines_of_ones_own_cannot(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        intent.filled("selfmanaged", given)
+
+
+def test_docker_hub_is_asked_for_through_the_registry() -> None:
+    found = files("selfmanaged", registry="harbor.example.com/gpu")["containerd/certs.d/docker.io/hosts.toml"]
+    assert '[host."https://harbor.example.com/v2/gpu/docker-hub"]' in found
+
+
+# --- settings of the kernel
+
+
+KUBEADM = """apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+networking:
+  podSubnet: 10.0.0.0/12
+"""
+
+
+@pytest.mark.parametrize(("path", "line", "known"), [
+    ("a/sysctl.d/99-k8s.conf", "net.ipv4.neigh.default.gc_thresh3 = 8192", True),
+    ("a/files/etc/sysctl.conf", "net/ipv4/neigh/default/gc_thresh3=8192", True),
+    ("a/sysctl/one.conf", "-net.ipv4.neigh.default.gc_thresh3 = 8192 ", True),
+    ("a/sysctl.d/99-k8s.conf", "# net.ipv4.neigh.default.gc_thresh3 = 8192", False),
+    ("a/sysctl.d/99-k8s.conf", "net.ipv4.neigh.eth0.gc_thresh3 = 8192", False),
+    ("b/sysctl.d/99-k8s.conf", "net.ipv4.neigh.default.gc_thresh3 = 8192", False),
+    ("a/etc/99-k8s.conf", "net.ipv4.neigh.default.gc_thresh3 = 8192", False),
+])  # fmt: skip
+def test_the_neighbour_table_is_read_where_it_is_set(
+    path: str, line: str, known: bool, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"a/kubeadm.yaml": KUBEADM, path: f"net.ipv4.ip_forward = 1\n{line}\n"})
+    found = engine.run(Tree(["."]), Config(nodes={"": 5000})).findings
+    assert ("arp-cache-too-small" not in {one.rule for one in found}) == known
+
+
+# --- Karpenter
+
+
+def test_pools_of_karpenter_are_one_for_each_market_and_zone() -> None:
+    wanted = intent.filled("eks", {"nodes": 1000, "spot": {"share": 30}})
+    found = eks.node_pools(split(wanted))
+    assert [(pool.name, pool.nodes) for pool in found] == [
+        ("gpu-a", 234), ("gpu-b", 233), ("gpu-c", 233), ("gpu-spot", 300),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("efa", [0, 1, 4, 32])
+def test_each_card_has_efa_and_one_of_them_addresses(efa: int) -> None:
+    found = eks.interfaces(efa)
+    assert len(set(found)) == len(found)
+    assert {(one.card, one.device) for one in found if one.kind == "interface"} == ({(0, 0)} if efa else set())
+    assert sorted(one.card for one in found if one.kind == "efa-only") == list(range(efa))
+
+
+def test_subnets_hold_what_karpenter_may_buy() -> None:
+    """334 nodes of each zone with nine addresses, and room to grow: a job of them all needs no other zone."""
+    settings = files("eks", nodes=1000, autoscaler="karpenter")["terraform.tfvars"]
+    prefixes = re.findall(r'private = "[\d.]+/(\d+)"', settings)
+    assert len(prefixes) == 3
+    assert all((1 << (32 - int(prefix))) > 334 * 9 * 125 // 100 for prefix in prefixes)

@@ -1,0 +1,179 @@
+"""What is generated, over a grid of intents: silent, decided, large enough, well-formed; and one of each to read."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from kcheck.generate import intent, recommended
+from kcheck.generate.assembly import Output, generate
+from kcheck.scale import walls
+from kcheck.source.values import known
+from tests.kubernetes import schemas_of_kinds as crds
+from tests.places import ROOT
+from tests.terraform import schemas_of_providers as attributes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GENERATED = ROOT / "examples" / "generated"
+CLOUDS = ("eks", "gke", "aks", "ack", "selfmanaged")
+FACTORS: dict[str, tuple[Any, ...]] = {
+    "cloud": CLOUDS,
+    "nodes": (10, 100, 450, 1000, 5000),
+    "spot": (0, 30),
+    "scheduler": ("kueue", "volcano", "none"),
+    "autoscaler": (0, 1),  # the first and the second that the cloud has
+}
+Case = tuple[Any, ...]
+
+
+def grid() -> list[Case]:
+    """All combinations that there are."""
+    cases = product(*FACTORS.values())
+    return [case for case in cases if able(case)]
+
+
+def able(case: Case) -> bool:
+    cloud, _, spot, _, autoscaler = case
+    return autoscaler < len(autoscalers(cloud)) and not (cloud == "selfmanaged" and spot)
+
+
+def autoscalers(cloud: str) -> list[str]:
+    return str(recommended.values(cloud)["intent.autoscalers"]).split(", ")
+
+
+def pairwise(cases: list[Case]) -> list[Case]:
+    """Few of the cases, in which every two values that go together are together once."""
+    left = {pair for case in cases for pair in pairs(case)}
+    result = []
+    while left:
+        best = max(cases, key=lambda case: len(left & pairs(case)))
+        result.append(best)
+        left -= pairs(best)
+    return result
+
+
+def pairs(case: Case) -> set[tuple[int, Any, int, Any]]:
+    return {(i, case[i], j, case[j]) for i, j in combinations(range(len(case)), 2)}
+
+
+CASES = grid() if os.environ.get("KCHECK_GRID") == "all" else pairwise(grid())
+
+
+@cache
+def made(case: Case) -> tuple[intent.Intent, Output]:
+    cloud, nodes, spot, scheduler, autoscaler = case
+    given: dict[str, Any] = {"nodes": nodes, "spot": {"share": spot}, "scheduler": scheduler}
+    if cloud == "aks" and autoscaler:  # machines with InfiniBand are refused
+        given["machines"] = ["Standard_NC40ads_H100_v5"]
+    chosen = autoscalers(cloud)[autoscaler]
+    if (cloud, chosen) == ("aks", "karpenter"):  # its nodes are in no scale set, which InfiniBand wants
+        given["machines"] = ["Standard_NC24ads_A100_v4"]
+    wanted = intent.filled(cloud, {**given, "autoscaler": chosen})
+    return wanted, generate(wanted)
+
+
+def named(case: Case) -> str:
+    return "-".join(map(str, case))
+
+
+def test_few_cases_have_every_pair() -> None:
+    few = pairwise(grid())
+    assert len(few) < len(grid()) / 4
+    assert {pair for case in few for pair in pairs(case)} == {pair for case in grid() for pair in pairs(case)}
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_check_has_nothing_to_say_and_leaves_nothing_open(case: Case) -> None:
+    result = made(case)[1].result
+    assert [(found.rule, found.span.source.path, found.message) for found in result.findings] == []
+    assert [(check.rule, check.object, check.missing) for check in result.undecided] == []
+    assert result.bugs == []
+    assert result.suppressed == 0
+    assert result.decided > 300
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_capacity_reaches_the_intent(case: Case) -> None:
+    wanted, output = made(case)
+    world = output.result.world
+    (cluster,) = world.inventory.clusters
+    assert (known(world.target(cluster)) or 0) >= wanted.nodes
+    for wall in walls.of(cluster, world):
+        assert not wall.short, (wall.what, wall.arithmetic)
+        assert wall.short is False or wall.kind == "recommended", (wall.what, wall.arithmetic)
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_terraform_has_only_what_providers_know(case: Case) -> None:
+    for path, data in made(case)[1].files.items():
+        if path.endswith(".tf"):
+            text = data.decode()
+            assert (attributes.unknown(text), attributes.missing(text)) == ([], []), path
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_manifests_are_what_the_api_takes(case: Case) -> None:
+    for path, data in made(case)[1].files.items():
+        if path.startswith("kubernetes/"):
+            assert crds.problems(data.decode()) == [], path
+        elif path.endswith(".yaml"):
+            list(yaml.safe_load_all(data))
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_terraform_is_formatted(case: Case, tmp_path: Path) -> None:
+    if shutil.which("terraform") is None:
+        pytest.skip("terraform is not installed")
+    for path, data in made(case)[1].files.items():
+        if path.endswith((".tf", ".tfvars")):
+            (tmp_path / path).write_bytes(data)
+    done = subprocess.run(
+        ["terraform", "fmt", "-check", "-diff", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_text_is_clean(case: Case) -> None:
+    """No leftovers of templates, no blanks at line ends, no runs of blank lines, no endless lines."""
+    for path, data in made(case)[1].files.items():
+        text = data.decode()
+        assert not re.search(r'\{\{(?! \$)|\{%|%\}|(?<!clusterIP: )\bNone\b(?!")|undefined', text), path
+        assert not re.search(r"[ \t]+$", text, re.MULTILINE), path
+        assert "\n\n\n" not in text, path
+        assert text.endswith("\n"), path
+        assert not text.endswith("\n\n"), path
+        if not path.endswith(".md"):
+            assert max(map(len, text.splitlines())) <= 180, path
+
+
+# --- one of each cloud, to read
+
+
+def golden(cloud: str) -> Output:
+    return generate(intent.filled(cloud, intent.load(str(GENERATED / f"{cloud}.yaml"))))
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_generated_examples_are_as_they_are_in_the_repository(cloud: str) -> None:
+    folder = GENERATED / cloud
+    found = golden(cloud)
+    assert found.result.findings == []
+    if os.environ.get("KCHECK_UPDATE"):
+        shutil.rmtree(folder, ignore_errors=True)
+        for path, data in found.files.items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+    there = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    assert there == found.files

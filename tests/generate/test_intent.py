@@ -1,0 +1,468 @@
+"""An intent: read, filled, refused; its pools and ranges; the command that writes the cluster."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kcheck.cli import cli
+from kcheck.config import schemas
+from kcheck.config.config import ConfigError
+from kcheck.generate import aks, existing, intent, intent_text, ranges, recommended
+from kcheck.generate.assembly import ImpossibleError, generate
+from kcheck.generate.pools import Pool, evenly, label, split
+from kcheck.generate.ranges import NoRoomError, Slot
+from kcheck.source.ip_ranges import parse_cidr
+from tests.places import ROOT
+
+EXAMPLES = ROOT / "examples"
+CLOUDS = ("eks", "gke", "aks", "ack", "selfmanaged")
+
+
+def written(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "intent.yaml"
+    path.write_text(text)
+    return str(path)
+
+
+# --- the intent
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_shown_intent_says_the_same(cloud: str, tmp_path: Path) -> None:
+    wanted = intent.filled(cloud, {"nodes": 450})
+    path = written(tmp_path, intent_text.text(wanted))
+    assert intent.filled(cloud, intent.load(path)) == wanted
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_shown_intent_explains_every_field(cloud: str) -> None:
+    text = intent_text.text(intent.filled(cloud, {}))
+    for name, description in intent_text.context(intent.filled(cloud, {}))["about"].items():
+        assert f"# {description}" in text, name
+        assert f"{name.rpartition('.')[2]}:" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("nodes: 100\nnode: 5\n", ":2: there is no field node; did you mean nodes?"),
+        ("nodes: many\n", ':1: nodes must be a whole number, not "many"'),
+        ("nodes: 0\n", ":1: nodes must be at least 1"),
+        ("name: train\nspot:\n  share: 130\n", ":3: spot.share must be at most 100"),
+        ("scheduler: slurm\n", ':1: scheduler must be one of kueue, volcano, none, not "slurm"'),
+        ("teams:\n  - name: a\n", ":2: teams[0] needs share"),
+        ("network:\n  range: 10.0.0.0\n", ":2: network.range must look like 10.0.0.0/14, not 10.0.0.0"),
+        ("nodes: [1\n", ":1:"),
+        ("kubernetes: 1.34\n", ":1: kubernetes must be a text, not 1.34"),
+        ('kubernetes: "1.٣٤"\n', ":1: kubernetes must look like"),
+        ('region: "eu\\n}"\n', ":1: region must look like us-east-2"),
+        ('account: "1\\"\\nx: y"\n', ":1: account must look like 111122223333"),
+        ('image: "train:1.0\\n"\n', ":1: image must look like train:2.1.0"),
+        ("registry: registry.example.com/\n", ":1: registry must look like registry.example.com"),
+        ("machines: ['${x}']\n", ":1: machines[0] must look like p5.48xlarge"),
+        ("zones: [-a]\n", ":1: zones[0] must look like us-east-2a"),
+    ],
+)
+def test_wrong_intent_names_the_line(text: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"intent\.yaml") as error:
+        intent.load(written(tmp_path, text))
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given_", "told"),
+    [
+        ({"autoscaler": "managed"}, "autoscaler: managed is not for eks"),
+        ({"network": {"mode": "kubenet"}}, "network.mode: kubenet is not for eks"),
+        ({"nodes": 10, "job": {"nodes": 11}}, "job.nodes: 11 at once, but at most 10 are bought on demand"),
+        ({"nodes": 10, "spot": {"share": 100}, "job": {"nodes": 11}}, "at most 10 are bought as spot"),
+        ({"teams": [{"name": "a", "share": 60}, {"name": "b", "share": 60}]}, "the shares add up to 120 percent"),
+        ({"teams": [{"name": "a", "share": 6}, {"name": "a", "share": 6}]}, "teams: a is there twice"),
+        ({"tiers": ["low", "low"]}, "tiers: low is there twice"),
+        ({"kubernetes": "1.20"}, "kubernetes: 1.20 is too old"),
+        ({"kubernetes": "1.99"}, "no chart of the cluster autoscaler is known for 1.99"),
+        ({"machines": ["trn1.32xlarge"]}, "the accelerators of trn1.32xlarge are not NVIDIA's"),
+        ({"machines": ["x99.huge"]}, "kcheck does not know x99.huge; say with gpus:"),
+        ({"gpus": 0}, "machines: p5.48xlarge has 8 GPUs, not 0"),
+        ({"machines": ["p5.48xlarge", "g6.xlarge"]}, "machines: g6.xlarge has 1 GPU, not 8"),
+        ({"teams": [{"name": "shared", "share": 5}]}, "teams: shared is the name of something else"),
+        ({"teams": [{"name": "kube-system", "share": 5}]}, "teams: kube-system is the name of something else"),
+        ({"teams": [{"name": "null", "share": 5}]}, "teams: YAML reads null as something else"),
+        ({"tiers": ["low", "on"]}, "tiers: YAML reads on as something else"),
+        ({"name": "true"}, "name: YAML reads true as something else"),
+        (
+            {"tiers": ["low", "system-critical"]},
+            "tiers: system-critical: names that begin with system- are Kubernetes'",
+        ),
+        ({"zones": ["rack-1", "rack-a", "rack-b"]}, "zones: rack-1 and rack-a end alike"),
+        ({"network": {"range": "10.0.0.0/14", "in_use": ["300.0.0.0/8"]}}, "network.in_use: 300.0.0.0/8 is no range"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(given_: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        generate(intent.filled("eks", given_))
+    assert told in str(error.value)
+
+
+def test_every_default_is_explained_and_used() -> None:
+    for cloud in CLOUDS:
+        for key, entry in recommended.entries(cloud).items():
+            assert entry.kind == "recommended", key
+            assert entry.note, f"{cloud}: {key} has no reason"
+            assert entry.sources, f"{cloud}: {key} has no source"
+
+
+# --- pools
+
+
+nodes = st.integers(1, 20_000)
+
+
+@given(nodes=nodes, spot=st.integers(0, 100), zones=st.integers(1, 3))
+@settings(deadline=None)
+def test_pools_are_all_nodes_and_under_the_limit(nodes: int, spot: int, zones: int) -> None:
+    names = ["a", "b", "c"][:zones]
+    wanted = intent.filled("eks", {"nodes": nodes, "spot": {"share": spot}, "zones": [f"us-east-2{z}" for z in names]})
+    found = split(wanted)
+    assert sum(pool.nodes for pool in found) == nodes
+    assert len({pool.name for pool in found}) == len(found)
+    assert all(len(pool.zones) == 1 for pool in found if not pool.spot)
+    assert len(found) <= int(recommended.values("eks")["pools.most"]) or max(pool.nodes for pool in found) == 1
+    for zone in {pool.zones[0] for pool in found if not pool.spot}:
+        room = sum(pool.nodes for pool in found if not pool.spot and pool.zones == (zone,))
+        assert room >= min(wanted.job_nodes, nodes - wanted.spot_nodes), "the usual job fits into each zone"
+
+
+@given(total=st.integers(0, 10**6), parts=st.integers(1, 100))
+def test_even_parts_add_up(total: int, parts: int) -> None:
+    found = evenly(total, parts)
+    assert sum(found) == total
+    assert not found or max(found) - min(found) <= 1
+
+
+def test_zones_are_called_by_letters() -> None:
+    assert [label(zone) for zone in ("us-east-2a", "1", "3", "rack-0", "rack-9")] == ["a", "a", "c", "j", "i"]
+
+
+@pytest.mark.parametrize("zone", ["1", "2026-11-22", "no"])
+def test_zones_stay_names_in_manifests(zone: str) -> None:
+    files = generate(intent.filled("selfmanaged", {"nodes": 4, "zones": [zone]})).files
+    for document in yaml.safe_load_all(files["kubernetes/kueue.yaml"]):
+        if document["kind"] == "ResourceFlavor":
+            assert document["spec"]["nodeLabels"]["topology.kubernetes.io/zone"] == zone
+    assert yaml.safe_load(files["intent.yaml"])["zones"] == [zone]
+
+
+# --- ranges
+
+
+sizes = st.dictionaries(st.sampled_from(["a", "b", "c", "d"]), st.integers(1, 200_000), min_size=4)
+taken = st.lists(st.tuples(st.integers(0, 255), st.integers(9, 24)).map(lambda p: f"10.{p[0]}.0.0/{p[1]}"), max_size=4)
+
+
+@given(needed=sizes, in_use=taken)
+@settings(deadline=None)
+def test_ranges_hold_what_is_needed_and_touch_nothing(needed: dict[str, int], in_use: list[str]) -> None:
+    slots = [Slot("a", "vpc"), Slot("b", "vpc"), Slot("c"), Slot("d", routed=False), Slot("e", "vpc", prefix=28)]
+    try:
+        found = ranges.layout(slots, needed, 5, "", tuple(in_use))
+    except NoRoomError:
+        return
+    assert found == ranges.layout(slots, needed, 5, "", tuple(in_use))
+    networks = {name: parse_cidr(cidr) for name, cidr in found.ranges.items()}
+    others = [one for cidr in in_use if (one := parse_cidr(cidr))]
+    outer = parse_cidr(found.networks["vpc"])
+    for name, network in networks.items():
+        assert network is not None
+        assert outer is not None
+        assert name == "e" or network.size - 5 >= needed[name]
+        assert not any(network.overlaps(other) for other in others)
+        assert outer.contains(network) == (name in "abe")
+        assert not any(network.overlaps(o) for n, o in networks.items() if n != name and o is not None)
+
+
+def test_range_that_must_be_kept_is_kept() -> None:
+    slots = [Slot("nodes", "vpc"), Slot("services", prefix=20, routed=False)]
+    found = ranges.layout(slots, {"nodes": 500}, 5, "10.8.0.0/22", ("10.8.0.0/24",))
+    assert found.ranges == {"nodes": "10.8.2.0/23", "services": "10.0.0.0/20"}
+    with pytest.raises(NoRoomError, match=r"vpc needs a /21, and 10\.8\.0\.0/22 has no such block free"):
+        ranges.layout(slots, {"nodes": 1500}, 5, "10.8.0.0/22", ())
+
+
+# --- what cannot be
+
+
+def test_too_little_room_is_refused_with_the_nearest_answer() -> None:
+    wanted = intent.filled("eks", {"nodes": 5000, "network": {"range": "10.0.0.0/22"}})
+    with pytest.raises(ImpossibleError) as error:
+        generate(wanted)
+    words = str(error.value)
+    assert words.startswith("5,000 nodes are impossible: the VPC needs a /15, and 10.0.0.0/22 has no such block free")
+    nearest = int(words.rpartition("the nearest that is possible: ")[2].removesuffix(" nodes").replace(",", ""))
+    smaller = {"nodes": nearest, "network": {"range": "10.0.0.0/22"}}
+    assert generate(intent.filled("eks", smaller)).result.findings == []
+    with pytest.raises(ImpossibleError):
+        generate(intent.filled("eks", {**smaller, "nodes": nearest * 2}))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [
+        (65_000, "the route table of kubenet of the cluster ends at 400 nodes"),
+        (100, "kubenet stops being supported on AKS on 2028-03-31"),
+    ],
+)
+def test_kubenet_is_refused_with_its_successor_as_the_answer(nodes: int, told: str) -> None:
+    with pytest.raises(ImpossibleError) as error:
+        generate(intent.filled("aks", {"nodes": nodes, "network": {"mode": "kubenet"}}))
+    words = str(error.value)
+    assert words.startswith(f"{nodes:,} nodes are impossible: {told}")
+    found = re.search(r"the nearest that is possible: ([\d,]+) nodes with network.mode: overlay$", words)
+    assert found is not None
+    nearest = int(found[1].replace(",", ""))
+    assert min(nodes, 4900) <= nearest <= min(nodes, 5000)
+
+
+@pytest.mark.parametrize(
+    ("given_", "told"),
+    [
+        ({"zones": ["westeurope-1"]}, "zones: westeurope-1 is no zone of Azure"),
+        ({"autoscaler": "karpenter"}, "InfiniBand of Standard_ND96isr_H100_v5 joins machines of one scale set"),
+        (
+            {"autoscaler": "karpenter", "machines": ["Standard_NC40ads_H100_v5"], "spot": {"share": 5, "price_cap": 2}},
+            "spot.price_cap: Karpenter pays up to the price on demand",
+        ),
+    ],
+)
+def test_what_azure_has_not_is_refused(given_: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        generate(intent.filled("aks", given_))
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("gpu-a1", ["gpua1"]), ("gpu-spot12", ["gpuspot12a", "gpuspot12b"])])
+def test_node_pools_of_aks_are_of_one_machine_type(name: str, wanted: list[str]) -> None:
+    types = ("Standard_ND96isr_H100_v5", "Standard_D64s_v5")[: len(wanted)]
+    found = aks.groups([Pool(name, ("1",), 10, spot=True, machines=types)])
+    assert [(one.name, one.machine, one.ephemeral) for one in found] == [
+        (label, machine, machine == types[0]) for label, machine in zip(wanted, types, strict=True)
+    ]
+    assert all(len(label) <= 12 for label in wanted)
+
+
+def test_numbers_of_aks() -> None:
+    assert [aks.prefix(ports) for ports in (1, 2 * 64_512, 2 * 64_512 + 1, 10**9)] == [31, 31, 30, 28]
+    assert [aks.drain(hours) for hours in (0, 2, 24, 500)] == [60, 120, 1440, 1440]
+    assert [aks.batch(nodes) for nodes in (10, 1013, 4900)] == [10, 200, 50]
+
+
+# --- the command
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(cli, ["generate", *arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_writes_a_folder_that_check_is_silent_about(here: Path) -> None:
+    code, out, err = run("eks", "--nodes", "20")
+    assert (code, out) == (0, "")
+    assert "train: " in err
+    assert {"README.md", "kcheck.yaml", "versions.tf", "network.tf", "cluster.tf", "node_pools.tf", "registry.tf",
+            "outputs.tf", "variables.tf", "terraform.tfvars", "intent.yaml"} <= set(os.listdir("train"))  # fmt: skip
+    result = CliRunner().invoke(cli, ["check", "--info", "train"])
+    assert (result.exit_code, result.stdout) == (0, "nothing found.\n")
+
+
+def test_second_run_changes_nothing_and_intent_file_leads_to_the_same(here: Path) -> None:
+    run("eks", "--nodes", "20")
+    before = {path: path.read_bytes() for path in Path("train").rglob("*") if path.is_file()}
+    code, _, err = run("eks", "--intent", "train/intent.yaml")
+    assert code == 0
+    assert "nothing to change" in err
+    assert before == {path: path.read_bytes() for path in Path("train").rglob("*") if path.is_file()}
+
+
+def test_what_somebody_wrote_stays_unless_it_may_go(here: Path) -> None:
+    run("eks", "--nodes", "20")
+    Path("train/cluster.tf").write_text("# mine\n")
+    code, _, err = run("eks", "--nodes", "20")
+    assert code == 2
+    assert "nothing written: train/cluster.tf would change" in err
+    assert Path("train/cluster.tf").read_text() == "# mine\n"
+    code, out, _ = run("eks", "--nodes", "20", "--diff")
+    assert code == 0
+    assert "-# mine" in out
+    assert run("eks", "--nodes", "20", "--overwrite")[0] == 0
+    assert "module" in Path("train/cluster.tf").read_text()
+
+
+def test_files_of_an_earlier_intent_are_named(here: Path) -> None:
+    run("eks", "--nodes", "20")
+    Path("intent.yaml").write_text("nodes: 20\nscheduler: volcano\n")
+    code, _, err = run("eks", "--intent", "intent.yaml", "--output", "train", "--overwrite")
+    assert code == 0
+    assert "train/kubernetes/kueue.yaml: no part of this cluster" in err
+    assert "train/kubernetes/job.yaml" not in err
+    for path in Path("train").rglob("kueue.yaml"):
+        path.unlink()
+    assert "no part" not in run("eks", "--intent", "intent.yaml", "--output", "train")[2]
+
+
+def test_what_is_there_is_no_part_of_what_is_read(here: Path) -> None:
+    expected = generate(intent.filled("gke", {"nodes": 20})).files
+    Path("kcheck-generated").mkdir()
+    Path("kcheck-generated/main.tf").write_text('resource "google_container_cluster" "a" {\n  name = "a"\n}\n')
+    assert generate(intent.filled("gke", {"nodes": 20})).files == expected
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [("file", "File exists"), ("file/below", "File exists"), ("taken", "README.md: Is a directory")],
+)
+def test_where_nothing_can_be_written(output: str, told: str, here: Path) -> None:
+    Path("file").write_text("mine\n")
+    Path("taken/README.md").mkdir(parents=True)
+    code, _, err = run("eks", "--nodes", "5", "--output", output, "--overwrite")
+    assert code == 2
+    assert told in err
+    assert Path("file").read_text() == "mine\n"
+    assert os.listdir("taken") == ["README.md"]
+
+
+def test_links_are_followed(here: Path) -> None:
+    Path("link").symlink_to("real")
+    assert run("eks", "--nodes", "5", "--output", "link")[0] == 0
+    assert Path("link").is_symlink()
+    assert Path("real/cluster.tf").is_file()
+
+
+def test_diff_is_what_git_takes(here: Path) -> None:
+    code, out, _ = run("eks", "--nodes", "20", "--diff", "--output", "infra/gpu")
+    assert code == 0
+    assert not Path("infra").exists()
+    subprocess.run(["git", "init", "-q", "."], check=True)
+    subprocess.run(["git", "apply"], input=out.encode(), check=True)
+    assert run("eks", "--nodes", "20", "--output", "infra/gpu")[2].startswith("kcheck: infra/gpu: nothing to change")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "which cloud?"),
+        (("eks", "--intent", "missing.yaml"), "missing.yaml: no such file"),
+        (("eks", "--intent", "a", "--from", "b"), "--intent and --from: give one of them"),
+        (("--from", "."), "no clusters there"),
+        (("eks", "--nodes", "0"), "0 is not in the range"),
+    ],
+)
+def test_wrong_use_is_told(arguments: tuple[str, ...], told: str, here: Path) -> None:
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert told in err
+    assert "Traceback" not in err
+
+
+def test_impossible_is_told_and_nothing_is_written(here: Path) -> None:
+    Path("intent.yaml").write_text("nodes: 5000\nnetwork:\n  range: 10.0.0.0/22\n")
+    code, _, err = run("eks", "--intent", "intent.yaml")
+    assert code == 2
+    assert "5,000 nodes are impossible" in err
+    assert os.listdir(".") == ["intent.yaml"]
+
+
+# --- out of what is there
+
+
+def test_reads_the_intent_of_an_example() -> None:
+    cloud, found = existing.read(str(EXAMPLES / "eks-training"))
+    assert cloud == "eks"
+    assert found == {
+        "name": "train", "region": "us-east-1", "kubernetes": "1.33", "nodes": 64, "machines": ["p5.48xlarge"],
+        "gpus": 8, "job": {"nodes": 64}, "autoscaler": "cluster-autoscaler",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_what_was_generated_is_read_as_what_was_wanted(cloud: str, here: Path) -> None:
+    given_ = {"nodes": 120, "teams": [{"name": "vision", "share": 50}, {"name": "speech", "share": 50}],
+              "tiers": ["batch", "urgent"], "job": {"nodes": 16, "hours": 12}}  # fmt: skip
+    for path, data in generate(intent.filled(cloud, given_)).files.items():
+        target = here / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    found_cloud, found = existing.read(".")
+    again = intent.filled(found_cloud, found)
+    wanted = intent.filled(cloud, given_)
+    for name in ("cloud", "name", "region", "kubernetes", "nodes", "machines", "gpus", "job_nodes", "job_hours", "tiers",
+                 "scheduler", "autoscaler"):  # fmt: skip
+        assert getattr(again, name) == getattr(wanted, name), name
+    assert {team.name for team in again.teams} == {"vision", "speech"}
+
+
+def test_what_no_intent_can_say_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text(
+        'provider "aws" {\n  region = "us-west-2"\n}\n'
+        'resource "aws_eks_cluster" "a" {\n  name = "gpu"\n}\n'
+        'resource "aws_eks_node_group" "a" {\n  cluster_name = aws_eks_cluster.a.name\n  node_group_name = "gpu"\n'
+        '  instance_types = ["p5 48xlarge"]\n  scaling_config {\n    max_size = 5\n  }\n}\n'
+    )
+    (tmp_path / "tiers.yaml").write_text(
+        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n  name: of.the.group\nvalue: 5\n"
+    )
+    assert existing.read(str(tmp_path))[1] == {"name": "gpu", "region": "us-west-2", "nodes": 5}
+
+
+def test_several_clusters_are_named(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "main.tf").write_text('resource "aws_eks_cluster" "main" {\n  name = "x"\n}\n')
+    with pytest.raises(ConfigError, match=r"2 clusters there: .*a, .*b; name the folder of one"):
+        existing.read(str(tmp_path))
+
+
+def test_schema_of_intents_is_one_that_kcheck_understands() -> None:
+    known = {"type", "enum", "minimum", "maximum", "exclusiveMinimum", "minLength", "pattern", "examples", "items",
+             "properties", "additionalProperties", "required", "description", "title", "$schema"}  # fmt: skip
+
+    def keys(schema: dict[str, Any]) -> set[str]:
+        found = set(schema)
+        for inner in [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]:
+            found |= keys(inner)
+        return found
+
+    assert keys(schemas.load("intent")) <= known
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_same_intent_same_bytes(cloud: str, tmp_path: Path) -> None:
+    code = (
+        "import hashlib, sys\nfrom kcheck.generate import intent, assembly\n"
+        f"made = assembly.generate(intent.filled({cloud!r}, {{'nodes': 60, 'spot': {{'share': {0 if cloud == 'selfmanaged' else 50}}}}}))\n"
+        "print(hashlib.sha256(repr(sorted(made.files.items())).encode()).hexdigest())\n"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert len(found) == 1

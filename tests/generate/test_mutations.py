@@ -1,0 +1,769 @@
+"""Each mistake of the catalogue, put back into what was generated, is found, and nothing else is.
+
+A row: the rule, the cluster, what somebody changed, and rules that the same mistake breaks, too.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import pytest
+
+from kcheck.engine import rules
+from kcheck.generate import assembly
+from kcheck.generate.intent import filled
+from tests.generate.additions import (
+    GPU,
+    PRIORITY,
+    QUEUED,
+    SHM,
+    STAY,
+    VOLUMES,
+    agent,
+    deployment,
+    job,
+    mpi_job,
+    pod,
+    ray_job,
+    services,
+    text,
+    thing,
+    worker,
+)
+from tests.generate.changes import Change, Files, add, after, documents, drop, every, swap, without
+
+
+class Mistake(NamedTuple):
+    """What is wrong then, `also` by other rules; `opens` where it leaves something undecided."""
+
+    rule: str
+    base: str
+    changes: tuple[Change, ...]
+    also: tuple[str, ...]
+    opens: bool
+
+
+def mistake(rule: str, base: str, *changes: Change, also: tuple[str, ...] = (), opens: bool = False) -> Mistake:
+    return Mistake(rule, base, changes, also, opens)
+
+
+BASES: dict[str, dict[str, Any]] = {
+    "eks": {"nodes": 1000, "spot": {"share": 30}, "machines": ["p5.48xlarge", "p5e.48xlarge"]},
+    "eks karpenter": {"nodes": 450, "autoscaler": "karpenter", "scheduler": "volcano"},
+    "eks spot": {"nodes": 100, "spot": {"share": 100}, "scheduler": "none"},
+    "gke": {"nodes": 1000, "spot": {"share": 30}},
+    "ack": {"nodes": 1950, "spot": {"share": 30}, "machines": ["ecs.gn8v-8x.48xlarge", "ecs.ebmgn8v.48xlarge"]},
+    "ack flannel": {"nodes": 450, "network": {"mode": "flannel"}, "scheduler": "none"},
+    "aks": {"nodes": 1000, "spot": {"share": 30}},
+    "aks small": {"nodes": 100, "scheduler": "none"},
+    "selfmanaged": {"nodes": 1000},
+}
+
+JOB, TFVARS, POOLS = "jobs/sample.yaml", "terraform.tfvars", "node_pools.tf"
+SCALER, KUEUE_VALUES = "values/cluster-autoscaler.yaml", "values/kueue.yaml"
+GPU_PLUGIN, KUEUE, TEAMS, PRIORITIES = (f"kubernetes/{name}.yaml" for name in ("gpu", "kueue", "teams", "priorities"))
+ADDED = "kubernetes/added.yaml"
+SPOT = {"training/pool": "training", "training/market": "spot"}
+APART = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+    {"labelSelector": {"matchLabels": {"app": "added"}}, "topologyKey": "kubernetes.io/hostname"}]}}  # fmt: skip
+RIGHTS = (
+    thing("rbac.authorization.k8s.io/v1", "ClusterRole", "agent", rules=[{"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]}]),
+    thing("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "agent",
+          roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "agent"},
+          subjects=[{"kind": "ServiceAccount", "name": "agent", "namespace": "monitoring"}]),
+)  # fmt: skip
+
+
+def pools(**sizes: int) -> Change:
+    """Other pools on demand on EKS, one a zone; as many nodes of each zone as are said."""
+    lines = "".join(f'  gpu-{zone} = {{ zones = ["{zone}"], nodes = {nodes} }}\n' for zone, nodes in sizes.items())
+    return swap(TFVARS, r"(training_pools = \{\n)(?:.*spot = false.*\n|.*zones = \[\"\w\"\].*\n)+", r"\g<1>" + lines)
+
+
+def priority(name: str, value: int, **more: Any) -> str:
+    return text(thing("scheduling.k8s.io/v1", "PriorityClass", name, value=value, **more))
+
+
+# --- right additions: nothing may be said about them
+
+ADDITIONS = {
+    "service": ("eks", add(ADDED, deployment(pod()))),
+    "job": ("eks", add(ADDED, job())),
+    "MPIJob": ("eks", add(ADDED, mpi_job())),
+    "RayJob": ("eks", add(ADDED, ray_job())),
+    "agent": ("eks", add(ADDED, agent(pod()))),
+}
+
+# --- mistakes
+
+EKS = [
+    mistake(
+        "auto-mode-node-expiry",
+        "eks",
+        after(
+            "cluster.tf",
+            r"service_ipv4_cidr =",
+            'compute_config = { enabled = true, node_pools = ["general-purpose"] }',
+        ),
+    ),
+    mistake("autoscaler-cap-below-target", "eks", swap(SCALER, r"max-nodes-total: \d+", "max-nodes-total: 500")),
+    mistake("autoscaler-cap-below-target", "eks", swap(SCALER, r"cores-total: \S+", "cores-total: 0:100000")),
+    mistake("autoscaler-missing", "eks", without("autoscaler.tf", SCALER)),
+    mistake("autoscaler-starved", "eks", swap(SCALER, r'cpu: "\d+"', "cpu: 100m")),
+    mistake("autoscaler-version-skew", "eks", swap("autoscaler.tf", r'(version +=) "9\.\S+"', r'\1 "9.46.6"')),
+    mistake("delay-after-failure", "eks", drop(SCALER, "scale-down-delay-after-failure")),
+    mistake(
+        "deletion-limited-by-qps",
+        "eks",
+        swap(SCALER, r"kube-client-(qps|burst): \d+", r"kube-client-\1: 2", times=2),
+    ),
+    mistake("grace-period-cut", "eks", add(ADDED, deployment(pod(terminationGracePeriodSeconds=3600)))),
+    mistake("idle-nodes-kept-long", "eks", drop(SCALER, "scale-down-unneeded-time")),
+    mistake(
+        "local-storage-pins-nodes",
+        "eks",
+        drop(SCALER, "skip-nodes-with-local-storage"),
+        add(ADDED, deployment(pod(volumes=[{"name": "scratch", "emptyDir": {}}]))),
+    ),
+    mistake("random-expander", "eks", swap(SCALER, "expander: least-waste", "expander: random")),
+    mistake("removed-autoscaler-flag", "eks", after(SCALER, "expander: ", "max-empty-bulk-delete: 50")),
+    mistake("scale-down-disabled", "eks", after(SCALER, "expander: ", 'scale-down-enabled: "false"')),
+    mistake("scale-down-frozen-long", "eks", swap(SCALER, r"(scale-down-delay-after-add): \S+", r"\1: 1h")),
+    mistake("scale-up-in-slices", "eks", drop(SCALER, "new-pod-scale-up-delay")),
+    mistake("scale-up-slice-small", "eks", after(SCALER, "expander: ", "max-nodes-per-scaleup: 10")),
+    mistake("similar-pools-not-balanced", "eks", drop(SCALER, "balance-similar-node-groups")),
+    mistake("slow-node-deletion", "eks", drop(SCALER, "max-scale-down-parallelism")),
+    mistake(
+        "training-pod-evictable",
+        "eks",
+        drop(JOB, STAY),
+        swap(JOB, "nvidia.com/gpu: 8", "nvidia.com/gpu: 2"),
+        swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=2"),
+        also=("job-does-not-fill-node",),
+    ),
+    mistake("unready-tolerance-low", "eks", drop(SCALER, "total-unready", times=2)),
+    # control plane
+    mistake("control-plane-not-provisioned", "eks", drop("cluster.tf", "control_plane_scaling_config")),
+    mistake(
+        "kubernetes-version-behind",
+        "eks",
+        swap(TFVARS, r'kubernetes_version = "\S+"', 'kubernetes_version = "1.27"'),
+        also=("autoscaler-version-skew",),
+    ),
+    mistake("retired-node-image", "eks", swap(POOLS, "AL2023_x86_64_NVIDIA", "AL2_x86_64_GPU")),
+    mistake("retired-node-image", "eks", swap(POOLS, "AL2023_x86_64_STANDARD", "AL2_x86_64")),
+    # files
+    mistake(
+        "expired-suppression",
+        "eks",
+        add(
+            "kcheck.yaml",
+            """
+        suppressions:
+          - rule: quota-needed
+            reason: asked for
+            expires: 2025-04-01
+        """,
+        ),
+    ),
+    mistake(
+        "kustomization-not-rendered",
+        "eks",
+        add(
+            "kubernetes/kustomization.yaml",
+            """
+        resources: [priorities.yaml, https://example.com/operator.yaml]
+        """,
+        ),
+    ),
+    mistake(
+        "suppression-without-reason",
+        "eks",
+        swap(
+            SCALER,
+            "max-scale-down-parallelism: .*",
+            "max-scale-down-parallelism: 10 # kcheck: ignore[slow-node-deletion]",
+        ),
+        also=("slow-node-deletion",),
+    ),
+    mistake(
+        "unused-suppression",
+        "eks",
+        swap(SCALER, "(max-scale-down-parallelism: .*)", r"\1 # kcheck: ignore[slow-node-deletion] a test"),
+    ),
+    mistake(
+        "templated-manifests",
+        "eks",
+        add(ADDED, deployment(pod()).replace("name: service", "{{- if .Values.on }}\n  name: x")),
+    ),
+    mistake("unreadable-file", "eks", after("cluster.tf", "proxy = ", "}"), opens=True),
+    mistake("unreadable-file", "eks", after(JOB, "kind: JobSet", "  kind: [")),
+    mistake(
+        "unrendered-chart",
+        "eks",
+        add("chart/Chart.yaml", "apiVersion: v2\nname: train\nversion: 0.1.0\n"),
+        add("chart/values.yaml", "pods: 100\n"),
+        add("chart/templates/job.yaml", "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {{ .Release.Name }}\n"),
+    ),
+    # GPUs
+    mistake("gpu-not-shared", "eks", drop(GPU_PLUGIN, "  shared: "), add(ADDED, deployment(pod(1), 12))),
+    mistake("gpu-sharing-conflict", "eks", swap(GPU_PLUGIN, r"replicas: \d+", "replicas: 1")),
+    mistake(
+        "mig-slices-not-offered",
+        "eks",
+        add(ADDED, deployment(pod(1)).replace(GPU + ": 1", "nvidia.com/mig-1g.10gb: 1")),
+    ),
+    mistake(
+        "training-on-gpu-slices",
+        "eks",
+        after(POOLS, '"training/pool" ', '"nvidia.com/device-plugin.config" = "shared"'),
+    ),
+    mistake("training-on-gpu-slices", "eks", drop(GPU_PLUGIN, "^  whole: ")),
+    # images
+    mistake(
+        "docker-hub-image", "eks", swap("kubernetes/prepull.yaml", r"image: .*train:.*", "image: pytorch/pytorch:2.9.0")
+    ),
+    mistake("image-pulled-every-start", "eks", swap(JOB, "imagePullPolicy: IfNotPresent", "imagePullPolicy: Always")),
+    mistake("moving-image-tag", "eks", swap(JOB, r"(image: .*/train):\S+", r"\1:latest")),
+    mistake("retired-registry", "eks", swap("kubernetes/prepull.yaml", "registry.k8s.io", "k8s.gcr.io")),
+    # jobs
+    mistake("cluster-queue-missing", "eks", swap(KUEUE, "clusterQueue: research", "clusterQueue: reserch")),
+    mistake("deprecated-kueue-api", "eks", every(KUEUE, r"kueue\.x-k8s\.io/v1beta2", "kueue.x-k8s.io/v1beta1")),
+    mistake("retired-kueue-api", "eks", every(KUEUE, r"kueue\.x-k8s\.io/v1beta2", "kueue.x-k8s.io/v1alpha1")),
+    mistake("gpus-without-process", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=4")),
+    mistake("slots-do-not-match-gpus", "eks", swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=16")),
+    mistake("idle-workers-after-launcher", "eks", add(ADDED, mpi_job({"cleanPodPolicy": "None"}))),
+    mistake("launcher-starts-too-early", "eks", add(ADDED, mpi_job(launcherCreationPolicy="AtStartup"))),
+    mistake("job-never-cleaned", "eks", drop(JOB, "ttlSecondsAfterFinished")),
+    mistake("job-without-deadline", "eks", drop(JOB, "activeDeadlineSeconds")),
+    mistake("missing-shared-memory", "eks", drop(JOB, "name: shm", times=2)),
+    mistake("priorities-do-not-preempt", "eks", drop(KUEUE, " preemption:", times=2)),
+    mistake("queue-ignores-gpus", "eks", every(KUEUE, GPU, "memory")),
+    mistake(
+        "queue-label-missing",
+        "eks",
+        drop(JOB, "kueue.x-k8s.io/queue-name"),
+        swap(KUEUE, "name: default", "name: main", times=2),
+        swap(KUEUE_VALUES, "manageJobsWithoutQueueName: true", "manageJobsWithoutQueueName: false"),
+    ),
+    mistake("queue-matches-nothing", "eks", drop(KUEUE, "namespaceSelector:", times=2)),
+    mistake("queue-missing", "eks", swap(JOB, "queue-name: default", "queue-name: gpu")),
+    mistake("ray-cluster-outlives-job", "eks", add(ADDED, ray_job(shutdownAfterJobFinishes=False))),
+    mistake("ready-timeout-short", "eks", swap(KUEUE_VALUES, r"timeout: \d+m", "timeout: 5m")),
+    mistake("restart-policy-never-resumes", "eks", drop(JOB, "failurePolicy:")),
+    mistake("retries-run-out", "eks", add(ADDED, job(64).replace("backoffLimit: 20", "suspend: false"))),
+    mistake("two-gang-schedulers", "eks", after(JOB, "restartPolicy: Never", "schedulerName: volcano")),
+    # network
+    mistake("efa-across-zones", "eks", swap(POOLS, "enable_efa_support = !pool.spot", "enable_efa_support = true")),
+    mistake(
+        "prefix-delegation-off",
+        "eks",
+        drop("cluster.tf", "(MINIMUM|WARM)_IP_TARGET", times=2),
+        also=("subnet-too-small",),
+    ),
+    mistake("prefix-subnet-fragmented", "eks", after("cluster.tf", "env = {", '  ENABLE_PREFIX_DELEGATION = "true"')),
+    mistake(
+        "service-range-too-small", "eks", swap(TFVARS, r"(service_cidr = .*)/\d+", r"\1/24"), add(ADDED, services(300))
+    ),
+    mistake(
+        "single-nat-gateway", "eks", swap("network.tf", "one_nat_gateway_per_az = true", "single_nat_gateway = true")
+    ),
+    mistake("subnet-too-small", "eks", swap(TFVARS, r'(zone = "us-east-2a", private = "[\d.]+)/\d+', r"\1/24")),
+    # node pools
+    mistake("gpu-pool-never-empty", "eks", swap(POOLS, r"min_size     = 0", "min_size     = 1")),
+    mistake("gpu-pool-untainted", "eks", drop(POOLS, "taints = ")),
+    mistake("gpu-without-device-plugin", "eks", without(GPU_PLUGIN)),
+    mistake("instance-store-unused", "eks", drop(POOLS, "cloudinit_pre_nodeadm")),
+    mistake("pool-below-job", "eks", add(ADDED, job(1200))),
+    mistake("pool-over-quota", "eks", pools(a=500, b=200)),
+    mistake("quota-needed", "eks", drop("kcheck.yaml", "eks.quota.p:")),
+    mistake(
+        "slow-upgrades",
+        "eks",
+        swap(POOLS, r"max_unavailable_percentage = \d+", "max_unavailable = 1"),
+        pools(a=650, b=50),
+        also=("pool-over-quota",),
+    ),
+    mistake(
+        "too-many-pools",
+        "eks",
+        swap(TFVARS, r"(  )(gpu-a1) +(=.*nodes =) \d+ (.*)", "".join(rf"\1\2-{i} \3 5 \4\n" for i in range(30))),
+    ),
+    # quotas
+    mistake("fractional-gpu", "eks", add(ADDED, deployment(pod(1)).replace(GPU + ": 1", GPU + ": 0.5"))),
+    mistake("gpu-quota-never-counts", "eks", every(TEAMS, "requests.nvidia.com", "limits.nvidia.com")),
+    mistake(
+        "gpu-request-not-equal-limit",
+        "eks",
+        swap(JOB, r"cpu: (\d+)", r"cpu: \1\n                      nvidia.com/gpu: 4"),
+    ),
+    mistake("limit-range-missing", "eks", documents(TEAMS, "kind: LimitRange", times=2)),
+    mistake(
+        "missing-requests",
+        "eks",
+        documents(TEAMS, "kind: LimitRange", times=2),
+        add(ADDED, job(100, worker(0, own={"resources": {}}))),
+        also=("limit-range-missing",),
+    ),
+    mistake(
+        "namespace-without-quota",
+        "eks",
+        add(
+            ADDED,
+            text(thing("v1", "Namespace", "speech"))
+            + "---\n"
+            + job(labels={"team": "speech"}).replace("research", "speech"),
+        ),
+    ),
+    mistake("quota-without-gpus", "eks", drop(TEAMS, "requests.nvidia.com/gpu", times=2)),
+    mistake("tier-not-visible", "eks", drop(JOB, "kueue.x-k8s.io/priority-class"), drop(JOB, "training/team")),
+    # scheduling
+    mistake("default-priority-missing", "eks", swap(PRIORITIES, "globalDefault: true", "globalDefault: false")),
+    mistake("two-default-priorities", "eks", add(PRIORITIES, priority("mine", 5, globalDefault=True))),
+    mistake("dns-not-scaled", "eks", drop("cluster.tf", "autoScaling ="), without("kubernetes/dns.yaml")),
+    mistake("host-network-dns", "eks", after(JOB, "restartPolicy: Never", "hostNetwork: true")),
+    mistake(
+        "host-network-port-clash",
+        "eks",
+        add(
+            ADDED,
+            job(
+                16,
+                worker(
+                    4, hostNetwork=True, dnsPolicy="ClusterFirstWithHostNet", own={"ports": [{"containerPort": 29500}]}
+                ),
+            ),
+        ),
+        also=("job-does-not-fill-node",),  # and one that takes the port takes half of the node
+    ),
+    mistake("hostname-anti-affinity-at-scale", "eks", add(ADDED, job(128, worker(affinity=APART)))),
+    mistake(
+        "job-does-not-fill-node",
+        "eks",
+        swap(JOB, "nvidia.com/gpu: 8", "nvidia.com/gpu: 5"),
+        swap(JOB, r"nproc-per-node=\d+", "nproc-per-node=5"),
+    ),
+    mistake(
+        "job-without-priority",
+        "eks",
+        drop(JOB, "kueue.x-k8s.io/priority-class"),
+        swap(PRIORITIES, "globalDefault: true", "globalDefault: false"),
+        also=("default-priority-missing",),
+    ),
+    mistake("per-node-api-watchers", "eks", add(ADDED, agent(pod(serviceAccountName="agent"), *RIGHTS))),
+    mistake("preempted-without-checkpoint", "eks", drop(JOB, "name: checkpoints", times=2), drop(JOB, "--checkpoints")),
+    mistake("preemption-never", "eks", add(PRIORITIES, priority("polite", 500, preemptionPolicy="Never"))),
+    mistake(
+        "priority-below-autoscaler-cutoff",
+        "eks",
+        add(PRIORITIES, priority("idle", -100)),
+        after(JOB, "restartPolicy: Never", "priorityClassName: idle"),
+    ),
+    mistake("unknown-priority-class", "eks", after(JOB, "restartPolicy: Never", "priorityClassName: urgent")),
+    # spot
+    mistake(
+        "spot-single-type",
+        "eks",
+        after(POOLS, "AL2023_x86_64_STANDARD", 'capacity_type = "SPOT"'),
+        also=("quota-needed",),
+    ),
+    mistake(
+        "spot-long-job",
+        "eks",
+        add(ADDED, job(4, worker(nodeSelector=SPOT, volumes=VOLUMES[:1], own=SHM), {**QUEUED, PRIORITY: "high"})),
+    ),
+    mistake(
+        "spot-without-toleration",
+        "eks",
+        swap(
+            POOLS,
+            r"taints = \{",
+            'taints = pool.spot ? { spot = { key = "spot", value = "true", effect = "NO_SCHEDULE" } } : {',
+        ),
+        add(ADDED, job(4, worker(nodeSelector={"eks.amazonaws.com/capacityType": "SPOT"}))),
+    ),
+]
+
+KARPENTER, VOLCANO, POOL = "kubernetes/karpenter.yaml", "values/volcano.yaml", "kubernetes/volcano.yaml"
+ACTIONS = r'actions: "[\w, ]+"'
+EKS_KARPENTER = [
+    mistake(
+        "karpenter-disrupts-training",
+        "eks karpenter",
+        every(KARPENTER, "consolidationPolicy: WhenEmpty", "consolidationPolicy: WhenEmptyOrUnderutilized"),
+    ),
+    mistake("karpenter-expires-nodes", "eks karpenter", every(KARPENTER, "expireAfter: Never", "expireAfter: 72h")),
+    mistake("karpenter-limits-below-target", "eks karpenter", every(KARPENTER, r"nodes: 150", "nodes: 50")),
+    mistake("karpenter-no-limits", "eks karpenter", drop(KARPENTER, "^  limits:", times=3), opens=True),
+    mistake(
+        "karpenter-retired-api",
+        "eks karpenter",
+        every(KARPENTER, "apiVersion: karpenter.sh/v1", "apiVersion: karpenter.sh/v1beta1"),
+    ),
+    mistake("training-pod-evictable", "eks karpenter", drop(JOB, "karpenter.sh/do-not-disrupt")),
+    mistake(
+        "efa-across-zones",
+        "eks karpenter",
+        every(KARPENTER, r"values: \[us-east-2a\]", "values: [us-east-2a, us-east-2b]"),
+        also=("subnet-too-small",),
+    ),
+    mistake(
+        "efa-interfaces-take-addresses",
+        "eks karpenter",
+        every(KARPENTER, "efa-only", "efa"),
+        also=("subnet-too-small",),
+    ),
+    mistake("gang-smaller-than-job", "eks karpenter", swap(JOB, r"minAvailable: \d+", "minAvailable: 32")),
+    mistake("volcano-does-not-pack", "eks karpenter", drop(VOLCANO, "name: binpack")),
+    mistake("volcano-does-not-preempt", "eks karpenter", swap(VOLCANO, ACTIONS, 'actions: "allocate, backfill"')),
+    mistake("volcano-queue-weights", "eks karpenter", drop(POOL, "weight: 60")),
+    mistake(
+        "volcano-scale-from-zero",
+        "eks karpenter",
+        swap(VOLCANO, ACTIONS, 'actions: "enqueue, allocate, preempt, reclaim, backfill"'),
+        swap(VOLCANO, r"( +)- name: drf", r"\1- name: overcommit\n\1- name: drf"),
+    ),
+    mistake(
+        "retired-volcano-gpu-sharing",
+        "eks karpenter",
+        swap(
+            VOLCANO,
+            r"( +)- name: drf",
+            r"\1- name: deviceshare\n\1  arguments:\n\1    deviceshare.GPUSharingEnable: true\n\1- name: drf",
+        ),
+    ),
+    mistake("queue-missing", "eks karpenter", swap(JOB, "queue: research", "queue: reserch")),
+    mistake(
+        "preempted-without-checkpoint",
+        "eks karpenter",
+        drop(JOB, "name: checkpoints", times=2),
+        drop(JOB, "--checkpoints"),
+    ),
+    # without a queue, and on spot only
+    mistake(
+        "spot-single-zone",
+        "eks spot",
+        every(TFVARS, r'zones = \["a", "b", "c"\]', 'zones = ["a"]'),
+        also=("subnet-too-small",),
+    ),
+    mistake("gang-missing", "eks spot", swap(JOB, r"--nnodes=\d+:(\d+)", r"--nnodes=\1")),
+    mistake(
+        "grace-period-cut",
+        "eks spot",
+        swap(JOB, r"terminationGracePeriodSeconds: \d+", "terminationGracePeriodSeconds: 600"),
+    ),
+    mistake("retries-run-out", "eks spot", drop(JOB, "podFailurePolicy:"), drop(JOB, "backoffLimitPerIndex")),
+    mistake(
+        "spot-long-job",
+        "eks spot",
+        drop(JOB, "name: checkpoints", times=2),
+        drop(JOB, "--checkpoints"),
+        drop(JOB, "priorityClassName"),
+    ),
+    mistake(
+        "restart-policy-never-resumes",
+        "eks spot",
+        swap(JOB, "backoffLimitPerIndex: .*", "backoffLimit: 0"),
+        drop(JOB, "podFailurePolicy:"),
+    ),
+    mistake("pool-capped-by-default", "eks spot", drop(POOLS, r"max_size     = pool\.nodes")),
+]
+CLUSTER = "cluster.tf"
+GROWN = ("subnet-too-small", "pod-range-too-small", "ready-timeout-short")
+"""What a cluster that grew three times as large has not enough of, too."""
+
+GKE = [
+    mistake(
+        "auto-provisioning-limits-low",
+        "gke",
+        swap(
+            CLUSTER,
+            r"(cluster_autoscaling \{\n +enabled +=) false",
+            r'\1 true\n    resource_limits {\n      resource_type = "cpu"\n      maximum = 10000\n    }',
+        ),
+    ),
+    mistake("balanced-autoscaling-profile", "gke", swap(CLUSTER, '"OPTIMIZE_UTILIZATION"', '"BALANCED"')),
+    mistake(
+        "zonal-control-plane",
+        "gke",
+        every(CLUSTER, r"location = var\.region", "location = var.zones[0]"),
+        every(POOLS, r"location = var\.region", "location = var.zones[0]"),
+    ),
+    mistake(
+        "routes-based-cluster", "gke", swap(CLUSTER, '"VPC_NATIVE"', '"ROUTES"'), drop(CLUSTER, "ip_allocation_policy")
+    ),
+    mistake("image-streaming-off", "gke", drop(POOLS, "gcfs_config", times=2)),
+    mistake(
+        "max-pods-wastes-addresses",
+        "gke",
+        swap(POOLS, r"max_pods_per_node  = 32", "max_pods_per_node  = 110"),
+        also=("pod-range-too-small",),
+    ),
+    mistake("pod-range-too-small", "gke", swap(TFVARS, r'(pod_cidr += "[\d.]+)/\d+', r"\1/18")),
+    mistake("subnet-too-small", "gke", swap(TFVARS, r"(node_cidr +=.*)/\d+", r"\1/24")),
+    mistake("snat-ports-exhausted", "gke", swap(TFVARS, r"nat_addresses = \d+", "nat_addresses = 1")),
+    mistake("counts-are-per-zone", "gke", every(POOLS, r"total_(min|max)_node_count", r"\1_node_count")),
+    mistake("single-large-pool", "gke", every(TFVARS, r"nodes = 2\d\d", "nodes = 400")),
+    mistake("slow-boot-disk", "gke", swap(TFVARS, '"pd-balanced"', '"pd-standard"'), also=("quota-needed",)),
+    mistake("gpu-pool-never-empty", "gke", swap(POOLS, "total_min_node_count = 0", "total_min_node_count = 4")),
+    mistake("quota-needed", "gke", drop("kcheck.yaml", "gke.quota.h100_gpus:")),
+    mistake("spot-location-policy", "gke", swap(POOLS, '"ANY"', '"BALANCED"')),
+    mistake(
+        "docker-hub-image", "gke", swap("kubernetes/prepull.yaml", r"image: .*train:.*", "image: pytorch/pytorch:2.9.0")
+    ),
+    mistake(
+        "pool-over-limit",
+        "gke",
+        every(TFVARS, r"nodes = 2\d\d", "nodes = 1500"),
+        swap("kcheck.yaml", r"nodes: \d+", "nodes: 4800"),
+        also=(*GROWN[:2], "slow-upgrades", "snat-ports-exhausted"),
+    ),
+]
+ACK = [
+    mistake(
+        "goatscaler-spot-at-full-price",
+        "ack",
+        swap(POOLS, "compensate_with_on_demand = false", "compensate_with_on_demand = each.value.spot"),
+    ),
+    mistake("autoscaler-too-large-for-engine", "ack", swap(CLUSTER, '"goatscaler"', '"cluster-autoscaler"')),
+    mistake(
+        "idle-nodes-kept-long", "ack", swap(CLUSTER, r'cool_down_duration += "\d+m"', 'cool_down_duration = "30m"')
+    ),
+    mistake(
+        "scale-down-frozen-long", "ack", swap(CLUSTER, r'unneeded_duration += "\d+m"', 'unneeded_duration = "30m"')
+    ),
+    mistake("scale-down-disabled", "ack", swap(CLUSTER, r"scale_down_enabled +=.*", "scale_down_enabled = false")),
+    mistake("control-plane-not-provisioned", "ack", swap(CLUSTER, r'"ack\.pro\.xlarge"', '"ack.pro.small"')),
+    mistake("nodes-over-cluster-limit", "ack", swap(CLUSTER, r'"ack\.pro\.xlarge"', '"ack.standard"')),
+    mistake(
+        "security-group-too-small",
+        "ack",
+        swap(CLUSTER, "is_enterprise_security_group = true", "is_enterprise_security_group = false"),
+        swap("kcheck.yaml", r"nodes: \d+", "nodes: 3100"),
+        also=("subnet-too-small",),
+    ),
+    mistake("pod-subnet-too-small", "ack", every(TFVARS, r'(pods = "[\d.]+)/\d+', r"\1/25")),
+    mistake("subnet-too-small", "ack", every(TFVARS, r'(nodes = "[\d.]+)/\d+', r"\1/26")),
+    mistake("pod-range-too-small", "ack flannel", swap(TFVARS, r'(pod_cidr += "[\d.]+)/\d+', r"\1/19")),
+    mistake("flannel-route-limit", "ack flannel", drop("kcheck.yaml", "ack.flannel.nodes")),
+    mistake("gpu-pool-untainted", "ack", drop(POOLS, "taints ")),
+    mistake("gpu-without-toleration", "ack", add(ADDED, deployment(pod(1, tolerations=[])))),
+    mistake("gpu-pool-never-empty", "ack", swap(POOLS, "min_size = 0", "min_size = 4")),
+    mistake("deployment-set-limit", "ack", after(POOLS, "node_pool_name = each.key", 'deployment_set_id = "ds-1"')),
+    mistake("unreachable-release", "ack", every(POOLS, '"PostPaid"', '"PrePaid"')),
+    mistake(
+        "slow-boot-disk",
+        "ack",
+        every(POOLS, '"cloud_essd"', '"cloud_efficiency"'),
+        swap(TFVARS, r'gpu-a1 += \{ zones = \["a"\], nodes = \d+', 'gpu-a1 = { zones = ["a"], nodes = 240'),
+    ),
+    mistake(
+        "single-large-pool",
+        "ack",
+        swap(TFVARS, r'gpu-a1 += \{ zones = \["a"\], nodes = \d+', 'gpu-a1 = { zones = ["a"], nodes = 400'),
+    ),
+    mistake("spot-price-cap-missing", "ack", swap(POOLS, '"SpotAsPriceGo"', '"SpotWithPriceLimit"')),
+    mistake(
+        "spot-price-cap-per-type",
+        "ack",
+        swap(POOLS, '"SpotAsPriceGo"', '"SpotWithPriceLimit"'),
+        after(
+            POOLS,
+            "compensate_with_on_demand",
+            'spot_price_limit {\n    instance_type = "ecs.gn8v-8x.48xlarge"\n    price_limit = "900"\n  }',
+        ),
+    ),
+    mistake("quota-needed", "ack", drop("kcheck.yaml", "ack.quota.gn8v_gpus:")),
+]
+AKS = [
+    mistake(
+        "free-control-plane",
+        "aks",
+        swap(CLUSTER, 'sku_tier = "Standard"', 'sku_tier = "Free"'),
+        also=("nodes-over-cluster-limit",),
+    ),
+    mistake(
+        "kubenet-beyond-400-nodes",
+        "aks",
+        swap(CLUSTER, r"network_plugin +=.*", 'network_plugin = "kubenet"'),
+        drop(CLUSTER, "network_(plugin_mode|data_plane|policy)", times=3),
+    ),
+    mistake(
+        "kubenet-retiring",
+        "aks small",
+        swap(CLUSTER, r"network_plugin +=.*", 'network_plugin = "kubenet"'),
+        drop(CLUSTER, "network_(plugin_mode|data_plane|policy)", times=3),
+    ),
+    mistake("basic-load-balancer", "aks", after(CLUSTER, "network_plugin_mode", 'load_balancer_sku = "basic"')),
+    mistake(
+        "network-policy-manager-limit",
+        "aks",
+        swap(CLUSTER, r"network_policy +=.*", 'network_policy = "azure"'),
+        drop(CLUSTER, "network_data_plane"),
+    ),
+    mistake(
+        "snat-ports-exhausted",
+        "aks",
+        swap(
+            CLUSTER,
+            r"( +)outbound_type += .*",
+            r"""\1outbound_type = "loadBalancer"
+\1load_balancer_profile {
+\1  managed_outbound_ip_count = 2
+\1  outbound_ports_allocated  = 1024
+\1}""",
+        ),
+    ),
+    mistake(
+        "load-balancer-limit",
+        "aks",
+        add(
+            ADDED,
+            text(
+                thing(
+                    "v1",
+                    "Service",
+                    "ingress",
+                    {"type": "LoadBalancer", "ports": [{"name": f"p{i}", "port": 8000 + i} for i in range(12)]},
+                )
+            ),
+        ),
+    ),
+    mistake("subnet-too-small", "aks", swap(TFVARS, r"(nodes_cidr +=.*)/\d+", r"\1/24")),
+    mistake("pod-range-too-small", "aks", swap(TFVARS, r'(pod_cidr += "[\d.]+)/\d+', r"\1/18")),
+    mistake(
+        "drain-timeout-short", "aks", swap(POOLS, "drain_timeout_in_minutes = 1440", "drain_timeout_in_minutes = 30")
+    ),
+    mistake(
+        "upgrade-blocked-by-limit",
+        "aks",
+        every(TFVARS, r"nodes = 2\d\d", "nodes = 1000"),
+        swap("kcheck.yaml", r"nodes: \d+", "nodes: 3313"),
+        swap(POOLS, "max_unavailable +=.*", 'max_surge = "33%"'),
+        also=GROWN,
+    ),
+    mistake(
+        "pool-over-limit",
+        "aks",
+        every(TFVARS, r"nodes = 2\d\d", "nodes = 1200"),
+        swap("kcheck.yaml", r"nodes: \d+", "nodes: 3900"),
+        also=(*GROWN,),
+    ),
+    mistake("single-large-pool", "aks", every(TFVARS, r"nodes = 2\d\d", "nodes = 400")),
+    mistake("slow-boot-disk", "aks", every(POOLS, '"Ephemeral"', '"Managed"')),
+    mistake(
+        "arp-cache-too-small",
+        "aks",
+        after(
+            POOLS,
+            "max_pods +=",
+            "linux_os_config {\n    sysctl_config {\n      net_ipv4_neigh_default_gc_thresh3 = 128\n    }\n  }",
+        ),
+    ),
+    mistake("aci-gpu-retired", "aks", add(ADDED, deployment(pod(1, nodeSelector={"type": "virtual-kubelet"})))),
+    mistake("gpu-pool-untainted", "aks", drop(POOLS, '"nvidia.com/gpu=true:NoSchedule"')),
+    mistake("gpu-pool-never-empty", "aks", swap(POOLS, r"min_count( +)= 0", r"min_count\1= 4")),
+    mistake("spot-price-cap-low", "aks", swap(TFVARS, "spot_max_price = -1", "spot_max_price = 20")),
+    mistake(
+        "spot-without-toleration",
+        "aks",
+        add(ADDED, job(4, worker(nodeSelector={"kubernetes.azure.com/scalesetpriority": "spot"}))),
+    ),
+    mistake("idle-nodes-kept-long", "aks", drop(CLUSTER, r"scale_down_unneeded ")),
+    mistake("slow-node-deletion", "aks", drop(CLUSTER, "empty_bulk_delete_max")),
+    mistake("scale-up-in-slices", "aks", drop(CLUSTER, "new_pod_scale_up_delay")),
+    mistake("unready-tolerance-low", "aks", drop(CLUSTER, "max_unready_", times=2)),
+    mistake("delay-after-failure", "aks", drop(CLUSTER, "scale_down_delay_after_failure")),
+    mistake("scale-down-frozen-long", "aks", swap(CLUSTER, r'(scale_down_delay_after_add +=) "\w+"', r'\1 "1h"')),
+    mistake(
+        "local-storage-pins-nodes",
+        "aks",
+        swap(CLUSTER, r"(skip_nodes_with_local_storage +=) false", r"\1 true"),
+        add(ADDED, deployment(pod(volumes=[{"name": "scratch", "emptyDir": {}}]))),
+    ),
+    mistake("quota-needed", "aks", drop("kcheck.yaml", "aks.quota.spot:")),
+]
+ADMIN = "kubeadm.yaml"
+SELF = [
+    mistake(
+        "apiserver-inflight-default", "selfmanaged", drop(ADMIN, "name: max-(mutating-)?requests-inflight", times=2)
+    ),
+    mistake("controller-manager-qps-default", "selfmanaged", drop(ADMIN, "name: kube-api-(qps|burst)", times=2)),
+    mistake("etcd-not-on-ssd", "selfmanaged", drop(ADMIN, "dataDir:")),
+    mistake("etcd-quota-default", "selfmanaged", drop(ADMIN, "name: quota-backend-bytes")),
+    mistake("events-in-main-etcd", "selfmanaged", drop(ADMIN, "name: etcd-servers-overrides")),
+    mistake(
+        "serial-image-pulls", "selfmanaged", drop(ADMIN, "serializeImagePulls:"), drop(ADMIN, "maxParallelImagePulls")
+    ),
+    mistake("pod-range-too-small", "selfmanaged", swap(ADMIN, r"(podSubnet: .*)/\d+", r"\1/18")),
+    mistake(
+        "service-range-too-small",
+        "selfmanaged",
+        swap(ADMIN, r"(serviceSubnet: .*)/\d+", r"\1/24"),
+        add(ADDED, services(300)),
+    ),
+    mistake(
+        "dns-not-scaled",
+        "selfmanaged",
+        without("kubernetes/dns.yaml", "patches/control-plane/corednsdeployment+merge.yaml"),
+    ),
+    mistake(
+        "docker-hub-image",
+        "selfmanaged",
+        without("containerd/certs.d/docker.io/hosts.toml"),
+        swap("kubernetes/prepull.yaml", r"image: .*train:.*", "image: pytorch/pytorch:2.9.0"),
+    ),
+    mistake(
+        "arp-cache-too-small",
+        "selfmanaged",
+        without("sysctl/99-kubernetes-training.conf"),
+        swap("kcheck.yaml", r"nodes: \d+", "nodes: 1300"),
+    ),
+]
+
+MISTAKES = [*EKS, *EKS_KARPENTER, *GKE, *ACK, *AKS, *SELF]
+
+NOT_HERE = {
+    "node-subnet-slash-24": "it is about nodes of unknown number, and all that is generated has a size",
+    "system-pods-pin-nodes": "autoscalers keep no such nodes from 1.33 on, and older ones are not generated",
+}
+
+
+@cache
+def made(base: str) -> Files:
+    cloud = base.partition(" ")[0]
+    return {path: data.decode() for path, data in assembly.generate(filled(cloud, BASES[base])).files.items()}
+
+
+def named(found: Mistake) -> str:
+    return f"{found.base}-{found.rule}"
+
+
+@pytest.mark.parametrize("wrong", MISTAKES, ids=named)
+def test_mistake_that_is_put_back_is_found(wrong: Mistake) -> None:
+    files = dict(made(wrong.base))
+    for change in wrong.changes:
+        change(files)
+    result = assembly.checked({path: text.encode() for path, text in files.items()})
+    assert result.bugs == []
+    told = [(found.rule, found.span.source.path, found.span.begin.line, found.message) for found in result.findings]
+    assert {found.rule for found in result.findings} == {wrong.rule, *wrong.also}, told
+    assert bool(result.undecided) == wrong.opens, [
+        (check.rule, check.object, check.missing) for check in result.undecided
+    ]
+
+
+def test_every_rule_has_its_mistake() -> None:
+    found = {wrong.rule for wrong in MISTAKES}
+    assert not found & NOT_HERE.keys()
+    assert found | NOT_HERE.keys() == {rule.name for rule in rules.load()}
+
+
+@pytest.mark.parametrize("name", ADDITIONS)
+def test_what_people_add_is_right(name: str) -> None:
+    base, change = ADDITIONS[name]
+    files = dict(made(base))
+    change(files)
+    result = assembly.checked({path: text.encode() for path, text in files.items()})
+    assert [(found.rule, found.message) for found in result.findings] == []

@@ -1,0 +1,415 @@
+"""Readers of workloads: each kind with its pods, counts, GPUs, queue and policies, so that silence is no accident."""
+
+from __future__ import annotations
+
+import textwrap
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcheck.kubernetes.workloads.scalars import amount
+from kcheck.model import Toleration
+from kcheck.numbers import profiles
+from kcheck.source.text import Source
+from kcheck.source.units import quantity
+from kcheck.source.values import Unknown, known
+from kcheck.syntax import yaml
+from tests.conftest import indented, manifest, one_pod, requirement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcheck.model import Inventory, Workload
+
+    Read = Callable[[Mapping[str, str]], Inventory]
+
+
+POD = """
+spec:
+  priorityClassName: high
+  nodeSelector: {pool: gpu}
+  containers:
+    - name: train
+      image: quay.io/example/train:1
+      resources:
+        requests: {cpu: 500m, memory: 2Gi}
+        limits: {nvidia.com/gpu: 8}
+"""
+
+
+def roles(*each: tuple[str, int]) -> str:
+    """Kubeflow's map of replicas."""
+    return "\n".join(
+        f"    {role}:\n      replicas: {count}\n      template:\n        {indented(POD, 8)}" for role, count in each
+    )
+
+
+TEMPLATE = f"template:\n    {indented(POD, 4)}"
+KINDS: dict[str, tuple[str, dict[str, int]]] = {
+    "Pod": (POD, {"": 1}),
+    "PodTemplate": (f"template:\n  {indented(POD, 2)}", {"": 1}),
+    "ReplicationController": (f"spec:\n  replicas: 3\n  {TEMPLATE}", {"": 3}),
+    **{
+        f"{group}/{kind}": (f"spec:\n  replicas: 3\n  {TEMPLATE}", {"": 3})
+        for group, kind in [
+            ("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "ReplicaSet"),
+            ("extensions", "Deployment"), ("extensions", "ReplicaSet"),
+        ]
+    },
+    "apps/DaemonSet": (f"spec:\n  {TEMPLATE}", {"": 1}),
+    "extensions/DaemonSet": (f"spec:\n  {TEMPLATE}", {"": 1}),
+    "kubeflow.org/Notebook": (f"spec:\n  {TEMPLATE}", {"": 1}),
+    "batch/Job": (f"spec:\n  parallelism: 4\n  {TEMPLATE}", {"": 4}),
+    "batch/CronJob": (
+        f"spec:\n  jobTemplate:\n    spec:\n      parallelism: 4\n      template:\n        {indented(POD, 8)}", {"": 4},
+    ),
+    "jobset.x-k8s.io/JobSet": (
+        "spec:\n  replicatedJobs:\n"
+        + "".join(
+            f"    - name: {role}\n      replicas: 2\n      template:\n        spec:\n          parallelism: {count}\n"
+            f"          template:\n            {indented(POD, 12)}\n"
+            for role, count in (("driver", 1), ("workers", 4))
+        ),
+        {"driver": 2, "workers": 8},
+    ),
+    **{
+        f"kubeflow.org/{kind}": (f"spec:\n  {field}:\n{roles(('Launcher', 1), ('Worker', 4))}", {"Launcher": 1, "Worker": 4})
+        for kind, field in {
+            "MPIJob": "mpiReplicaSpecs", "PyTorchJob": "pytorchReplicaSpecs", "TFJob": "tfReplicaSpecs",
+            "XGBoostJob": "xgbReplicaSpecs", "PaddleJob": "paddleReplicaSpecs", "JAXJob": "jaxReplicaSpecs",
+        }.items()
+    },
+    "trainer.kubeflow.org/TrainJob": (
+        ("spec:\n  trainer:\n    numNodes: 4\n    resourcesPerNode:\n"
+        "      requests: {cpu: 500m, memory: 2Gi}\n      limits: {nvidia.com/gpu: 8}"),
+        {"node": 4},
+    ),
+    "batch.volcano.sh/Job": (
+        f"spec:\n  tasks:\n    - name: worker\n      replicas: 4\n      template:\n        {indented(POD, 8)}", {"worker": 4},
+    ),
+    "ray.io/RayCluster": (
+        (f"spec:\n  headGroupSpec:\n    template:\n      {indented(POD, 6)}\n  workerGroupSpecs:\n    - groupName: gpu\n"
+        f"      minReplicas: 2\n      numOfHosts: 3\n      template:\n        {indented(POD, 8)}"),
+        {"head": 1, "gpu": 6},
+    ),
+    **{
+        f"ray.io/{kind}": (
+            (f"spec:\n  {field}:\n    headGroupSpec:\n      template:\n        {indented(POD, 8)}\n    workerGroupSpecs:\n"
+            f"      - groupName: gpu\n        replicas: 5\n        template:\n          {indented(POD, 10)}"),
+            {"head": 1, "gpu": 5},
+        )
+        for kind, field in {"RayJob": "rayClusterSpec", "RayService": "rayClusterConfig"}.items()
+    },
+}  # fmt: skip
+
+
+def test_every_kind_is_tested() -> None:
+    assert set(KINDS) == set(profiles.workloads())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pods_of_every_kind(kind: str, read: Read) -> None:
+    spec, counts = KINDS[kind]
+    (workload,) = read({"one.yaml": manifest(kind, spec)}).workloads
+    entry = profiles.workloads()[kind]
+    assert workload.kind == kind.rpartition("/")[2]
+    assert {one.role: known(one.count) for one in workload.templates} == counts
+    assert known(workload.pods) == sum(counts.values())
+    assert known(workload.gpus) == 8
+    assert workload.batch == entry.get("batch", False)
+    assert workload.per_node == entry.get("per_node", False)
+    assert known(workload.rigid) == entry.get("rigid", False)
+    for template in workload.templates:
+        assert (known(template.cpu), known(template.memory), known(template.gpus)) == (500, 2 << 30, 8)
+        if kind != "trainer.kubeflow.org/TrainJob":  # its runtime has the rest
+            assert known(template.priority) == "high"
+            assert known(template.selection) == ((requirement("pool", "gpu"),),)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_of_another_group_is_none(kind: str, read: Read) -> None:
+    spec, _ = KINDS[kind]
+    text = manifest(f"example.org/{kind.rpartition('/')[2]}", spec)
+    assert read({"one.yaml": text}).workloads == []
+
+
+JOB = """
+spec:
+  parallelism: 8
+  completions: 2
+  activeDeadlineSeconds: 3600
+  ttlSecondsAfterFinished: 60
+  template:
+    spec:
+      containers:
+        - {name: a, image: a}
+"""
+
+
+def test_a_job_runs_no_more_pods_than_it_completes(read: Read) -> None:
+    (job,) = read({"one.yaml": manifest("batch/Job", JOB)}).workloads
+    assert known(job.pods) == 2
+    assert (known(job.deadline), known(job.ttl), known(job.retries)) == (3600, 60, 6)
+
+
+def test_lists_hold_objects(read: Read) -> None:
+    item = textwrap.indent(manifest("Pod", POD), "    ")
+    text = f"apiVersion: v1\nkind: List\nitems:\n  -\n{item}  -\n{item.replace('name: train', 'name: other', 1)}"
+    assert [known(one.name) for one in read({"one.yaml": text}).workloads] == ["train", "other"]
+
+
+POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "kubeflow.org/PyTorchJob": (
+        """
+        spec:
+          runPolicy:
+            ttlSecondsAfterFinished: 60
+            activeDeadlineSeconds: 7200
+            backoffLimit: 1
+            cleanPodPolicy: Running
+            schedulingPolicy: {minAvailable: 3, queue: research, priorityClass: low}
+          nprocPerNode: "4"
+          pytorchReplicaSpecs: {}
+        """,
+        {
+            "ttl": 60, "deadline": 7200, "retries": 1, "cleaning": "Running", "least": 3, "queue": "research",
+            "queue_system": "volcano", "priority": "low", "processes": "4", "gang": "its scheduling policy",
+        },
+    ),
+    "kubeflow.org/MPIJob": (
+        "spec: {slotsPerWorker: 8, launcherCreationPolicy: WaitForWorkersReady, mpiReplicaSpecs: {}}",
+        {"slots": 8, "launching": "WaitForWorkersReady", "cleaning": "None"},
+    ),
+    "batch.volcano.sh/Job": (
+        "spec: {minAvailable: 2, maxRetry: 5, priorityClassName: high, tasks: []}",
+        {"least": 2, "retries": 5, "priority": "high", "queue": "default", "queue_system": "volcano", "gang": "Volcano"},
+    ),
+    "ray.io/RayJob": (
+        "spec: {shutdownAfterJobFinishes: true, ttlSecondsAfterFinished: 10}", {"shutdown": True, "ttl": 10},
+    ),
+    "jobset.x-k8s.io/JobSet": ("spec: {failurePolicy: {maxRestarts: 3}, replicatedJobs: []}", {"retries": 3}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", POLICIES)
+def test_what_jobs_say_of_themselves(kind: str, read: Read) -> None:
+    spec, wanted = POLICIES[kind]
+    text = manifest(kind, spec).replace("/v1\nkind: MPIJob", "/v2beta1\nkind: MPIJob")  # v1 has no such policy
+    (job,) = read({"one.yaml": text}).workloads
+    assert {name: known(getattr(job, name)) for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("meta", "queue", "system", "gang"),
+    [
+        ("name: a\nlabels: {kueue.x-k8s.io/queue-name: team}", "team", "kueue", "Kueue"),
+        ("name: a\nannotations: {scheduling.volcano.sh/queue-name: team}", "team", "volcano", None),
+        ("name: a\nlabels: {scheduling.x-k8s.io/pod-group: g}", None, None, "scheduling.x-k8s.io/pod-group"),
+        ("name: a", None, None, None),
+    ],
+)
+def test_queues_and_gangs(meta: str, queue: str | None, system: str | None, gang: str | None, read: Read) -> None:
+    (job,) = read({"one.yaml": manifest("batch/Job", JOB, meta=meta)}).workloads
+    assert (known(job.queue), known(job.queue_system), known(job.gang)) == (queue, system, gang)
+
+
+def test_a_job_is_rigid_where_its_pods_meet(read: Read) -> None:
+    spec = """
+    spec:
+      completionMode: Indexed
+      parallelism: {pods}
+      template:
+        spec:
+          {subdomain}
+          containers:
+            - {{name: a, image: a, command: [python]}}
+    """
+    cases = (("hostname: a", 2), ("subdomain: train", 2), ("subdomain: train", 1))
+    texts = (textwrap.dedent(spec.format(subdomain=text, pods=pods)) for text, pods in cases)
+    files = {f"{i}.yaml": manifest("batch/Job", text) for i, text in enumerate(texts)}
+    assert [known(one.rigid) for one in read(files).workloads] == [False, True, False]
+
+
+@pytest.mark.parametrize(("nodes", "rigid"), [("8:16", False), ("16:16", True), ("16", True)])
+def test_torchrun_may_begin_with_fewer_nodes(nodes: str, rigid: bool, read: Read) -> None:
+    spec = f"""
+    spec:
+      completionMode: Indexed
+      parallelism: 16
+      template:
+        spec:
+          containers:
+            - {{name: a, image: a, command: [torchrun], args: [--nnodes={nodes}, train.py]}}
+    """
+    (job,) = read({"one.yaml": manifest("batch/Job", textwrap.dedent(spec))}).workloads
+    assert known(job.rigid) is rigid
+
+
+# --- Terraform
+
+HCL = """
+variable "workers" { type = number }
+variable "selector" { type = map(string) }
+
+resource "kubernetes_manifest" "job" {
+  manifest = {
+    apiVersion = "kubeflow.org/v1"
+    kind       = "PyTorchJob"
+    metadata   = { name = "train" }
+    spec = {
+      pytorchReplicaSpecs = {
+        Master = { template = { spec = { containers = [{
+          name = "a", image = "a", resources = { requests = { cpu = 0.5 }, limits = { "nvidia.com/gpu" = 8 } }
+        }] } } }
+        Worker = {
+          replicas = var.workers
+          template = { spec = { nodeSelector = var.selector, containers = [] } }
+        }
+      }
+    }
+  }
+}
+
+resource "kubernetes_job" "job" {
+  metadata { name = "typed" }
+  spec {
+    parallelism   = 3
+    backoff_limit = 2
+    template {
+      metadata {}
+      spec {
+        node_selector = { pool = "gpu" }
+        toleration {
+          key      = "nvidia.com/gpu"
+          operator = "Exists"
+        }
+        container {
+          name  = "a"
+          image = "a"
+          resources {
+            limits = { "nvidia.com/gpu" = 4, cpu = "1500m" }
+          }
+        }
+      }
+    }
+  }
+}
+"""
+
+
+def test_unknown_parts_in_terraform_stay_unknown(read: Read) -> None:
+    by_name: dict[Any, Workload] = {known(one.name): one for one in read({"main.tf": HCL}).workloads}
+    master, worker = by_name["train"].templates
+    assert (known(master.count), known(master.gpus), known(master.cpu)) == (1, 8, 500)
+    assert isinstance(worker.count, Unknown)
+    assert isinstance(worker.selection, Unknown)
+    assert isinstance(by_name["train"].pods, Unknown)
+    (typed,) = by_name["typed"].templates
+    assert (known(typed.count), known(typed.gpus), known(typed.cpu)) == (3, 4, 1500)
+    assert known(by_name["typed"].retries) == 2
+    assert known(typed.tolerations) == (Toleration("nvidia.com/gpu", "Exists", "", ""),)
+
+
+# --- pods
+
+
+def test_requests_are_limits_where_nothing_else_is_written(read: Read) -> None:
+    template = one_pod(
+        """
+        initContainers:
+          - {name: big, image: a, resources: {requests: {cpu: 3, memory: 1Gi}}}
+        containers:
+          - {name: a, image: a, resources: {limits: {cpu: 1500m, memory: 512Mi}}}
+          - {name: b, image: a, resources: {requests: {cpu: 0.25, memory: 3e9}, limits: {cpu: 8}}}
+        """,
+        read,
+    )
+    assert known(template.cpu) == 3000
+    assert known(template.memory) == 512 * 2**20 + 3 * 10**9
+
+
+def test_shares_of_cards_are_no_cards(read: Read) -> None:
+    template = one_pod("containers: [{name: a, image: a, resources: {limits: {nvidia.com/mig-1g.5gb: 2}}}]", read)
+    assert (known(template.gpus), template.shares) == (0, True)
+
+
+def test_what_is_no_number_is_unknown(read: Read) -> None:
+    template = one_pod(
+        'containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: "0.5", cpu: lots}}}]', read
+    )
+    assert isinstance(template.gpus, Unknown)
+    assert isinstance(template.cpu, Unknown)
+
+
+def test_affinity_is_one_of_several_terms(read: Read) -> None:
+    template = one_pod(
+        """
+        nodeSelector: {disk: ssd}
+        affinity:
+          nodeAffinity:
+            requiredDuringSchedulingIgnoredDuringExecution:
+              nodeSelectorTerms:
+                - matchExpressions:
+                    - {key: pool, operator: In, values: [a, b]}
+                    - {key: spot, operator: DoesNotExist}
+                - matchExpressions:
+                    - {key: gpus, operator: Gt, values: ["3"]}
+        containers: []
+        """,
+        read,
+    )
+    ssd = requirement("disk", "ssd")
+    assert known(template.selection) == (
+        (ssd, requirement("pool", "a", "b"), requirement("spot", operator="DoesNotExist")),
+        (ssd, requirement("gpus", "3", operator="Gt")),
+    )
+
+
+def test_ports_anti_affinity_and_memory(read: Read) -> None:
+    template = one_pod(
+        """
+        hostNetwork: true
+        affinity:
+          podAntiAffinity:
+            requiredDuringSchedulingIgnoredDuringExecution:
+              - {topologyKey: kubernetes.io/hostname, labelSelector: {}}
+        volumes:
+          - {name: shm, emptyDir: {medium: Memory}}
+          - {name: data, persistentVolumeClaim: {claimName: data}}
+        containers:
+          - {name: a, image: a, ports: [{containerPort: 80}, {containerPort: 81, hostPort: 81}]}
+        """,
+        read,
+    )
+    assert (known(template.spread), known(template.host_network), template.ports) == (True, True, (80, 81))
+    assert [(one.kind, one.memory) for one in known(template.volumes) or ()] == [
+        ("emptyDir", True),
+        ("persistentVolumeClaim", False),
+    ]
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(["", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "e3", "E2"]),
+    st.sampled_from([1, 1000]),
+)
+def test_quantities_are_rounded_up(number: int, suffix: str, times: int) -> None:
+    text = f"{number}{suffix}"
+    (document,) = yaml.documents(Source("a.yaml", f'cpu: "{text}"'.encode()))
+    assert document.root is not None
+    found = known(amount(document.root, ("cpu",), times))
+    exact = quantity(text) * times
+    assert isinstance(found, int)
+    assert exact <= found < exact + 1
+
+
+@given(st.text(max_size=8))
+def test_any_text_is_a_quantity_or_not(text: str) -> None:
+    try:
+        number = quantity(text)
+    except ValueError:
+        return
+    assert isinstance(number, Fraction)

@@ -1,0 +1,87 @@
+"""What the names of machine types tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.numbers import machines
+from tests.conftest import names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.engine.engine import Result
+
+AKS = """resource "azurerm_kubernetes_cluster" "main" {{
+  name     = "train"
+  sku_tier = "Standard"
+
+  default_node_pool {{
+    name       = "system"
+    vm_size    = "{size}"
+    node_count = 500
+  }}
+}}
+"""
+GROUP = """apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: train, region: us-west-2}
+managedNodeGroups:
+  - name: gpu
+    instanceType: p5.48xlarge
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "fits"),
+    [
+        ("Standard_D8s_v3", True), ("Standard_D8ds_v5", True), ("Standard_DS4_v2", True), ("Standard_ND96isr_H100_v5", True),
+        ("Standard_NC4as_T4_v3", True), ("Standard_D8S_v6", False), ("Standard_D8_v3", False), ("Standard_B8s_v2", False),
+        ("Standard_D2ds_v5", False), ("Standard_DS2_v2", False), ("Standard_D2_v2", False), ("big", None),
+    ],
+)  # fmt: skip
+def test_which_machines_boot_from_a_disk_of_their_own(
+    size: str, fits: bool | None, check: Callable[..., Result]
+) -> None:
+    assert machines.ephemeral(size, 8) is fits
+    assert ("slow-boot-disk" in names(check({"main.tf": AKS.format(size=size)}))) == bool(fits)
+
+
+@pytest.mark.parametrize(("ami", "told"), [("", True), ("    ami: auto\n", True), ("    ami: ami-0123456789\n", False)])
+def test_an_image_of_ones_own_is_not_that_of_the_family(ami: str, told: bool, check: Callable[..., Result]) -> None:
+    found = names(check({"cluster.yaml": f"{GROUP}    amiFamily: AmazonLinux2\n{ami}"}))
+    assert ("retired-node-image" in found) == told
+
+
+def test_the_most_of_a_group_is_not_how_many_it_starts_with(check: Callable[..., Result]) -> None:
+    found = check({"cluster.yaml": GROUP}, Config(nodes={"": 100})).findings
+    (change,) = next(f.fix.changes for f in found if f.rule == "pool-capped-by-default" and f.fix)
+    assert change.origin.missing is not None
+    assert change.origin.missing.path == ("maxSize",)
+
+
+def test_a_pool_without_a_known_name_is_called_by_its_address(check: Callable[..., Result]) -> None:
+    text = AKS.format(size="Standard_D8s_v3").replace('"system"', "var.pool")
+    (message,) = [f.message for f in check({"main.tf": text}).findings if f.rule == "slow-boot-disk"]
+    assert message.startswith("azurerm_kubernetes_cluster.main")
+
+
+def test_a_fixed_size_is_no_maximum(check: Callable[..., Result]) -> None:
+    pool = 'module "aks" {\n  source              = "Azure/aks/azurerm"\n  version             = "10.2.0"\n  cluster_name        = "train"\n'
+    pool += '  resource_group_name = "train"\n  location            = "westus2"\n}\n'
+    assert "pool-capped-by-default" not in names(check({"main.tf": pool}, Config(nodes={"": 1000})))
+
+
+@pytest.mark.parametrize(
+    ("name", "accelerator", "ssds"),
+    [
+        ("a3-highgpu-8g", "nvidia-h100-80gb", 16),
+        ("a2-highgpu-1g", "nvidia-tesla-a100", 0),
+        ("ct5p-hightpu-4t", None, 0),
+    ],
+)
+def test_what_a_machine_of_google_has_from_the_start(name: str, accelerator: str | None, ssds: int) -> None:
+    assert (machines.accelerator(name), machines.local_ssds(name)) == (accelerator, ssds)

@@ -1,0 +1,216 @@
+"""What nodes cost: as the user says, else as the list of prices does, else no money."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config, Environment
+from kcheck.engine import engine
+from kcheck.files.tree import Tree
+from kcheck.numbers.machines import Price
+from kcheck.reading import inventory
+from kcheck.scale.world import World
+from kcheck.source.units import dollars
+from kcheck.words.derive import money
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+EKS = """
+resource "aws_eks_cluster" "main" {
+  name = "main"
+}
+resource "aws_eks_node_group" "gpu" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "gpu"
+  subnet_ids      = ["subnet-1"]
+  %s
+  scaling_config {
+    min_size = 2
+    max_size = 9
+  }
+}
+"""
+GKE = """
+resource "google_container_cluster" "main" {
+  name               = "main"
+  location           = "europe-west4-a"
+  initial_node_count = 1
+}
+resource "google_container_node_pool" "gpu" {
+  name    = "gpu"
+  cluster = google_container_cluster.main.name
+  autoscaling {
+    min_node_count = 0
+    max_node_count = 90
+  }
+  node_config {
+    %s
+  }
+}
+"""
+AKS = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "main"
+  default_node_pool {
+    name       = "system"
+    node_count = 3
+    vm_size    = "Standard_D4s_v5"
+  }
+  auto_scaler_profile {
+    scale_down_unneeded = "10m"
+  }
+}
+"""
+POOL = """
+resource "azurerm_kubernetes_cluster_node_pool" "p%s" {
+  name                  = "p%s"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  auto_scaling_enabled  = true
+  min_count             = 0
+  max_count             = %s
+  vm_size               = "%s"
+}
+"""
+T4 = """
+    machine_type = "n1-standard-8"
+    guest_accelerator {
+      type  = "%s"
+      count = %s
+    }
+"""
+
+
+@pytest.fixture
+def built(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., World]:
+    def build(code: str, config: Config | None = None) -> World:
+        write({"main.tf": code})
+        settings = config or Config()
+        return World(inventory.read(Tree(["."]), settings).inventory, settings)
+
+    return build
+
+
+def price(world: World, name: str = "gpu") -> Price | None:
+    return world.price(next(pool for pool in world.inventory.pools if world.label(pool) == name))
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (EKS % 'instance_types = ["p5.48xlarge"]', Price(55_040, "p5.48xlarge", "on demand", "us-east-1")),
+        # the cheapest of those that are listed
+        (EKS % 'instance_types = ["p5.48xlarge", "p4d.24xlarge", "p5e.48xlarge"]', Price(21_958, "p4d.24xlarge", "on demand", "us-east-1")),
+        # the list of EKS has no price of spot, and says so
+        (EKS % 'capacity_type = "SPOT"\n  instance_types = ["p5.48xlarge"]', Price(55_040, "p5.48xlarge", "on demand", "us-east-1")),
+        (EKS % 'instance_types = ["p5e.48xlarge"]', None),
+        (EKS % "instance_types = var.types", None),
+        (GKE % 'machine_type = "a3-highgpu-8g"', Price(88_490, "a3-highgpu-8g", "on demand", "us-central1")),
+        (GKE % 'machine_type = "a3-highgpu-8g"\n    spot = true', Price(50_610, "a3-highgpu-8g", "spot", "us-central1")),
+        # a GPU that is part of the machine is in its price, one that is attached is not
+        (GKE % (T4 % ("nvidia-tesla-t4", 2)), Price(1_080, "n1-standard-8 with 2 nvidia-tesla-t4", "on demand", "us-central1")),
+        (GKE % (T4 % ("nvidia-tesla-t4", 2)).replace("n1-standard-8", "a2-highgpu-1g"), Price(3_673, "a2-highgpu-1g", "on demand", "us-central1")),
+        (GKE % (T4 % ("nvidia-tesla-t5", 2)), None),
+        (GKE % (T4 % ("nvidia-tesla-t4", "var.gpus")), None),
+        (AKS + POOL % (1, 1, 9, "Standard_ND96ISR_H100_v5"), Price(98_320, "Standard_ND96ISR_H100_v5", "on demand", "westus2")),
+    ],
+)  # fmt: skip
+def test_list_price_of_a_pool(code: str, expected: Price | None, built: Callable[..., World]) -> None:
+    assert price(built(code), "p1" if "azurerm" in code else "gpu") == expected
+
+
+def test_attached_accelerators_of_a_module(built: Callable[..., World]) -> None:
+    code = """
+module "gke" {
+  source     = "terraform-google-modules/kubernetes-engine/google"
+  version    = "~> 36.0"
+  project_id = "p"
+  name       = "main"
+  region     = "europe-west4"
+  zones      = ["europe-west4-a"]
+  network    = "net"
+  subnetwork = "nodes"
+  node_pools = [{
+    name              = "gpu"
+    machine_type      = "n1-standard-8"
+    accelerator_count = 4
+    accelerator_type  = "nvidia-tesla-v100"
+  }]
+}
+"""
+    assert price(built(code)) == Price(10_300, "n1-standard-8 with 4 nvidia-tesla-v100", "on demand", "us-central1")
+
+
+def test_given_price_goes_first(built: Callable[..., World]) -> None:
+    code = EKS % 'instance_types = ["p5.48xlarge"]'
+    assert price(built(code, Config(price=9_800))) == Price(98_000)
+    environment = Environment(".", price=150)
+    assert price(built(code, Config(price=9_800, environments=(environment,)))) == Price(1_500)
+
+
+def test_smallest_size_costs(built: Callable[..., World]) -> None:
+    def message(config: Config) -> str:
+        world = built(EKS % 'instance_types = ["p5.48xlarge"]', config)
+        (pool,) = world.inventory.pools
+        return money.hourly(pool, world, 2)
+
+    assert message(Config()) == " ($110 an hour at $55.04 a node: p5.48xlarge, on demand, list price of us-east-1)"
+    assert message(Config(price=9_800)) == " ($196 an hour at $98 a node)"
+
+
+def waste(world: World) -> str:
+    shares = [(pool, 9) for pool in world.inventory.pools if world.label(pool) != "system"]
+    return money.cost(shares, world, 600)
+
+
+@pytest.mark.parametrize(
+    ("types", "expected"),
+    [
+        (["NC4as_T4_v3"], "1.5 node-hours, $0.79 at $0.526 a node and hour (Standard_NC4as_T4_v3, on demand, list price of westus2)"),
+        (
+            ["ND96isr_H100_v5", "D4s_v5"],
+            "3 node-hours, $148 at on-demand list prices of westus2 (9 Standard_ND96isr_H100_v5 at $98.32, 9 Standard_D4s_v5 at $0.192)",
+        ),
+        (
+            ["ND96isr_H100_v5", "X"],
+            ("3 node-hours, at least $147 at $98.32 a node and hour (Standard_ND96isr_H100_v5, on demand, list price of westus2; "
+            "9 nodes without a list price)"),
+        ),
+        (
+            ["D4s_v5", "D8s_v5", "D16s_v5", "D32s_v5", "D2s_v5"],
+            ("7.5 node-hours, $4.46 at on-demand list prices of westus2 (9 Standard_D32s_v5 at $1.536, 9 Standard_D16s_v5 at $0.768, "
+            "9 Standard_D8s_v5 at $0.384, 2 more types)"),
+        ),
+        (["X"], "1.5 node-hours"),
+    ],
+)  # fmt: skip
+def test_cost_of_pools_together(types: list[str], expected: str, built: Callable[..., World]) -> None:
+    code = "".join(POOL % (i, i, 9, f"Standard_{name}") for i, name in enumerate(types))
+    assert waste(built(AKS + code)) == expected
+
+
+def test_waste_of_an_autoscaler_counts_what_grows(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": AKS + POOL % (1, 1, 600, "Standard_ND96isr_H100_v5")})
+    (finding,) = [f for f in engine.run(Tree(["."]), Config()).findings if f.rule == "idle-nodes-kept-long"]
+    # ten minutes less five on 600 nodes are 50 node-hours, and a little for what waits behind them
+    saved = re.search(
+        r"about (\d+) node-hours, \$([\d,]+) at \$98\.32 a node and hour "
+        r"\(Standard_ND96isr_H100_v5, on demand, list price of westus2\), "
+        r"of a run of 10 minutes on 600 nodes \(simulated\)$",
+        finding.message,
+    )
+    assert saved, finding.message
+    hours, dollars = (int(text.replace(",", "")) for text in saved.groups())
+    assert 45 <= hours <= 60
+    assert dollars == pytest.approx(hours * 98.32, abs=98.32 / 2 + 1)
+
+
+@pytest.mark.parametrize(
+    ("mills", "expected"), [(5_000_000, "5,000"), (55_040, "55.04"), (5_000, "5"), (145, "0.14"), (123_456, "123")]
+)
+def test_dollars(mills: int, expected: str) -> None:
+    assert dollars(mills) == expected

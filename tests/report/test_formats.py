@@ -1,0 +1,351 @@
+"""Formats for programs: against their published schemas, and what forges make of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+import xmlschema
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.config.config import Config
+from kcheck.engine import engine
+from kcheck.files.tree import Tree
+from kcheck.report import github, markdown
+from kcheck.report.formats import FORMATS, Report, render
+from kcheck.source.text import apply
+from kcheck.syntax import edit
+from tests.places import TESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+SCHEMAS = TESTS / "schemas"
+EXAMPLES = sorted(path for path in (SCHEMAS.parent.parent / "examples").glob("*-training"))
+CLUSTER = """\
+resource "azurerm_kubernetes_cluster" "größe" {
+  name     = "train"
+  sku_tier = "Free"
+
+  default_node_pool {
+    name       = "system"
+    node_count = 500
+  }
+}
+"""
+OWN = """\
+summary: Every cluster has a name for people
+severity: warning
+subject: cluster
+problem: cluster.name == 'train'
+at: cluster.name
+message: "{cluster.name} <b>is</b> | no name, says `@nobody`\\nor ]]> so, 100%: a,b"
+"""
+UNCLEAN = {"kcheck.yaml": "rules: [policy]\n", "policy/naming/odd-name.yaml": OWN, "a b/größe,1:x|y.tf": CLUSTER}
+
+
+@pytest.fixture(params=["empty", "unclean", *(path.name for path in EXAMPLES)])
+def report(request: pytest.FixtureRequest, write: Callable[[Mapping[str, str]], Path]) -> Report:
+    """A report of nothing, of odd names, and of each example."""
+    own = {"empty": {"main.tf": "# nothing\n"}, "unclean": UNCLEAN}.get(request.param)
+    if own is None:
+        folder = next(path for path in EXAMPLES if path.name == request.param)
+        own = {str(f.relative_to(folder)): f.read_text() for f in folder.rglob("*") if f.is_file()}
+    write({**own, ".git/HEAD": ""})
+    config = Config(rules=("policy",)) if request.param == "unclean" else Config()
+    return Report(engine.run(Tree(["."]), config), info=True, undecided=True)
+
+
+def sarif(report: Report) -> dict[str, Any]:
+    log: dict[str, Any] = json.loads(render("sarif", report))
+    run: dict[str, Any] = log["runs"][0]
+    return run
+
+
+def test_sarif_validates(report: Report) -> None:
+    schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
+    log = json.loads(render("sarif", report))
+    jsonschema.Draft4Validator(schema).validate(log)
+    (run,) = log["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert len(run["results"]) == len(report.findings)
+    for result, finding in zip(run["results"], report.findings, strict=True):
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"] == finding.rule
+        (location,) = result["locations"]
+        place = location["physicalLocation"]
+        assert unquote(place["artifactLocation"]["uri"]) == finding.span.source.path
+        assert (place["region"]["startLine"], place["region"]["startColumn"]) == tuple(finding.span.begin)
+    assert all(rule["help"]["markdown"] and rule["shortDescription"]["text"] for rule in rules)
+
+
+def replaced(text: str, replacements: list[dict[str, Any]]) -> str:
+    """What a viewer of SARIF makes of replacements."""
+    lines = text.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    parts, at = [], 0
+    for one in sorted(replacements, key=lambda r: (r["deletedRegion"]["startLine"], r["deletedRegion"]["startColumn"])):
+        region = one["deletedRegion"]
+        begin = starts[region["startLine"] - 1] + region["startColumn"] - 1
+        parts += [text[at:begin], one["insertedContent"]["text"]]
+        at = starts[region["endLine"] - 1] + region["endColumn"] - 1
+    return "".join(parts) + text[at:]
+
+
+def test_sarif_fixes_are_the_edits(report: Report) -> None:
+    fixable = {finding.rule: finding for finding in report.findings if finding.fix is not None}
+    seen = set()
+    for result in sarif(report)["results"]:
+        assert ("fixes" in result) == any(
+            f.fix is not None
+            for f in report.findings
+            if f.rule == result["ruleId"] and f.message in result["message"]["text"]
+        )
+        finding = fixable.get(result["ruleId"])
+        if finding is None or finding.rule in seen or finding.message not in result["message"]["text"]:
+            continue
+        seen.add(finding.rule)
+        for change in result["fixes"][0]["artifactChanges"]:
+            path = Path(unquote(change["artifactLocation"]["uri"]))
+            source = next(edit.source_of(c) for c in finding.changes if edit.source_of(c).path == str(path))
+            own = [e for e in edit.edits(finding.changes) if e.span.source is source]
+            expected = apply(path.read_bytes(), own)
+            assert replaced(path.read_text(), change["replacements"]) == expected.decode()
+    assert seen == set(fixable)
+
+
+def test_junit_validates(report: Report) -> None:
+    schema = xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd")
+    text = render("junit", report)
+    schema.validate(text)
+    top = ElementTree.fromstring(text)  # noqa: S314 - our own
+    assert "\x1b" not in text
+    failures = [
+        case.get("name", "").split(" ", 1)[0] for case in top.iter("testcase") if case.find("failure") is not None
+    ]
+    assert failures == [finding.rule for finding in report.findings if finding.severity.word != "info"]
+    assert len(list(top.iter("testcase"))) == int(top.get("tests", ""))
+    assert len(list(top.iter("skipped"))) == len(report.result.undecided)
+
+
+def test_gitlab_validates(report: Report) -> None:
+    schema = json.loads((SCHEMAS / "codequality.json").read_text())
+    data = json.loads(render("gitlab", report))
+    jsonschema.Draft202012Validator(schema).validate(data)
+    assert [item["check_name"] for item in data] == [finding.rule for finding in report.findings]
+    assert {item["severity"] for item in data} <= {"info", "minor", "major", "critical", "blocker"}
+    assert len({item["fingerprint"] for item in data}) == len(data)
+    assert all(Path(item["location"]["path"]).is_file() for item in data)
+
+
+def test_schemas_refuse_what_is_wrong() -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft4Validator(json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())).validate(
+            {"version": "2.1.0"}
+        )
+    with pytest.raises(xmlschema.XMLSchemaValidationError):
+        xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd").validate("<testsuites><testcase/></testsuites>")
+
+
+def test_github_annotates_the_ten_worst(report: Report) -> None:
+    _, _, text = render("github", report).rpartition("::\n::")
+    commands = [line for line in f"::{text}".splitlines() if line.startswith("::")] if report.findings else []
+    assert len(commands) == min(github.MOST, len(report.findings))
+    kinds = [line.split(" ", 1)[0] for line in commands]
+    assert kinds == sorted(kinds, key=["::error", "::warning", "::notice"].index)
+    for line in commands:
+        found = re.fullmatch(r"::\w+ ((?:\w+=[^,:]*,?)+)::(.*)", line)
+        assert found, line
+        properties = dict(part.split("=", 1) for part in found[1].split(","))
+        path = unquote(properties["file"])  # %2C and %3A are as in addresses
+        assert Path(path).is_file()
+        assert int(properties["line"]) >= 1
+    rows = [line for line in github.summary(report).splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == len(report.findings)
+
+
+def commands(log: str) -> list[str]:
+    """What GitHub's runner takes for commands: by the begin of a line, and in an older form anywhere."""
+    found, stopped = [], ""
+    for line in map(str.strip, log.splitlines()):
+        if stopped:
+            stopped = "" if line == f"::{stopped}::" else stopped
+        elif line.startswith("::stop-commands::"):
+            stopped = line.removeprefix("::stop-commands::")
+        elif line.startswith("::") or "##[" in line:
+            found.append(line)
+    return found
+
+
+def test_nothing_that_is_read_is_a_command(write: Callable[[Mapping[str, str]], Path]) -> None:
+    name = '"train" # ##[stop-commands]x'
+    write({"::stop-commands::x/main.tf": CLUSTER.replace('"train"', name), "kcheck.yaml": "rules: [policy]\n"})
+    write({"policy/naming/odd-name.yaml": OWN.replace("@nobody", "no\\n::add-mask::a")})
+    found = commands(run("--format", "github")[1])
+    assert len(found) > 1
+    assert all(re.match("::(error|warning) file=", line) for line in found)
+
+
+def cells(row: str) -> list[str]:
+    return re.split(r"(?<!\\)\|", row)
+
+
+def test_markdown_is_a_table_whatever_a_message_holds(report: Report) -> None:
+    text = markdown.render(report)
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert all(len(cells(row)) == 6 for row in rows)
+    assert "<b>" not in text.replace("\\<b", "")
+    assert "@nobody" not in text
+
+
+def test_markdown_fits(report: Report) -> None:
+    whole = markdown.render(report)
+    cut = markdown.summary(report, 2_000)
+    assert len(cut.encode()) <= 2_000
+    if len(whole.encode()) > 2_000:
+        left = re.search(r"and (\d+) more", cut)
+        assert left
+        shown = sum(line.startswith("| ") for line in cut.splitlines()) - 1
+        assert shown + int(left[1]) == len(report.findings)
+
+
+def fingerprints(text: str, write: Callable[[Mapping[str, str]], Path], **more: str) -> dict[str, str]:
+    write({"main.tf": text, **more})
+    data = json.loads(CliRunner().invoke(cli, ["check", "--format", "json", "--info"]).stdout)
+    return {item["rule"]: item["fingerprint"] for item in data["findings"]}
+
+
+def test_fingerprints_survive_moved_lines_and_sizes(write: Callable[[Mapping[str, str]], Path]) -> None:
+    first = fingerprints(CLUSTER, write)
+    assert "free-control-plane" in first
+    assert fingerprints("# a comment\n\n" + CLUSTER.replace("500", "700"), write) == first
+    other = fingerprints(CLUSTER.replace("größe", "other"), write)
+    assert set(other) == set(first)
+    assert not set(other.values()) & set(first.values())
+
+
+def test_two_of_one_kind_have_two_fingerprints(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"a.tf": 'resource "x" "y" {\n', "b.yaml": "kind: Pod\napiVersion: v1\nx: [\n"})
+    data = json.loads(CliRunner().invoke(cli, ["check", "--format", "json"]).stdout)
+    keys = [item["fingerprint"] for item in data["findings"]]
+    assert len(keys) == len(set(keys)) == 2
+
+
+# --- on the command line
+
+
+def run(*arguments: str, **environment: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(cli, ["check", *arguments], env=environment)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_github_is_chosen_by_itself(write: Callable[[Mapping[str, str]], Path]) -> None:
+    folder = write({"main.tf": CLUSTER})
+    summary = folder / "summary.md"
+    summary.write_text("before\n")
+    code, out, _ = run(GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+    assert code == 1
+    assert "\n::error file=main.tf,line=" in out
+    assert summary.read_text().startswith("before\n### kcheck\n")
+    summary.unlink()
+    _, out, _ = run("--format", "text", GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+    assert "::error" not in out
+    assert not summary.exists()
+    assert "::error" not in run(GITHUB_ACTIONS="")[1]
+
+
+def test_a_summary_that_cannot_be_written_is_told(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER})
+    code, out, error = run(GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY="nowhere/summary.md")
+    assert code == 1
+    assert "kcheck: no summary: nowhere/summary.md: No such file" in error
+    assert "::error file=" in out
+
+
+def test_several_formats_in_one_run(write: Callable[[Mapping[str, str]], Path]) -> None:
+    folder = write({"main.tf": CLUSTER})
+    code, out, _ = run(*(f"--output-file={name}=out.{name}" for name in FORMATS))
+    assert code == 1
+    assert all((folder / f"out.{name}").stat().st_size for name in FORMATS)
+    assert (folder / "out.text").read_text() == out
+    assert json.loads((folder / "out.json").read_text())["version"] == 1
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_names_that_are_not_unicode(name: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    folder = write({})
+    with open(os.fsencode(folder) + b"/gr\xf6\xdfe.tf", "w") as file:
+        file.write(CLUSTER)
+    command = [sys.executable, "-c", "from kcheck.cli import main; main()", "check", "--format", name]
+    run = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=False)
+    assert run.stderr == b""
+    assert run.returncode == 1
+    assert b"free-control-plane" in run.stdout
+
+
+def test_formats_are_written_where_nothing_is_found(write: Callable[[Mapping[str, str]], Path]) -> None:
+    folder = write({"main.txt": ""})
+    code, out, error = run("--output-file", "sarif=a.sarif", "--output-file", "gitlab=a.json")
+    assert (code, out) == (0, "")
+    assert "nothing relevant here" in error
+    assert json.loads((folder / "a.json").read_text()) == []
+    assert json.loads((folder / "a.sarif").read_text())["runs"][0]["results"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sarif", "--output-file sarif: give FORMAT=FILE; formats are text, json, sarif"),
+        ("xml=a", "--output-file xml=a: give FORMAT=FILE"),
+        ("json=nowhere/a.json", "nowhere/a.json: No such file"),
+    ],
+)
+def test_outputs_that_make_no_sense(text: str, message: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER})
+    code, _, error = run("--output-file", text)
+    assert code == 2
+    assert message in error
+
+
+def test_paths_are_those_of_the_repository(
+    write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write({".git/HEAD": "", "infra/main.tf": CLUSTER})
+    monkeypatch.chdir(folder / "infra")
+    assert "::error file=infra/main.tf," in run("--format", "github")[1]
+    assert json.loads(run("--format", "gitlab")[1])[0]["location"]["path"] == "infra/main.tf"
+    assert "main.tf:" in run("--format", "text")[1]
+    assert "infra/main.tf:" not in run("--format", "text")[1]
+
+
+def test_statistics(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"a/main.tf": CLUSTER, "b/main.tf": CLUSTER})
+    code, out, _ = run("--statistics")
+    assert code == 1
+    assert out.splitlines()[0] == "      2  free-control-plane  error    2 fixable (costs)"
+    assert "\n\n2 errors" in out
+    assert "main.tf" not in out
+    assert run("--statistics", "--format", "json")[0] == 2
+    assert run("--statistics", "--quiet")[1].splitlines() == out.splitlines()[: out.splitlines().index("")]
+
+
+def test_quiet_and_exit_zero(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER})
+    code, out, error = run("-q", "--exit-zero")
+    assert (code, error) == (0, "")
+    assert " free-control-plane: " in out
+    assert "fixable:" not in out
+    write({"main.tf": ""})
+    assert run("-q") == (0, "", "")
+    assert run("--exit-zero", "nowhere")[0] == 2

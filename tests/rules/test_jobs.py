@@ -1,0 +1,424 @@
+"""Jobs as people write them: what is told of them, and what is left alone."""
+
+from __future__ import annotations
+
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.source.values import known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.engine.engine import Result
+
+Check = "Callable[..., Result]"
+LARGE = Config(nodes={"": 1000})
+CLUSTER = """
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: train, region: eu-west-1}
+managedNodeGroups:
+  - {name: gpu, instanceType: p5.48xlarge, minSize: 0, maxSize: 128}
+"""
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata:
+  generateName: train-
+spec:
+  completionMode: Indexed
+  completions: 16
+  parallelism: 16
+  template:
+    spec:
+      containers:
+        - name: train
+          image: quay.io/example/train:1
+          command: [torchrun, train.py]
+          resources: {limits: {RESOURCE: 8}}
+      restartPolicy: Never
+"""
+NVIDIA = JOB.replace("RESOURCE", "nvidia.com/gpu")
+PYTORCH = """
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 64
+      restartPolicy: Never
+      template:
+        spec:
+          restartPolicy: OnFailure
+          containers:
+            - name: pytorch
+              image: quay.io/example/train:1
+              command: [sh, -c, "COMMAND"]
+              resources: {limits: {nvidia.com/gpu: 8}}
+"""
+TRAINJOB = """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: train}
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer:
+    numNodes: 64
+    resourcesPerNode: {limits: {nvidia.com/gpu: 8}}
+"""
+RUNTIME = """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: KIND
+metadata: {name: torch-distributed}
+spec:
+  mlPolicy: {numNodes: 1}
+"""
+MPI = """
+apiVersion: kubeflow.org/VERSION
+kind: MPIJob
+metadata: {name: train}
+spec:
+  mpiReplicaSpecs:
+    Launcher:
+      template: {spec: {containers: [{name: a, image: quay.io/example/train:1, command: [mpirun, LAUNCH]}]}}
+    Worker:
+      replicas: 16
+      template:
+        spec: {containers: [{name: a, image: quay.io/example/train:1, resources: {limits: {nvidia.com/gpu: 8}}}]}
+"""
+LOCAL_QUEUE = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: NAME}
+spec: {clusterQueue: gpus}
+"""
+CLUSTER_QUEUE = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: gpus}
+spec:
+  resourceGroups:
+    - {coveredResources: [cpu], flavors: [{name: a, resources: [{name: cpu, nominalQuota: 9}]}]}
+"""
+QUEUED = NVIDIA.replace("  generateName: train-\n", "  name: train\n  labels: {kueue.x-k8s.io/queue-name: research}\n")
+
+
+def found(result: Result) -> dict[str, str]:
+    """The rules that found something, with their severities."""
+    assert not result.bugs
+    return {finding.rule: finding.severity.word for finding in result.findings}
+
+
+def undecided(result: Result) -> set[str]:
+    return {check.rule for check in result.undecided}
+
+
+def test_patch_of_kustomize_is_no_job_of_its_own(check: Callable[..., Result]) -> None:
+    """It only changes parts of a job, which is judged where it is whole."""
+    patch = NVIDIA.replace("          image: quay.io/example/train:1\n", "")
+    assert not found(check({"patch.yaml": patch}, LARGE))
+
+
+def test_generated_name_is_told(check: Callable[..., Result]) -> None:
+    result = check({"job.yaml": NVIDIA}, LARGE)
+    assert next(f.message for f in result.findings if f.rule == "gang-missing").startswith("Job train- does nothing")
+
+
+@pytest.mark.parametrize(("nodes", "severity"), [(0, "info"), (1000, "warning"), (20, None)])
+def test_gangs_matter_by_the_size_of_the_cluster(
+    nodes: int, severity: str | None, check: Callable[..., Result]
+) -> None:
+    result = check({"job.yaml": NVIDIA}, Config(nodes={"": nodes} if nodes else {}))
+    assert found(result).get("gang-missing") == severity
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "schedulerName: kai-scheduler",
+        "schedulingGroup: {podGroupName: train}",
+        "workloadRef: {name: train}",
+    ],
+)
+def test_pods_may_say_that_they_are_a_gang(place: str, check: Callable[..., Result]) -> None:
+    text = NVIDIA.replace("      containers:\n", f"      {place}\n      containers:\n")
+    assert "gang-missing" not in found(check({"job.yaml": text}, LARGE))
+
+
+@pytest.mark.parametrize(
+    ("argument", "gangs"),
+    [("--gang-scheduler-name=volcano", True), ("--gang-scheduler-name=", False), ("--gang-scheduler-name=none", False)],
+)
+def test_operator_may_make_gangs_of_all_its_jobs(argument: str, gangs: bool, check: Callable[..., Result]) -> None:
+    operator = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: training-operator}\nspec:\n  template:\n    spec:\n"
+        f"      containers: [{{name: a, image: quay.io/example/operator:1, args: [{argument}, --zap-log-level=2]}}]\n"
+    )
+    result = check({"job.yaml": PYTORCH, "operator.yaml": operator}, LARGE)
+    assert ("gang-missing" in found(result)) != gangs
+
+
+@pytest.mark.parametrize(
+    ("runtime", "decided"),
+    [("", False), (RUNTIME.replace("KIND", "TrainingRuntime"), False), (RUNTIME, True)],
+    ids=["none", "another", "own"],
+)
+def test_runtime_says_what_a_train_job_does_not(runtime: str, decided: bool, check: Callable[..., Result]) -> None:
+    text = "---".join(part for part in (TRAINJOB, runtime.replace("KIND", "ClusterTrainingRuntime")) if part)
+    result = check({"job.yaml": text}, LARGE)
+    assert ("gang-missing" in found(result)) == decided
+    assert ("gang-missing" in undecided(result)) != decided
+    assert "missing-shared-memory" in undecided(result)  # its volumes are not read
+
+
+def test_policy_of_the_role_counts_not_that_of_its_pods(check: Callable[..., Result]) -> None:
+    assert found(check({"job.yaml": PYTORCH}))["restart-policy-never-resumes"] == "warning"
+    changed = PYTORCH.replace("restartPolicy: Never", "restartPolicy: ExitCode")
+    assert "restart-policy-never-resumes" not in found(check({"job.yaml": changed}))
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        ("torchrun --nproc_per_node=16 train.py", "slots-do-not-match-gpus"),
+        ("torchrun --nproc-per-node 4 train.py", "gpus-without-process"),
+        ("torchrun --nproc_per_node=8 train.py", None),
+        ("torchrun --nproc_per_node=$GPUS train.py", None),
+        ("torchrun --nproc_per_node=gpu train.py", None),
+        ("torchrun --nproc_per_node=² train.py", None),
+        ("torchrun --nproc_per_node=4 a.py && torchrun --nproc_per_node=8 b.py", None),
+    ],
+)
+def test_processes_are_those_of_the_command(command: str, rule: str | None, check: Callable[..., Result]) -> None:
+    rules = found(check({"job.yaml": PYTORCH.replace("COMMAND", command)}))
+    assert [name for name in ("slots-do-not-match-gpus", "gpus-without-process") if name in rules] == [rule] * bool(
+        rule
+    )
+
+
+def test_chips_of_other_vendors_hold_several_cores(check: Callable[..., Result]) -> None:
+    """A card of AWS Neuron has two cores, each with a process of its own."""
+    neuron = JOB.replace("RESOURCE", "aws.amazon.com/neuron").replace("torchrun,", "torchrun, --nproc_per_node=16,")
+    assert "slots-do-not-match-gpus" not in found(check({"job.yaml": neuron}))
+
+
+def test_number_of_processes_without_a_starter_is_not_used(check: Callable[..., Result]) -> None:
+    text = PYTORCH.replace("COMMAND", "python train.py").replace("spec:\n  py", 'spec:\n  nprocPerNode: "16"\n  py')
+    assert "slots-do-not-match-gpus" not in found(check({"job.yaml": text}))
+
+
+@pytest.mark.parametrize(("launch", "fires"), [("train", True), ("'-npernode', '8', train", False)])
+def test_one_slot_by_default_wastes_cards(launch: str, fires: bool, check: Callable[..., Result]) -> None:
+    text = MPI.replace("VERSION", "v2beta1").replace("LAUNCH", launch)
+    assert ("gpus-without-process" in found(check({"job.yaml": text}))) == fires
+
+
+def test_only_the_newest_launcher_can_wait(check: Callable[..., Result]) -> None:
+    """The operators of v1 have no such field: their launchers wait in an init container."""
+    for version, fires in (("v1", False), ("v2beta1", True)):
+        text = MPI.replace("VERSION", version).replace("LAUNCH", "train")
+        rules = found(check({"job.yaml": f"{CLUSTER}---{text}"}))
+        assert rules.get("launcher-starts-too-early") == ("warning" if fires else None)
+
+
+def test_unknown_pools_make_an_early_launcher_a_note(check: Callable[..., Result]) -> None:
+    text = MPI.replace("VERSION", "v2beta1").replace("LAUNCH", "train")
+    assert found(check({"job.yaml": text}))["launcher-starts-too-early"] == "info"
+
+
+def test_idle_workers_cost_what_their_nodes_do(check: Callable[..., Result]) -> None:
+    text = MPI.replace("VERSION", "v2beta1").replace("LAUNCH", "train")
+    result = check({"job.yaml": f"{CLUSTER}---{text}"}, Config(price=3000))
+    message = next(f.message for f in result.findings if f.rule == "idle-workers-after-launcher")
+    assert "its 16 Worker pods run on and hold 128 GPUs" in message
+    assert "16 node-hours, $480 at $30 a node and hour in every hour" in message
+
+
+def test_ray_mounts_shared_memory_by_itself(check: Callable[..., Result]) -> None:
+    ray = (
+        "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: tune}\nspec:\n  shutdownAfterJobFinishes: true\n"
+        "  rayClusterSpec:\n    workerGroupSpecs:\n      - groupName: gpu\n        replicas: 8\n        template:\n          spec:\n"
+        "            containers: [{name: a, image: quay.io/example/ray:1, resources: {limits: {nvidia.com/gpu: 8}}}]\n"
+    )
+    assert "missing-shared-memory" not in found(check({"job.yaml": ray}))
+
+
+@pytest.mark.parametrize(
+    ("folder", "severity"),
+    [("team", "error"), (".", "error"), ("other", None), ("team/jobs/deep", None)],
+)
+def test_queue_is_missing_where_others_are_above(
+    folder: str, severity: str | None, check: Callable[..., Result]
+) -> None:
+    """A repository of examples has queues of other examples, which say nothing."""
+    files = {"team/jobs/job.yaml": QUEUED, f"{folder}/queue.yaml": LOCAL_QUEUE.replace("NAME", "production")}
+    assert found(check(files)).get("queue-missing") == severity
+
+
+def test_a_queue_that_a_file_brings_for_its_own_jobs_says_nothing_of_others(check: Callable[..., Result]) -> None:
+    queue = LOCAL_QUEUE.replace("NAME", "production")
+    own = QUEUED.replace("name: train", "name: other")
+    files = {"a.yaml": QUEUED, "b.yaml": f"{queue}---\n{own}"}
+    assert found(check(files))["queue-missing"] == "error"
+    assert "queue-missing" not in found(check(files | {"b.yaml": files["b.yaml"].replace("research", "production")}))
+
+
+def test_queue_without_gpus_is_told_of_its_own_jobs_only(check: Callable[..., Result]) -> None:
+    queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
+    own = check({"a/queues.yaml": queues, "a/jobs/job.yaml": QUEUED})
+    assert found(own)["queue-ignores-gpus"] == "error"
+    message = next(f.message for f in own.findings if f.rule == "queue-ignores-gpus")
+    assert message.startswith("Job train asks for nvidia.com/gpu, for which ClusterQueue gpus has no quota")
+
+
+def test_queues_of_another_example_are_not_meant(check: Callable[..., Result]) -> None:
+    queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
+    files = {"a/queues.yaml": queues, "b/queues.yaml": queues.replace("cpu", "nvidia.com/gpu"), "b/job.yaml": QUEUED}
+    assert "queue-ignores-gpus" not in found(check(files))
+
+
+def test_cluster_queue_that_only_lends_needs_no_namespaces(check: Callable[..., Result]) -> None:
+    assert "queue-matches-nothing" not in found(check({"queue.yaml": CLUSTER_QUEUE, "job.yaml": NVIDIA}))
+    queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
+    assert found(check({"queue.yaml": queues, "job.yaml": NVIDIA}))["queue-matches-nothing"] == "error"
+
+
+def test_selector_that_is_no_selector_is_no_bug(check: Callable[..., Result]) -> None:
+    text = f"{CLUSTER_QUEUE}  namespaceSelector: 1.5\n---{LOCAL_QUEUE.replace('NAME', 'research')}"
+    assert "queue-matches-nothing" in undecided(check({"queue.yaml": text}))
+
+
+def test_kueue_may_hold_all_jobs(check: Callable[..., Result]) -> None:
+    configuration = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmanageJobsWithoutQueueName: true\n"
+    files = {"queue.yaml": LOCAL_QUEUE.replace("NAME", "research"), "job.yaml": NVIDIA}
+    assert "queue-label-missing" in found(check(files))
+    assert "gang-missing" not in found(check(files, LARGE))  # the queue makes a gang of it, too
+    assert "queue-label-missing" not in found(check({**files, "kueue.yaml": configuration}))
+
+
+def test_volcano_in_the_code_is_an_error_and_its_default_a_warning(check: Callable[..., Result]) -> None:
+    job = (
+        "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: train}\nspec:\n  tasks:\n    - name: worker\n"
+        "      replicas: 16\n      template:\n        spec:\n"
+        "          containers: [{name: a, image: quay.io/example/a:1, resources: {limits: {nvidia.com/gpu: 8}}}]\n"
+    )
+    conf = 'actions: "enqueue, allocate"\ntiers:\n- plugins:\n  - name: overcommit\n'
+    conf = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: volcano}\ndata:\n  volcano.conf: |\n" + indent(
+        conf, " " * 4
+    )
+    rule = "volcano-scale-from-zero"
+    assert found(check({"all.yaml": f"{CLUSTER}---\n{job}"}))[rule] == "warning"
+    assert found(check({"all.yaml": f"{CLUSTER}---\n{job}", "volcano.yaml": conf}))[rule] == "error"
+    warm = CLUSTER.replace("minSize: 0", "minSize: 14")  # 112 GPUs, 134 with Volcano's factor
+    assert rule not in found(check({"all.yaml": f"{warm}---\n{job}", "volcano.yaml": conf}))
+    assert rule not in found(check({"all.yaml": job, "volcano.yaml": conf}))
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ("  activeDeadlineSeconds: 900\n", False),
+        ("  template:\n    spec:\n      activeDeadlineSeconds: 900\n", False),
+        ("", True),
+    ],
+)
+def test_deadline_of_the_job_or_of_its_pods(field: str, told: bool, check: Callable[..., Result]) -> None:
+    text = (
+        NVIDIA.replace("  template:\n    spec:\n", field)
+        if "template" in field
+        else NVIDIA.replace("spec:\n", f"spec:\n{field}", 1)
+    )
+    assert ("job-without-deadline" in found(check({"job.yaml": text}))) == told
+
+
+@pytest.mark.parametrize(("least", "told"), [(4, True), (16, False)])
+def test_pod_group_says_how_many_pods_start_together(least: int, told: bool, check: Callable[..., Result]) -> None:
+    group = f"apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {{name: a}}\nspec: {{minMember: {least}}}\n"
+    labelled = "  template:\n    metadata: {labels: {scheduling.x-k8s.io/pod-group: a}}\n"
+    job = NVIDIA.replace("  template:\n", labelled)
+    result = check({"job.yaml": f"{group}---{job}"}, LARGE)
+    assert ("gang-smaller-than-job" in found(result)) == told
+    assert "gang-missing" not in found(result)
+
+
+def test_server_that_runs_as_a_job_wants_no_deadline(check: Callable[..., Result]) -> None:
+    assert "job-without-deadline" not in found(check({"job.yaml": NVIDIA.replace("train.py", "serve, --port=1")}))
+
+
+@pytest.mark.parametrize(("replicas", "told"), [(1, False), (2, True)])
+def test_slice_of_tpus_comes_as_a_whole(replicas: int, told: bool, check: Callable[..., Result]) -> None:
+    text = JOB.replace("RESOURCE", "google.com/tpu")
+    assert "gang-missing" not in found(check({"job.yaml": text}, LARGE))
+    inner = indent(text.partition("spec:\n")[2], " " * 8)
+    jobset = (
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: train}\nspec:\n  replicatedJobs:\n"
+        f"    - name: slice\n      replicas: {replicas}\n      template:\n        spec:\n{inner}"
+    )
+    assert ("gang-missing" in found(check({"job.yaml": jobset}, LARGE))) == told
+
+
+@pytest.mark.parametrize(
+    ("mark", "told"), [("helm.sh/hook: post-install", False), ("argocd.argoproj.io/hook: Sync", False), ("a: b", True)]
+)
+def test_hooks_are_deleted_by_their_tool(mark: str, told: bool, check: Callable[..., Result]) -> None:
+    text = NVIDIA.replace("  generateName", f"  annotations: {{{mark}}}\n  generateName")
+    assert ("job-never-cleaned" in found(check({"job.yaml": text}))) == told
+
+
+def test_azure_sizes_have_gpus(check: Callable[..., Result]) -> None:
+    """So that what pods ask for decides where they land."""
+    terraform = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "train"
+  default_node_pool {
+    name                 = "gpu"
+    vm_size              = "Standard_ND96isr_H100_v5"
+    auto_scaling_enabled = true
+    min_count            = 0
+    max_count            = 100
+  }
+}
+"""
+    result = check({"main.tf": terraform, "job.yaml": NVIDIA})
+    assert [known(pool.gpus) for pool in result.world.inventory.pools] == [8]
+    assert found(result)["gang-missing"] == "warning"
+
+
+@pytest.mark.parametrize("nodes", [0, 16, 1000])
+def test_pool_that_holds_its_job_is_big_enough_at_any_target(nodes: int, check: Callable[..., Result]) -> None:
+    """What is asked of a smaller cluster says nothing of the size of the pool."""
+    text = NVIDIA.replace("16", "128")
+    result = check({"all.yaml": f"{CLUSTER}---{text}"}, Config(nodes={"": nodes} if nodes else {}))
+    assert "pool-below-job" not in found(result)
+
+
+@pytest.mark.parametrize(("pods", "told"), [(128, False), (200, True)])
+def test_pools_hold_a_job_together(pods: int, told: bool, check: Callable[..., Result]) -> None:
+    """Its pods go to any pool that takes them."""
+    terraform = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "train"
+  default_node_pool {
+    name       = "system"
+    vm_size    = "Standard_D4s_v5"
+    node_count = 3
+  }
+}
+
+resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
+  count                 = 2
+  name                  = "gpu${count.index}"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "Standard_ND96isr_H100_v5"
+  auto_scaling_enabled  = true
+  min_count             = 0
+  max_count             = 84
+}
+"""
+    result = check({"main.tf": terraform, "job.yaml": NVIDIA.replace("16", str(pods))})
+    assert ("pool-below-job" in found(result)) == told

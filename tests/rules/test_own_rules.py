@@ -1,0 +1,200 @@
+"""An organisation's own rule files: mistakes in them, their examples, and the two that are documented."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.engine import rules
+from kcheck.engine.rule_files import RuleError
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+RULE = """summary: Job without a team
+severity: warning
+subject: object
+when: object.kind == "Job"
+problem: "!has(object.metadata.labels)"
+at: object.metadata.labels
+message: "{object.metadata.name} has no labels"
+"""
+PATH = "policies/own/job-without-team.yaml"
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(cli, list(arguments))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("summary: Job", "summary: [Job", [":1:10: this bracket is not closed"]),
+        ("severity", "severty", [":2:1: there is no key severty; did you mean severity?"]),
+        ("severity: warning\n", "", [":1:1: the rule needs a severity or a grade, not both"]),
+        ("severity: warning\n", "severity: warning\ngrade: {of: object.a}\n", [":1:1: the rule needs a severity or a grade"]),
+        ("warning", "bad", [':2:1: severity must be one of error, warning, info, not "bad"']),
+        ("at: object.metadata.labels\n", "", [":1:1: the rule needs at"]),
+        ("at: object.metadata.labels", "at: object", [":6:5: `object` is no place: <object>.<field>"]),
+        ("at: object.metadata.labels", "at: 'object.metadata. + .labels'", [":6:"]),
+        ("subject: object", "subject: objct", [":3:10: there is no subject objct; did you mean object?"]),
+        ('"Job"', '"Job" &&', [":4:30: Syntax error: mismatched input '<EOF>' at column 24"]),
+        ('when: object.kind == "Job"', "when: 'object.kind == ''Job'' && x'", [":4:34: undeclared reference to 'x'"]),
+        ('"!has(object.metadata.labels)"', '"\\"\\u00e9\\" == y"', [":5:25: undeclared reference to 'y'"]),
+        ('"!has(object.metadata.labels)"', "|\n  object.a &&\n    object.b + y > 1", [":7:16: undeclared reference to 'y'"]),
+        ('"!has(object.metadata.labels)"', ">-\n  object.a &&\n  object.b + y > 1", [":7:14: undeclared reference to 'y'"]),
+        ('"!has(object.metadata.labels)"', "true", [":5:1: problem must be a text, not true"]),
+        ("{object.metadata.name}", "{object.metadata.name", [":7:11: { of no hole"]),
+        ("{object.metadata.name}", "{name}", [":7:12: undeclared reference to 'name'"]),
+        ("{object.metadata.name}", "{limits.docker_hub.pullz}", [":7:12: ", "did you mean limits.docker_hub.pulls?"]),
+        ("subject: object", "subject: resource", [":4:13: undeclared reference to 'object.kind'", ":5:", ":6:", ":7:"]),
+        ("message: ", "fix: {set: object.a, safety: safe}\nmessage: ", [":7:1: fix needs set and to, or a list of them as changes"]),
+        ("message: ", "fix: {set: object.a, to: b, safety: safe}\nmessage: ", [":7:26: undeclared reference to 'b'"]),
+        ("message: ", "fix: {changes: [{set: object, to: 1}], safety: safe}\nmessage: ", [":7:23: `object` is no place"]),
+        ("message: ", "sources: [limits.aks.nothing]\nmessage: ", [":7:11: there is no source limits.aks.nothing"]),
+        ("message: ", "unless: [nothing]\nmessage: ", [": unless: there is no rule nothing"]),
+        ("has no labels\"\n", "has no labels\"\n---\nwhy: a\n---\nb: 1\n", [":11:1: a rule file has two documents"]),
+        ("has no labels\"\n", "has no labels\"\n---\nwy: a\nexamples: [{bad: 1}]\n", [":9:1: there is no key wy", ":10:13: examples[0].bad must be a text or a mapping, not 1"]),
+        (RULE, "# nothing\n", [":1:1: there is no rule in it"]),
+        (RULE, "- a\n", [":1:1: the rule must be a mapping"]),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_by_their_place(
+    old: str, new: str, expected: list[str], write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    assert old in RULE
+    write({PATH: RULE.replace(old, new, 1), "a.yaml": "apiVersion: v1\nkind: A\n"})
+    with pytest.raises(RuleError) as caught:
+        rules.every(["policies"])
+    lines = str(caught.value).splitlines()
+    for text in expected:
+        assert any(f"{PATH}{text}" in line or text in line for line in lines), lines
+    assert all(line.startswith(PATH) for line in lines)
+    for command in (
+        ("check", "--rules", "policies"),
+        ("rules", "--test", "policies"),
+        ("explain", "x", "--rules", "policies"),
+    ):
+        found = run(*command)
+        assert found.exit_code == 2
+        assert lines[0] in found.output
+
+
+def test_all_mistakes_of_all_files_are_told(write: Callable[[Mapping[str, str]], Path]) -> None:
+    wrong = RULE.replace('"Job"', "x").replace("metadata.labels)", "metadata.labels) + y")
+    write({PATH: wrong, "policies/b.yml": "summary: 1\n", "policies/Bad Name.yaml": RULE})
+    with pytest.raises(RuleError) as caught:
+        rules.every(["policies"])
+    text = str(caught.value)
+    assert f"{PATH}:4:22: undeclared reference to 'x'" in text
+    assert f"{PATH}:5:" in text
+    assert "policies/b.yml:1:1: summary must be a text, not 1" in text
+    assert "policies/Bad Name.yaml: the file names the rule: lower-case words with dashes, not Bad Name" in text
+
+
+def test_folders_without_rules_and_names_that_are_taken(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"policies/README.md": "", "more/images/docker-hub-image.yaml": RULE, "flat/a-rule.yml": RULE})
+    assert (
+        "there is no rule in policies: rules are DIR/<group>/<name>.yaml" in run("rules", "--rules", "policies").output
+    )
+    assert "there is another rule docker-hub-image" in run("rules", "--rules", "more").output
+    listed = run("rules", "--rules", "flat").output
+    assert "\nflat\n  a-rule (warning)\n    Job without a team\n" in listed
+    assert "docker-hub-image" in listed
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "examples" / "own-rules").rglob("*-*.yaml")), ids=lambda path: path.stem
+)
+def test_published_schema_agrees(path: Path) -> None:
+    schema = json.loads((ROOT / "docs" / "rule.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    rule, details = yaml.safe_load_all(path.read_text())
+    jsonschema.validate(rule, schema)
+    jsonschema.validate(details, {**schema, "$ref": "#/$defs/details"})
+
+
+# --- examples of rules
+
+
+JOB = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\n"
+FIX = "fix: {set: object.metadata.labels.team, to: \"'ml'\", safety: safe}\n"
+
+
+def prove(write: Callable[[Mapping[str, str]], Path], examples: list[dict[str, Any]], more: str) -> tuple[int, str]:
+    write({PATH: f"{RULE}{more}---\n" + json.dumps({"why": "Because.", "examples": examples})})
+    found = run("rules", "--test", "policies")
+    return found.exit_code, found.stdout
+
+
+def test_examples_that_show_what_they_say(write: Callable[[Mapping[str, str]], Path]) -> None:
+    labelled = JOB + "  labels:\n    team: ml\n"
+    example = {"file": "a.yaml", "bad": JOB, "good": labelled}
+    assert prove(write, [example, example], "") == (0, "ok own/job-without-team: 2 examples\n")
+    assert prove(write, [{**example, "fixed": labelled}], FIX) == (0, "ok own/job-without-team: 1 example\n")
+    assert prove(write, [], "") == (0, "-- own/job-without-team: no examples, nothing is shown\n")
+    write({PATH: RULE})
+    assert run("rules", "--test", "policies").stdout == "-- own/job-without-team: no examples, nothing is shown\n"
+    assert "Job without a team" in run("explain", "job-without-team", "--rules", "policies").output
+
+
+@pytest.mark.parametrize(
+    ("example", "more", "expected"),
+    [
+        ({"bad": JOB.replace("Job", "CronJob")}, "", ["`bad` must fire: nothing is found"]),
+        (
+            {"bad": JOB.replace("name: a", "name: a\n  labels: '{{ x }}'")},
+            "",
+            ["`bad` must fire: it is undecided on a.yaml:Job/a: `{{ x }}` is filled in by a template"],
+        ),
+        ({"good": JOB}, "", ["`good` must be silent: a.yaml:3:1 a has no labels"]),
+        ({"good": "a: 1\n"}, "", ["`good` has nothing that kcheck looks at: silence shows nothing"]),
+        ({"bad": JOB, "fixed": JOB}, "", ["`fixed` belongs to a rule with a fix only"]),
+        (
+            {"bad": JOB, "fixed": JOB + "  labels:\n    team: nlp\n"},
+            FIX,
+            ["fix makes something else of a.yaml:", "  -    team: nlp", "  +    team: ml"],
+        ),
+        ({"bad": JOB}, FIX, ["`fixed` is missing; fix makes of a.yaml:", "  +  labels:"]),
+    ],
+)
+def test_examples_that_do_not(
+    example: dict[str, str], more: str, expected: list[str], write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    status, text = prove(write, [{"file": "a.yaml", **example}], more)
+    assert status == 1
+    assert text.startswith("FAILED own/job-without-team: 1 example\n  ")
+    for line in expected:
+        assert line in text
+
+
+def test_an_example_writes_nothing_outside_of_its_folder(write: Callable[[Mapping[str, str]], Path]) -> None:
+    folder = write({})
+    outside = folder / "outside.yaml"
+    prove(write, [{"bad": {"a.yaml": JOB, str(outside): JOB, "../../outside.yaml": JOB}}], "")
+    assert not outside.exists()
+
+
+def test_documented_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "examples" / "own-rules")
+    done = run("rules", "--test", "policies")
+    assert (done.exit_code, done.stdout) == (
+        0, "ok images/image-outside-registry: 1 example\nok teams/gpu-job-without-team: 2 examples\n"
+    )  # fmt: skip
+    by_flag, by_settings = run("check", "train.yaml", "--rules", "policies"), run("check")
+    assert by_flag.output == by_settings.output
+    assert (
+        "train.yaml:3:1 warning gpu-job-without-team: pretrain asks for GPUs and has no label `team`" in by_flag.output
+    )
+    assert "train.yaml:12:18 error image-outside-registry: Job pretrain runs an image" in by_flag.output
+    assert "2 findings" not in by_flag.output
+    assert by_flag.exit_code == 1
+    assert "+    team: language" in run("fix", "--diff").output

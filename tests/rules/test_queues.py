@@ -1,0 +1,172 @@
+"""Queues that jobs wait in: those that are named, those that hold by default, and those of other namespaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from tests.conftest import names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.engine.engine import Result
+
+    Check = Callable[..., Result]
+
+SPEC = """
+completionMode: Indexed
+completions: 64
+parallelism: 64
+MORE
+template:
+  spec:
+    subdomain: train
+    restartPolicy: Never
+    containers:
+      - name: train
+        image: registry.example.com/train:1
+        command: [torchrun, train.py]
+        resources: {limits: {nvidia.com/gpu: 8}}
+"""
+
+
+def job(meta: str = "name: train, namespace: vision", more: str = "") -> str:
+    spec = SPEC.replace("MORE", more).replace("\n", "\n  ")
+    return f"apiVersion: batch/v1\nkind: Job\nmetadata: {{{meta}}}\nspec:{spec}\n"
+
+
+def cron(meta: str) -> str:
+    spec = SPEC.replace("MORE", "").replace("\n", "\n      ")
+    body = f'  schedule: "@daily"\n  jobTemplate:\n    metadata: {{{meta}}}\n    spec:{spec}\n'
+    return f"apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: train}}\nspec:\n{body}"
+
+
+def queue(name: str, namespace: str) -> str:
+    meta = f"name: {name}, namespace: {namespace}"
+    return f"apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {{{meta}}}\nspec: {{clusterQueue: all}}\n"
+
+
+NAMED = "name: train, namespace: vision, labels: {kueue.x-k8s.io/queue-name: research}"
+
+
+@pytest.mark.parametrize(("name", "namespace", "told"), [("default", "vision", False), ("default", "speech", True)])
+def test_the_default_queue_starts_jobs_of_its_namespace(name: str, namespace: str, told: bool, check: Check) -> None:
+    found = names(check({"job.yaml": job(), "queue.yaml": queue(name, namespace)}))
+    assert ("gang-missing" in found) is told
+    assert "queue-label-missing" not in found
+
+
+@pytest.mark.parametrize(("namespace", "told"), [("vision", False), ("speech", True)])
+def test_a_queue_serves_its_own_namespace(namespace: str, told: bool, check: Check) -> None:
+    result = check({"job.yaml": job(NAMED), "queue.yaml": queue("research", namespace)})
+    assert ("queue-missing" in names(result)) is told
+    assert all(
+        "in this code for the namespace vision" in f.message for f in result.findings if f.rule == "queue-missing"
+    )
+
+
+@pytest.mark.parametrize(("more", "told"), [("suspend: true", False), ("suspend: false", True)])
+def test_what_starts_a_suspended_job_is_not_known(more: str, told: bool, check: Check) -> None:
+    result = check({"job.yaml": job(more=more)})
+    assert ("gang-missing" in names(result)) is told
+    assert ("gang-missing" in {one.rule for one in result.undecided}) is not told
+
+
+@pytest.mark.parametrize(("meta", "told"), [("", True), ("labels: {kueue.x-k8s.io/queue-name: research}", False)])
+def test_jobs_of_a_cron_job_wait_in_a_queue_by_their_own_label(meta: str, told: bool, check: Check) -> None:
+    assert ("gang-missing" in names(check({"job.yaml": cron(meta)}))) is told
+
+
+@pytest.mark.parametrize("queued", [True, False])
+def test_a_queue_of_kueue_is_the_quota_of_its_jobs(queued: bool, check: Check) -> None:
+    space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: vision}\n"
+    quota = (
+        "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: a, namespace: speech}\n"
+        "spec: {hard: {requests.nvidia.com/gpu: 8}}\n"
+    )
+    files = {"space.yaml": space, "quota.yaml": quota, "job.yaml": job(NAMED) if queued else job()}
+    found = check(files, Config())
+    assert ("namespace-without-quota" in names(found)) is not queued
+
+
+CONFIGURATION = (
+    "apiVersion: config.kueue.x-k8s.io/v1beta1\nkind: Configuration\nwaitForPodsReady: {enable: true, timeout: 2m}\n"
+)
+POOL = """
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+
+resource "aws_eks_node_group" "gpu" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "gpu"
+  subnet_ids      = ["subnet-1"]
+  instance_types  = ["p5.48xlarge"]
+
+  scaling_config {
+    min_size     = 0
+    max_size     = 900
+    desired_size = 0
+  }
+}
+"""
+CHART = """
+resource "helm_release" "kueue" {
+  name   = "kueue"
+  chart  = "kueue"
+  values = [yamlencode({ managerConfig = { controllerManagerConfigYaml = file("kueue.conf") } })]
+}
+"""
+MAP = """
+resource "kubernetes_config_map_v1" "kueue" {
+  metadata {
+    name = "kueue-manager-config"
+  }
+  data = {
+    "controller_manager_config.yaml" = yamlencode({
+      apiVersion = "config.kueue.x-k8s.io/v1beta1", kind = "Configuration", waitForPodsReady = { enable = true, timeout = "TIME" }
+    })
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [(CHART, True), (MAP.replace("TIME", "2m"), True), (MAP.replace("TIME", "2h"), False)]
+)
+def test_kueue_is_configured_in_terraform(code: str, told: bool, check: Check) -> None:
+    found = names(check({"main.tf": POOL + code, "kueue.conf": CONFIGURATION}))
+    assert ("ready-timeout-short" in found) is told
+
+
+VOLCANO = """
+resource "helm_release" "volcano" {
+  name   = "volcano"
+  chart  = "volcano"
+  values = [yamlencode({ custom = { scheduler_config_override = file("volcano.conf") } })]
+}
+"""
+JOB = """
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: train}
+spec:
+  minAvailable: 64
+  tasks:
+    - name: worker
+      replicas: 64
+      template:
+        spec:
+          containers: [{name: train, image: "registry.example.com/train:1", resources: {limits: {nvidia.com/gpu: 8}}}]
+"""
+TIERS = "tiers: [{plugins: [{name: gang}, {name: overcommit}]}]\n"
+
+
+@pytest.mark.parametrize(("actions", "told"), [("enqueue, allocate", True), ("allocate, backfill", False)])
+def test_volcano_is_configured_in_terraform(actions: str, told: bool, check: Check) -> None:
+    conf = f'actions: "{actions}"\n{TIERS}'
+    found = names(check({"main.tf": POOL + VOLCANO, "volcano.conf": conf, "job.yaml": JOB}))
+    assert ("volcano-scale-from-zero" in found) is told

@@ -1,0 +1,417 @@
+"""What jobs say of nodes, priorities and quotas, against the pools and classes that they meet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from tests.conftest import names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.engine.engine import Result
+
+    Check = Callable[..., Result]
+
+POOL = """resource "aws_eks_cluster" "main" {{
+  name = "train"
+}}
+
+resource "aws_eks_node_group" "gpu" {{
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "gpu"
+  subnet_ids      = ["subnet-1"]
+  instance_types  = ["p5.48xlarge"]
+
+  taint {{
+    key    = "{taint}"
+    value  = "true"
+    effect = "NO_SCHEDULE"
+  }}
+
+  scaling_config {{
+    min_size     = 0
+    max_size     = 32
+    desired_size = 0
+  }}
+}}
+"""
+JOB = """apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+{labels}spec:
+  parallelism: {pods}
+  template:
+    spec:
+{spec}      containers:
+        - name: main
+          image: registry.example.com/train:1.4
+{more}          resources:
+            limits:
+              nvidia.com/gpu: {gpus}
+"""
+
+
+def job(pods: int = 8, gpus: int = 8, spec: str = "", more: str = "", labels: str = "") -> str:
+    return JOB.format(pods=pods, gpus=gpus, spec=spec, more=more, labels=labels)
+
+
+def found(result: Result) -> dict[str, str]:
+    assert not result.bugs
+    return {finding.rule: finding.severity.word for finding in result.findings}
+
+
+@pytest.mark.parametrize(
+    ("taint", "refused"),
+    [("dedicated", True), ("nvidia.com/gpu", False), ("node.cilium.io/agent-not-ready", False)],
+)
+def test_taints_called_as_the_resource_are_tolerated(taint: str, refused: bool, check: Check) -> None:
+    """EKS runs ExtendedResourceToleration; taints of a node that starts go away."""
+    assert (
+        "gpu-without-toleration" in found(check({"main.tf": POOL.format(taint=taint), "job.yaml": job()}))
+    ) == refused
+
+
+def test_flavors_of_kueue_bring_tolerations(check: Check) -> None:
+    queued = job(labels="  labels:\n    kueue.x-k8s.io/queue-name: team\n")
+    assert "gpu-without-toleration" not in found(check({"main.tf": POOL.format(taint="dedicated"), "job.yaml": queued}))
+
+
+PORT = "          ports:\n            - containerPort: 29500\n"
+HOST = "      hostNetwork: true\n"
+
+
+@pytest.mark.parametrize(
+    ("pods", "gpus", "more", "severity"),
+    [
+        (64, 4, PORT, "warning"),  # more pods than nodes
+        (16, 4, PORT, "warning"),  # a node would take two
+        (16, 8, PORT, None),  # a node is full anyway
+        (64, 4, "", None),  # nothing declared
+    ],
+)
+def test_ports_of_the_node(pods: int, gpus: int, more: str, severity: str | None, check: Check) -> None:
+    files = {"main.tf": POOL.format(taint="nvidia.com/gpu"), "job.yaml": job(pods, gpus, HOST, more)}
+    assert found(check(files)).get("host-network-port-clash") == severity
+
+
+def test_jobs_with_rdma_have_the_network_of_the_node_on_purpose(check: Check) -> None:
+    text = job(64, 4, HOST, PORT) + "              vpc.amazonaws.com/efa: 4\n"
+    files = {"main.tf": POOL.format(taint="nvidia.com/gpu"), "job.yaml": text}
+    assert found(check(files))["host-network-port-clash"] == "info"
+
+
+SPREAD = """      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector:
+                matchLabels: {{app: {app}}}
+"""
+
+
+@pytest.mark.parametrize(("app", "spread"), [("train", True), ("cache", False)])
+def test_anti_affinity_to_others_does_not_spread(app: str, spread: bool, check: Check) -> None:
+    text = job(400, spec=SPREAD.format(app=app)).replace(
+        "  template:\n", "  template:\n    metadata: {labels: {app: train}}\n"
+    )
+    assert ("hostname-anti-affinity-at-scale" in found(check({"job.yaml": text}))) == spread
+
+
+CLASS = """apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {{name: {name}}}
+value: {value}
+{more}"""
+RELEASE = """
+resource "helm_release" "priorities" {
+  name  = "priorities"
+  chart = "priorities"
+}
+"""
+
+
+def test_releases_may_bring_the_class_that_is_missing(check: Check) -> None:
+    files = {
+        "job.yaml": job(spec="      priorityClassName: high\n"),
+        "class.yaml": CLASS.format(name="low", value=1, more=""),
+    }
+    pool = POOL.format(taint="nvidia.com/gpu")
+    assert found(check({"main.tf": pool, **files}))["unknown-priority-class"] == "error"
+    assert found(check({"main.tf": pool + RELEASE, **files}))["unknown-priority-class"] == "info"
+
+
+@pytest.mark.parametrize(("folder", "severity"), [("a", "error"), ("b", "warning")])
+def test_defaults_of_two_overlays_are_a_warning(folder: str, severity: str, check: Check) -> None:
+    one, two = (CLASS.format(name=name, value=1, more="globalDefault: true\n") for name in ("one", "two"))
+    files = {"main.tf": POOL.format(taint="nvidia.com/gpu"), "a/one.yaml": one, f"{folder}/two.yaml": two}
+    assert found(check(files))["two-default-priorities"] == severity
+
+
+QUOTA = """apiVersion: v1
+kind: ResourceQuota
+metadata: {{name: quota{namespace}}}
+spec:
+  hard: {{{hard}}}
+"""
+SPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: vision}\n"
+
+
+@pytest.mark.parametrize(
+    ("quota", "severity"),
+    [
+        (QUOTA.format(namespace=", namespace: speech", hard="requests.cpu: 100"), "warning"),
+        (QUOTA.format(namespace=", namespace: driver", hard="pods: 100"), "info"),
+        (QUOTA.format(namespace="", hard="requests.cpu: 100"), None),  # kustomize may put it there
+        ("", "info"),
+    ],
+)
+def test_quotas_of_other_teams_make_a_missing_one_a_warning(quota: str, severity: str | None, check: Check) -> None:
+    mine = job().replace("  name: train\n", "  name: train\n  namespace: vision\n")
+    files = {"job.yaml": mine, "space.yaml": SPACE, **({"quota.yaml": quota} if quota else {})}
+    assert found(check(files)).get("namespace-without-quota") == severity
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [("requests.memory", True), ("requests.google.com/tpu", False), ("requests.nvidia.com/mig-1g.10gb", False)],
+)
+def test_quotas_count_accelerators_by_any_name(key: str, told: bool, check: Check) -> None:
+    quota = QUOTA.format(namespace=", namespace: vision", hard=f"requests.cpu: 100, {key}: 8")
+    mine = job().replace("  name: train\n", "  name: train\n  namespace: vision\n")
+    assert ("quota-without-gpus" in found(check({"job.yaml": mine, "quota.yaml": quota}))) == told
+
+
+@pytest.mark.parametrize("key", ["limits.nvidia.com/gpu", "nvidia.com/gpu"])
+def test_gpus_are_counted_by_requests_only(key: str, check: Check) -> None:
+    quota = QUOTA.format(namespace=", namespace: vision", hard=f"{key}: 8")
+    assert found(check({"job.yaml": job(), "quota.yaml": quota}))["gpu-quota-never-counts"] == "error"
+
+
+def test_what_is_once_on_a_node_packs_nothing(check: Check) -> None:
+    agent = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec:\n  template:\n    spec:\n"
+    agent += "      containers: [{name: agent, image: registry.example.com/agent:1}]\n"
+    assert found(check({"agent.yaml": agent}, Config(nodes={"": 1000})))["missing-requests"] == "info"
+    once = agent.replace("      containers", "      initContainers")
+    assert "missing-requests" not in found(check({"agent.yaml": once}, Config(nodes={"": 1000})))
+
+
+AGENT = """apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  template:
+    spec:
+{spec}      containers:
+        - name: agent
+          image: docker.io/example/agent:1.4
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "severity"),
+    [
+        ("", "error"),
+        ("      nodeSelector:\n        cloud.google.com/gke-accelerator: nvidia-h100-80gb\n", "info"),
+        ("      tolerations:\n        - {key: google.com/tpu, operator: Exists}\n", "warning"),
+        ("      nodeSelector:\n        example.com/cache: worker\n", "info"),
+        ("      nodeSelector:\n        node-role.kubernetes.io/control-plane: ''\n", "info"),
+    ],
+)
+def test_agents_of_some_nodes_are_not_on_all(spec: str, severity: str, check: Check) -> None:
+    result = found(check({"agent.yaml": AGENT.format(spec=spec)}, Config(nodes={"": 1000})))
+    assert result["docker-hub-image"] == severity
+
+
+@pytest.mark.parametrize(("taint", "told"), [("nvidia.com/gpu", None), ("example.com/none", None), ("", "error")])
+def test_agents_are_on_the_nodes_that_let_them_in(taint: str, told: str | None, check: Check) -> None:
+    pool = (
+        POOL.format(taint=taint)
+        if taint
+        else POOL.format(taint="x")
+        .replace("  taint {", "  labels = {}\n  /*")
+        .replace('"NO_SCHEDULE"\n  }', '"NO_SCHEDULE"\n  } */')
+    )
+    result = found(check({"main.tf": pool, "agent.yaml": AGENT.format(spec="")}, Config(nodes={"": 1000})))
+    assert result.get("docker-hub-image") == told
+
+
+QUEUED = "  labels: {kueue.x-k8s.io/queue-name: team}\n"
+
+
+@pytest.mark.parametrize(
+    ("pods", "gpus", "labels", "told"), [(1, 0, "", False), (8, 0, "", True), (1, 8, "", True), (8, 8, QUEUED, False)]
+)
+def test_a_small_or_queued_job_takes_no_cluster(pods: int, gpus: int, labels: str, told: bool, check: Check) -> None:
+    space = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: vision\n---\n"
+    text = job(pods, gpus, labels=labels).replace("  name: train\n", "  name: train\n  namespace: vision\n")
+    assert ("namespace-without-quota" in found(check({"job.yaml": space + text}))) == told
+
+
+def test_one_priority_class_needs_no_default(check: Check) -> None:
+    one = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: critical}\nvalue: 1000\n"
+    assert "default-priority-missing" not in found(check({"class.yaml": one}))
+
+
+DNS = """
+resource "aws_eks_addon" "dns" {{
+  cluster_name         = aws_eks_cluster.main.name
+  addon_name           = "coredns"
+  configuration_values = jsonencode({values})
+}}
+"""
+CACHE = """
+resource "helm_release" "cache" {
+  name  = "cache"
+  chart = "node-local-dns"
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("", True),
+        (DNS.format(values="{ replicaCount = 4 }"), True),
+        (DNS.format(values="{ replicaCount = 63 }"), False),
+        (DNS.format(values="{ autoScaling = { enabled = true } }"), False),
+        (CACHE, False),
+    ],
+)
+def test_dns_that_stays_small(more: str, told: bool, check: Check) -> None:
+    result = check({"main.tf": POOL.format(taint="nvidia.com/gpu") + more}, Config(nodes={"": 1000}))
+    assert ("dns-not-scaled" in found(result)) == told
+
+
+def test_dns_of_a_small_cluster_is_fine(check: Check) -> None:
+    assert "dns-not-scaled" not in found(check({"main.tf": POOL.format(taint="nvidia.com/gpu")}))
+
+
+def test_manifests_alone_wait_for_no_pools(check: Check) -> None:
+    assert not [one.rule for one in check({"job.yaml": job()}).undecided]
+
+
+GANG = """apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {{name: probe, namespace: {namespace}}}
+spec:
+  minAvailable: {pods}
+  tasks:
+    - replicas: {pods}
+      template:
+        spec:
+          hostNetwork: true
+          containers: [{{name: probe, image: registry.example.com/probe:1}}]
+---
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {namespace}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("pods", "namespace", "rules"),
+    [
+        (8, "vision", {"host-network-dns", "job-never-cleaned", "namespace-without-quota"}),
+        (1, "volcano-system", set()),  # it meets nobody, does not pile up, and is an operator's
+    ],
+)
+def test_a_job_of_one_pod(pods: int, namespace: str, rules: set[str], check: Check) -> None:
+    names = set(found(check({"job.yaml": GANG.format(pods=pods, namespace=namespace)})))
+    assert names & {"host-network-dns", "job-never-cleaned", "namespace-without-quota"} == rules
+
+
+@pytest.mark.parametrize(("pods", "told"), [(2, True), (1, False)])
+def test_the_tier_of_a_single_pod_is_nobodys_business(pods: int, told: bool, check: Check) -> None:
+    result = check({"job.yaml": job(pods)}, Config(nodes={"": 1000}))
+    assert ("tier-not-visible" in found(result)) == told
+
+
+EXPRESSION = """      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector:
+                matchExpressions:
+                  - {{key: app, operator: {operator}, values: [serve]}}
+"""
+LABELLED = "  template:\n    metadata:\n      labels:\n        app: train\n"
+
+
+@pytest.mark.parametrize(("operator", "spread"), [("In", False), ("NotIn", True)])
+def test_expressions_of_anti_affinity_are_to_others(operator: str, spread: bool, check: Check) -> None:
+    text = job(pods=600, spec=EXPRESSION.format(operator=operator)).replace("  template:\n", LABELLED)
+    assert ("hostname-anti-affinity-at-scale" in names(check({"job.yaml": text}))) is spread
+
+
+IN_TERRAFORM = """
+resource "kubernetes_priority_class_v1" "high" {
+  metadata {
+    name = "train-high"
+  }
+  value = 1000
+}
+
+resource "kubernetes_resource_quota_v1" "vision" {
+  metadata {
+    name      = "all"
+    namespace = "vision"
+  }
+  spec {
+    hard = { "requests.cpu" = "100", "nvidia.com/gpu" = "8" }
+  }
+}
+
+resource "kubernetes_limit_range" "vision" {
+  metadata {
+    name      = "all"
+    namespace = "vision"
+  }
+  spec {
+    limit {
+      type    = "Container"
+      default = { cpu = "1" }
+    }
+  }
+}
+"""
+
+
+def test_classes_and_quotas_may_stand_in_terraform(check: Check) -> None:
+    text = job(spec="      priorityClassName: train-high\n", labels="  namespace: vision\n")
+    found = names(check({"main.tf": POOL.format(taint="nvidia.com/gpu") + IN_TERRAFORM, "job.yaml": text}))
+    assert "unknown-priority-class" not in found
+    assert "limit-range-missing" not in found
+    assert "gpu-quota-never-counts" in found
+
+
+SERVICE = """apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web, namespace: vision}}
+spec:
+  replicas: 200
+  template:
+    spec:
+      {spec}
+      containers: [{{name: web, image: registry.example.com/web:1}}]
+"""
+RANGE = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: vision}\nspec: {limits: [%s]}\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "limits", "told"),
+    [
+        ("restartPolicy: Always", "", True),
+        ("resources: {requests: {cpu: 1, memory: 1Gi}}", "", False),
+        ("restartPolicy: Always", "{type: Container, defaultRequest: {cpu: 1}}", False),
+        ("restartPolicy: Always", "{type: PersistentVolumeClaim, max: {storage: 1Gi}}", True),
+    ],
+)
+def test_what_asks_for_a_container(spec: str, limits: str, told: bool, check: Check) -> None:
+    files = {"web.yaml": SERVICE.format(spec=spec)} | ({"range.yaml": RANGE % limits} if limits else {})
+    assert ("missing-requests" in names(check(files))) is told

@@ -1,0 +1,559 @@
+"""Walls: at how many nodes each limit is met, the stories of the first article, and what must hold of all walls."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcheck.cli import cli
+from kcheck.model import Surge
+from kcheck.numbers import profiles
+from kcheck.scale.growth import CEILING, Demand, Growth, Interval, Trial, largest, reach, short, spread
+from kcheck.scale.walls import limits
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+EXAMPLES = ROOT / "examples"
+
+AKS = """
+resource "azurerm_subnet" "nodes" {{
+  name             = "nodes"
+  address_prefixes = ["10.1.0.0/{prefix}"]
+}}
+
+resource "azurerm_kubernetes_cluster" "main" {{
+  name     = "train"
+  sku_tier = "{tier}"
+
+  default_node_pool {{
+    name           = "system"
+    node_count     = {nodes}
+    vnet_subnet_id = azurerm_subnet.nodes.id
+    upgrade_settings {{ max_surge = "1" }}
+  }}
+
+  network_profile {{
+    network_plugin = "{plugin}"
+    pod_cidr       = {cidr}
+  }}
+}}
+"""
+EKS = """
+resource "aws_vpc" "main" {{
+  cidr_block = "10.0.0.0/16"
+}}
+
+resource "aws_subnet" "nodes" {{
+  vpc_id     = aws_vpc.main.id
+  cidr_block = "10.0.0.0/{prefix}"
+}}
+
+resource "aws_eks_cluster" "main" {{
+  name = "train"
+}}
+
+resource "aws_eks_node_group" "cpu" {{
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "cpu"
+  subnet_ids      = [aws_subnet.nodes.id]
+  instance_types  = {types}
+
+  scaling_config {{
+    min_size     = 0
+    max_size     = {nodes}
+    desired_size = 0
+  }}
+
+  update_config {{
+    update_strategy = "MINIMAL"
+  }}
+}}
+"""
+GKE = """
+resource "google_compute_subnetwork" "nodes" {{
+  name          = "nodes"
+  network       = "train"
+  ip_cidr_range = "10.0.0.0/{prefix}"
+
+  secondary_ip_range {{
+    range_name    = "pods"
+    ip_cidr_range = "172.16.0.0/{pods}"
+  }}
+}}
+
+resource "google_container_cluster" "train" {{
+  name                      = "train"
+  location                  = "{location}"
+  subnetwork                = google_compute_subnetwork.nodes.id
+  remove_default_node_pool  = true
+  initial_node_count        = 1
+  default_max_pods_per_node = {max_pods}
+
+  ip_allocation_policy {{
+    cluster_secondary_range_name = "pods"
+  }}
+}}
+
+resource "google_container_node_pool" "cpu" {{
+  name    = "cpu"
+  cluster = google_container_cluster.train.name
+
+  autoscaling {{
+    total_max_node_count = {nodes}
+  }}
+
+  upgrade_settings {{
+    max_surge = 0
+  }}
+}}
+"""
+
+
+ACK = """
+resource "alicloud_vswitch" "nodes" {
+  vpc_id     = "vpc-1"
+  cidr_block = "10.0.0.0/24"
+}
+
+resource "alicloud_cs_managed_kubernetes" "main" {
+  cluster_spec = "ack.pro.small"
+  pod_cidr     = "172.16.0.0/12"
+}
+
+resource "alicloud_cs_kubernetes_node_pool" "gpu" {
+  cluster_id     = alicloud_cs_managed_kubernetes.main.id
+  vswitch_ids    = [alicloud_vswitch.nodes.id]
+  instance_types = ["ecs.gn7i-c32g1.8xlarge"]
+  scaling_config {
+    max_size = 900
+  }
+}
+"""
+
+
+@pytest.fixture
+def capacity(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., dict[str, Any]]:
+    """Write files and ask for the walls of their only cluster."""
+
+    def run(text: str, *arguments: str, **more: str) -> dict[str, Any]:
+        write({"main.tf": text, **more})
+        result = CliRunner().invoke(cli, ["capacity", ".", "--format", "json", *arguments], catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        clusters: list[dict[str, Any]] = json.loads(result.stdout)["clusters"]
+        assert len(clusters) == 1
+        return clusters[0]
+
+    return run
+
+
+def at(cluster: dict[str, Any], mechanism: str) -> Any:
+    """Nodes at the wall of a mechanism."""
+    return next((wall["nodes"] for wall in cluster["walls"] if wall["mechanism"] == mechanism), "no such wall")
+
+
+def aks(**values: Any) -> str:
+    base = {"prefix": 16, "tier": "Standard", "nodes": 3, "plugin": "azure", "cidr": "null"}
+    return AKS.format(**base | values)
+
+
+def eks(**values: Any) -> str:
+    return EKS.format(**{"prefix": 16, "types": '["m5.large"]', "nodes": 100} | values)
+
+
+def gke(**values: Any) -> str:
+    return GKE.format(**{"prefix": 16, "pods": 11, "location": "us-central1", "max_pods": 110, "nodes": 100} | values)
+
+
+@pytest.mark.parametrize(
+    ("text", "mechanism", "nodes"),
+    [
+        (aks(prefix=24), "subnet", 7),  # a /24 with an address for each of 30 pods, one node for surge
+        (aks(prefix=24, plugin="kubenet"), "subnet", 250),
+        (aks(plugin="kubenet"), "kubenet-routes", 400),
+        (aks(plugin="kubenet", cidr='"10.244.0.0/16"'), "pod-range", 255),  # 256 blocks, one for surge
+        (aks(nodes=1000), "pool-limit", 999),  # 1,000 machines, one for surge
+        (aks(), "cluster-limit", 5000),
+        (aks(tier="Free"), "cluster-limit", 1000),
+        (aks(tier="Free"), "control-plane", 10),
+        (eks(prefix=24), "subnet", 12),
+        (eks(prefix=24, types='["p5.48xlarge"]'), "subnet", 2),
+        (eks(nodes=900), "pool-quota", 450),
+        (gke(prefix=24), "subnet", 252),
+        (ACK, "subnet", 252),
+        (gke(pods=14), "pod-range", 1024),
+        (gke(pods=16), "pod-range", 256),
+        (gke(pods=11), "pod-range", 8192),
+        (gke(pods=16, max_pods=16), "pod-range", 2048),
+        (gke(pods=10, max_pods=16, prefix=9), "pod-range", 131072),  # Google's cluster of 65,000 nodes
+        (gke(nodes=4000), "pool-limit", 3000),
+        (gke(nodes=1000, location="us-central1-a"), "pool-limit", 1000),
+        (gke(location="us-central1-a"), "control-plane", 2000),
+        (gke(), "cluster-limit", 15000),
+    ],
+)
+def test_nodes_at_a_wall(text: str, mechanism: str, nodes: int, capacity: Callable[..., dict[str, Any]]) -> None:
+    assert at(capacity(text), mechanism) == nodes
+
+
+def test_walls_come_in_order_and_the_sentence_names_the_first(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(eks(prefix=22, nodes=1000))
+    numbers = [wall["nodes"] for wall in cluster["walls"] if wall["mechanism"] != "quota"]
+    assert numbers == sorted(numbers)
+    assert (cluster["target"], cluster["reaches"]) == (1000, 50)
+    assert cluster["summary"] == (
+        "train reaches 50 of the 1,000 nodes its pools may have; the first wall is the address space of subnet "
+        "aws_subnet.nodes."
+    )
+    first = cluster["walls"][0]
+    assert first["arithmetic"] == "10.0.0.0/22 has 1,019 usable addresses; cpu 50 x 20 = 1,000"
+    assert (first["path"], first["line"], first["kind"]) == ("main.tf", 8, "hard")
+    assert first["source"].startswith("https://")
+
+
+def test_the_written_maximum_is_a_wall_for_a_larger_target(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(gke(nodes=300), "--nodes", "1000")
+    assert cluster["reaches"] == 300
+    assert "300 of the 1,000 nodes you ask for; the first wall is the written maximum" in cluster["summary"]
+    assert capacity(gke(nodes=300))["reaches"] == 300
+
+
+def test_a_pool_of_unknown_size_takes_what_the_others_leave(capacity: Callable[..., dict[str, Any]]) -> None:
+    text = 'variable "most" {\n  type = number\n}\n' + eks(prefix=22, nodes="var.most")
+    cluster = capacity(text)
+    assert (cluster["target"], cluster["reaches"]) == (None, 50)
+    assert at(cluster, "maximum") is None
+    assert any("var.most has no default" in wall["arithmetic"] for wall in cluster["walls"])
+
+
+def test_bounds_where_the_instance_type_is_unknown(capacity: Callable[..., dict[str, Any]]) -> None:
+    text = 'variable "type" {\n  type = string\n}\n' + eks(prefix=24, types="[var.type]", nodes=900)
+    wall = capacity(text)["walls"][0]
+    assert (wall["nodes"], wall["at_least"], wall["at_most"], wall["before_target"]) == (None, 0, 251, True)
+    wall = next(w for w in capacity(text, "--nodes", "200")["walls"] if w["mechanism"] == "subnet")
+    assert wall["before_target"] is None
+
+
+def test_the_sentence_says_that_something_is_open(capacity: Callable[..., dict[str, Any]]) -> None:
+    text = 'variable "type" {\n  type = string\n}\n' + eks(prefix=24, types="[var.type]", nodes=200)
+    assert "reaches the 200 nodes its pools may have, as far as is known;" in capacity(text)["summary"]
+
+
+def test_mixed_types_give_an_interval(capacity: Callable[..., dict[str, Any]]) -> None:
+    wall = capacity(eks(prefix=24, types='["m5.large", "g5.xlarge"]'))["walls"][0]
+    assert (wall["at_least"], wall["at_most"]) == (8, 12)
+    assert wall["arithmetic"].startswith("10.0.0.0/24 has 251 usable addresses, a node takes 20 to 30")
+
+
+def test_a_raised_quota_moves_the_wall_and_a_hard_limit_does_not(
+    capacity: Callable[..., dict[str, Any]],
+) -> None:
+    settings = "limits:\n  eks.pool.quota:\n    value: 1000\n    reason: case 42\n"
+    assert at(capacity(eks(nodes=900), **{"kcheck.yaml": settings}), "pool-quota") == 1000
+    hard = settings.replace("eks.pool.quota", "aks.kubenet.nodes")
+    with pytest.raises(AssertionError, match="is a hard limit of 400 nodes; nobody can raise it"):
+        capacity(aks(plugin="kubenet"), **{"kcheck.yaml": hard})
+
+
+def test_pools_of_two_clusters_share_a_subnet(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    second = eks(nodes=10).split('resource "aws_eks_cluster"')[1]
+    more = f'resource "aws_eks_cluster"{second}'.replace('"main"', '"more"').replace('"cpu"', '"gpu"')
+    more = more.replace("aws_eks_cluster.main", "aws_eks_cluster.more").replace('"train"', '"other"')
+    write({"main.tf": eks(prefix=22, nodes=1000) + more})
+    output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json"]).stdout
+    first, other = json.loads(output)["clusters"]
+    assert at(first, "subnet") == 40  # 1,019 addresses less those of the other cluster's ten nodes
+    assert at(other, "subnet") == 0  # a thousand nodes of the first leave nothing
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown"])
+def test_formats_for_people(format_: str, write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    write({"main.tf": eks(prefix=22, nodes=1000)})
+    output = CliRunner().invoke(cli, ["capacity", ".", "--format", format_, "--nodes", "500"]).stdout
+    for part in ("50", "address space of subnet aws_subnet.nodes", "cpu 50 x 20", "main.tf:8", "450", "you ask for"):
+        assert part in output
+
+
+def test_without_a_cluster(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    write({"main.tf": 'resource "null_resource" "a" {}\n'})
+    result = CliRunner().invoke(cli, ["capacity", "."])
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "no cluster" in result.stderr
+
+
+# --- what must hold
+
+SIZES = st.lists(st.integers(0, 3000), min_size=1, max_size=5)
+FLAGS = st.lists(st.booleans(), min_size=5, max_size=5)
+
+
+@given(SIZES, FLAGS, st.lists(st.integers(0, 50), min_size=5, max_size=5), st.integers(0, 20_000), st.integers(1, 200))
+def test_pools_never_shrink_as_the_cluster_grows(
+    maxima: list[int], grows: list[bool], minima: list[int], nodes: int, more: int
+) -> None:
+    flags, lowest = grows[: len(maxima)], minima[: len(maxima)]
+    fewer, many = spread(maxima, flags, nodes, lowest), spread(maxima, flags, nodes + more, lowest)
+    assert sum(fewer) == nodes
+    assert all(a <= b for a, b in zip(fewer, many, strict=True))
+
+
+def reached(sizes: Sequence[int], per_node: Sequence[int], room: int) -> int:
+    """Nodes at the wall of a subnet that pools share."""
+
+    def fits(nodes: list[int]) -> bool:
+        return sum(n * each for n, each in zip(nodes, per_node, strict=True)) <= room
+
+    return largest(fits, Growth(tuple(sizes), (True,) * len(sizes)).sizes)
+
+
+@given(SIZES, st.integers(1, 200), st.integers(0, 70_000))
+def test_pools_that_share_a_subnet_are_as_one_pool_of_the_sum(sizes: list[int], per_node: int, room: int) -> None:
+    assert reached(sizes, [per_node] * len(sizes), room) == reached([sum(sizes)], [per_node], room) == room // per_node
+
+
+@given(SIZES, st.lists(st.integers(1, 200), min_size=5, max_size=5), st.integers(0, 70_000), st.integers(0, 5000))
+def test_more_addresses_never_lower_a_wall_and_more_pods_never_raise_it(
+    sizes: list[int], per_node: list[int], room: int, more: int
+) -> None:
+    each = per_node[: len(sizes)]
+    wall = reached(sizes, each, room)
+    assert reached(sizes, each, room + more) >= wall
+    assert reached(sizes, [number + more for number in each], room) <= wall
+
+
+@given(SIZES, st.data(), st.integers(1, 200), st.integers(0, 200), st.integers(0, 70_000))
+def test_intervals_contain_the_point(sizes: list[int], data: st.DataObject, low: int, more: int, room: int) -> None:
+    """Whatever the hidden sizes and demands are, the wall lies between the bounds worked out without them."""
+    pools = range(len(sizes))
+    hidden = data.draw(st.sets(st.sampled_from(pools)))
+    surges = data.draw(st.lists(st.integers(0, 5), min_size=len(sizes), max_size=len(sizes)))
+    each = data.draw(st.lists(st.integers(low, low + more), min_size=len(sizes), max_size=len(sizes)))
+
+    def fits(demands: Sequence[int], empty: int = 0, times: int = 1) -> Callable[[list[int]], bool]:
+        taken = [Demand("p", 0, Surge(n * times), number) for n, number in zip(surges, demands, strict=True)]
+        return lambda nodes: sum(pool.addresses(max(empty, n)) for pool, n in zip(taken, nodes, strict=True)) <= room
+
+    flags = (True,) * len(sizes)
+    truth = Growth(tuple(sizes), flags)
+    point = largest(fits(each), truth.sizes)
+    growth = Growth(tuple(None if i in hidden else size for i, size in enumerate(sizes)), flags)
+    most = fits([low + more] * len(sizes), int(bool(hidden)))
+    trial = Trial(fits([low] * len(sizes), times=int(not hidden)), most, [1] * len(sizes))
+    bounds = reach(trial, growth)
+    if bounds is None:
+        assert point == CEILING
+        return
+    assert bounds.low <= point
+    assert bounds.high is None or point <= bounds.high
+    verdict = short(trial, growth, Interval(sum(sizes), sum(sizes)))
+    assert verdict in (None, not fits(each)(sizes))
+
+
+@pytest.mark.parametrize(
+    ("number", "other", "below"),
+    [
+        (Interval(5, 5), Interval(6, 6), True),
+        (Interval(6, 6), Interval(6, 6), False),
+        (Interval(0, 5), Interval(6, None), True),
+        (Interval(7, None), Interval(6, 6), False),
+        (Interval(7, None), Interval(6, None), None),
+        (Interval(0, 9), Interval(6, 6), None),
+    ],
+)
+def test_bounds_decide_where_they_are_clear(number: Interval, other: Interval, below: bool | None) -> None:
+    assert number.below(other) is below
+
+
+def test_quotas_that_the_target_needs(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(eks(types='["p5.48xlarge"]', nodes=10))
+    assert cluster["quotas"] == [
+        {
+            "code": "L-417A185B",
+            "name": "Running On-Demand P instances",
+            "needed": 1920,
+            "exact": True,
+            "unit": "vCPUs",
+        }
+    ]
+    assert at(cluster, "quota") is None
+    settings = "limits:\n  eks.quota.p:\n    value: 960\n    reason: what the console shows\n"
+    assert at(capacity(eks(types='["p5.48xlarge"]', nodes=10), **{"kcheck.yaml": settings}), "quota") == 5
+
+
+def test_interfaces_and_address_units_of_a_vpc(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(eks(types='["m5.large"]', nodes=9000))
+    assert at(cluster, "interfaces") == 2500  # two interfaces with the first pod, 5,000 in the zone
+    assert at(cluster, "address-units") == 3200  # twenty addresses of 64,000
+
+
+PULLS = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 500
+  template:
+    spec:
+      initContainers: [{name: wait, image: busybox}]
+      containers: [{name: train, image: pytorch/pytorch:2.8.0}]
+      restartPolicy: Never
+"""
+
+
+def test_pulls_from_docker_hub(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(gke(nodes=600), **{"job.yaml": PULLS})
+    assert at(cluster, "docker-hub") == "no such wall"  # public nodes have addresses of their own
+    assert at(capacity(aks(nodes=600), **{"job.yaml": PULLS}), "docker-hub") == 50
+
+
+CUSTOM = """
+resource "aws_subnet" "pods" {
+  vpc_id     = aws_vpc.main.id
+  cidr_block = "10.0.128.0/24"
+}
+
+resource "aws_eks_addon" "cni" {
+  cluster_name = aws_eks_cluster.main.name
+  addon_name   = "vpc-cni"
+  configuration_values = jsonencode({
+    env       = { AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG = "true" }
+    eniConfig = { create = true, subnets = { "eu-west-1a" = { id = aws_subnet.pods.id } } }
+  })
+}
+"""
+
+
+def test_custom_networking_puts_pods_into_subnets_of_their_own(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(eks(prefix=24, nodes=900) + CUSTOM)
+    assert at(cluster, "subnet") == 251  # one address a node
+    assert at(cluster, "pod-subnet") == 12  # two interfaces of ten, the first one is not for pods
+
+
+@pytest.mark.parametrize("example", sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir()))
+def test_json_is_as_documented(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES)
+    output = CliRunner().invoke(cli, ["capacity", example, "--format", "json"], catch_exceptions=False).stdout
+    schema = json.loads((EXAMPLES.parent / "docs" / "capacity.schema.json").read_text())
+    jsonschema.validate(json.loads(output), schema)
+
+
+def test_a_lower_bound_is_not_told_as_an_upper_one(capacity: Callable[..., dict[str, Any]]) -> None:
+    more = EKS.split('resource "aws_eks_node_group"')[1].format(nodes="var.most", types='["m5.large"]', prefix=16)
+    second = f'resource "aws_eks_node_group"{more}'.replace('"cpu"', '"gpu"')
+    text = 'variable "most" {\n  type = number\n}\n' + eks(nodes="var.most") + second
+    cluster = capacity(text)
+    wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "pool-quota")
+    assert (wall["at_least"], wall["at_most"]) == (450, None)
+    assert cluster["reaches"] is None
+    assert "at most 2,500 nodes" in cluster["summary"]
+
+
+PRIVATE = """
+  private_cluster_config {
+    enable_private_nodes = true
+  }
+
+  ip_allocation_policy {"""
+NAT = """
+resource "google_compute_router_nat" "nat" {{
+  router                 = "router"
+  region                 = "{region}"
+  nat_ip_allocate_option = "MANUAL_ONLY"
+  nat_ips                = ["ip-1"]
+  min_ports_per_vm       = {ports}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("region", "ports", "nodes"),
+    [("us-central1", 128, 504), ("us-central1", 65_536, 0), ("europe-west4", 128, "no such wall")],
+)
+def test_a_nat_gateway_serves_its_region(
+    region: str, ports: int, nodes: object, capacity: Callable[..., dict[str, Any]]
+) -> None:
+    text = gke(nodes=900).replace("\n  ip_allocation_policy {", PRIVATE) + NAT.format(region=region, ports=ports)
+    assert at(capacity(text), "outbound-ports") == nodes
+
+
+def test_clusters_share_a_nat_gateway(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
+    first = gke(nodes=600).replace("\n  ip_allocation_policy {", PRIVATE)
+    network, rest = first.split('resource "google_container_cluster"')
+    rest = f'resource "google_container_cluster"{rest}'
+    other = rest.replace('"train"', '"other"').replace("cluster.train", "cluster.other").replace('"cpu"', '"more"')
+    write({"main.tf": network + rest + other + NAT.format(region="us-central1", ports=64)})
+    output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json"], catch_exceptions=False).stdout
+    assert [at(cluster, "outbound-ports") for cluster in json.loads(output)["clusters"]] == [408, 408]
+
+
+def test_a_known_quota_and_pools_that_may_be_missing(capacity: Callable[..., dict[str, Any]]) -> None:
+    settings = "limits:\n  eks.quota.standard:\n    value: 4000\n    reason: raised\n"
+    text = (
+        eks()
+        + 'variable "pools" {\n  type = map(any)\n}\n'
+        + (
+            'resource "aws_eks_node_group" "more" {\n  for_each     = var.pools\n'
+            "  cluster_name = aws_eks_cluster.main.name\n}\n"
+        )
+    )
+    cluster = capacity(text, **{"kcheck.yaml": settings})
+    wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "quota")
+    assert wall["nodes"] is wall["at_least"] is None
+    assert not cluster["quotas"][0]["exact"]
+
+
+def test_an_unknown_surge_leaves_ports_open(capacity: Callable[..., dict[str, Any]]) -> None:
+    profile = (
+        "load_balancer_profile {\n      managed_outbound_ip_count = 5\n      outbound_ports_allocated  = 1000\n    }"
+    )
+    text = aks(nodes=300).replace("    pod_cidr       = null", f"    {profile}").replace('"1" }', "var.surge }")
+    cluster = capacity('variable "surge" {\n  type = string\n}\n' + text)
+    wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "outbound-ports")
+    assert (wall["at_least"], wall["at_most"], wall["before_target"]) == (160, 320, None)
+
+
+@pytest.mark.parametrize(("kind", "nodes"), [("loadBalancer", 5000), ("managedNATGateway", "no such wall")])
+def test_a_load_balancer_where_there_is_one(kind: str, nodes: object, capacity: Callable[..., dict[str, Any]]) -> None:
+    text = aks(nodes=300).replace("    pod_cidr       = null", f'    outbound_type = "{kind}"')
+    assert at(capacity(text), "load-balancer") == nodes
+
+
+WARM = """
+resource "aws_eks_addon" "cni" {
+  cluster_name         = aws_eks_cluster.main.name
+  addon_name           = "vpc-cni"
+  configuration_values = jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })
+}
+"""
+
+
+def test_a_node_with_prefixes_has_one_interface(capacity: Callable[..., dict[str, Any]]) -> None:
+    assert at(capacity(eks(nodes=9000) + WARM), "interfaces") == 5000
+
+
+def test_one_address_is_assumed_at_least(capacity: Callable[..., dict[str, Any]]) -> None:
+    cluster = capacity(eks(nodes=600), **{"job.yaml": PULLS})
+    wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "docker-hub")
+    assert (wall["at_least"], wall["at_most"]) == (50, None)
+
+
+def test_mechanisms_name_the_limits_that_make_them() -> None:
+    """Pages of limits say which walls they make: what the code asks for must stand in the table."""
+    folder = Path(limits.__file__).parent
+    texts = {
+        node.value
+        for path in folder.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    known = {key for cloud in profiles.CLOUDS for key in profiles.limits(cloud)}
+    assert texts & known == {key for one in profiles.mechanisms().values() for key in one["limits"]}

@@ -1,0 +1,291 @@
+"""`kcheck simulate`: what it reads out of a tree, what it prints, what fixes would save."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.config.config import Config
+from kcheck.files.tree import Tree
+from kcheck.reading import inventory
+from kcheck.report import simulation
+from kcheck.scale.world import World
+from kcheck.simulate import parameters, results, scenario
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+CLUSTER = """
+resource "azurerm_kubernetes_cluster" "train" {
+  name               = "train"
+  kubernetes_version = "1.33"
+  sku_tier           = "Standard"
+
+  default_node_pool {
+    name       = "system"
+    vm_size    = "Standard_D4s_v5"
+    node_count = 3
+  }
+
+  network_profile {
+    network_plugin      = "azure"
+    network_plugin_mode = "overlay"
+    pod_cidr            = "10.128.0.0/9"
+  }
+
+  auto_scaler_profile {
+    scale_down_unneeded = "5m"
+  }
+}
+
+resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
+  name                  = "gpu"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.train.id
+  vm_size               = "Standard_ND96isr_H100_v5"
+  auto_scaling_enabled  = true
+  min_count             = 0
+  max_count             = 200
+}
+"""
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  completionMode: Indexed
+  completions: 128
+  parallelism: 128
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: train
+          image: registry.example.com/train:1
+          resources: {limits: {nvidia.com/gpu: 4}}
+"""
+
+
+def found(write: Callable[[Mapping[str, str]], Path], files: Mapping[str, str], **asked: Any) -> scenario.Scenario:
+    write(files)
+    world = World(inventory.read(Tree(["."]), Config()).inventory, Config())
+    one = scenario.of(world, world.inventory.clusters[0], **asked)
+    assert isinstance(one, scenario.Scenario)
+    return one
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(cli, ["simulate", *arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+# --- out of a tree
+
+
+def test_job_and_pools_and_settings_are_those_of_the_code(write: Callable[[Mapping[str, str]], Path]) -> None:
+    one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB}, duration=1200)
+    case = one.case
+    assert case.job.pods == 64, "two pods of four GPUs fill a node"
+    assert case.job.duration == 1200
+    assert [(pool.name, pool.most) for pool in case.pools] == [("gpu", 200)]
+    assert (case.settings.minor, case.settings.unneeded_time, case.settings.batch) == (33, 300, 10)
+    assert case.cloud == parameters.of("aks")
+    assert one.wall is None
+
+
+def test_without_a_job_every_gpu_node_has_a_pod(write: Callable[[Mapping[str, str]], Path]) -> None:
+    one = found(write, {"main.tf": CLUSTER})
+    assert one.case.job.pods == 200
+    assert "no job is in the code: 200 pods, one a node" in one.assumed
+
+
+def test_more_nodes_than_the_pools_have_grow_them(write: Callable[[Mapping[str, str]], Path]) -> None:
+    one = found(write, {"main.tf": CLUSTER}, nodes=500)
+    assert (one.case.job.pods, one.case.pools[0].most) == (500, 500)
+    assert "gpu, of at most 200 nodes, taken to have room for 500" in one.assumed
+    assert not any("at most" in text for text in found(write, {"main.tf": CLUSTER}, nodes=150).assumed)
+
+
+def test_image_takes_its_size_to_pull(write: Callable[[Mapping[str, str]], Path]) -> None:
+    one = found(write, {"main.tf": CLUSTER}, image=20 * 1024)
+    assert one.case.cloud.pull == 20 * 1024 / parameters.parameters("aks")["bandwidth"].value
+
+
+def test_wall_stops_the_run_and_is_told_with_what_is_beyond(write: Callable[[Mapping[str, str]], Path]) -> None:
+    narrow = CLUSTER.replace("10.128.0.0/9", "10.128.0.0/18")
+    one = found(write, {"main.tf": narrow, "job.yaml": JOB.replace("128", "400")})
+    assert one.wall is not None
+    assert one.case.ceiling == one.wall.number == 57  # 64 blocks of a /24, of which upgrades want a tenth
+    outcome = results.of(one)
+    assert max(point.target for point in outcome.middle.timeline) + one.case.system_nodes <= 57
+    assert outcome.beyond is not None
+    assert max(point.target for point in outcome.beyond.middle.timeline) == 200
+    code, out, _ = run(".")
+    assert code == 0
+    assert "pod range" in out
+    assert "without that:" in out
+
+
+def test_docker_hub_lets_so_many_nodes_pull(write: Callable[[Mapping[str, str]], Path]) -> None:
+    one = found(
+        write,
+        {
+            "main.tf": CLUSTER,
+            "job.yaml": JOB.replace("registry.example.com/train", "pytorch/pytorch").replace("128", "400"),
+        },
+    )
+    assert one.case.pulls == 100
+    outcome = results.of(one)
+    assert outcome.middle.summary.last_start > 6 * 3600
+    assert results.binding(outcome)["wait"] == "the registry's limit of pulls"
+    assert outcome.beyond is not None
+    assert outcome.beyond.middle.summary.last_start < 3600
+    assert "Docker Hub has pulls for 100 fresh nodes in 6 hours" in run(".")[1]
+
+
+def test_flags_of_the_autoscaler_are_those_of_its_manifest(write: Callable[[Mapping[str, str]], Path]) -> None:
+    example = ROOT / "examples" / "generated" / "eks"
+    files = {path.relative_to(example).as_posix(): path.read_text() for path in example.rglob("*") if path.is_file()}
+    settings = found(write, files).case.settings
+    assert (settings.minor, settings.unneeded_time, settings.new_pod_delay, settings.balance) == (35, 120, 30, True)
+    assert (settings.client_qps, settings.client_burst, settings.eager) == (50, 100, True)
+
+
+# --- what is printed
+
+
+def test_text_fits_a_terminal(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER, "job.yaml": JOB})
+    code, out, err = run(".")
+    assert (code, err) == (0, "")
+    drawn = [line for line in out.splitlines() if "|" in line]
+    assert len(drawn) == 12
+    assert max(map(len, drawn)) <= 80
+    assert "train: Job on 64 nodes, 10 min of work: about " in out
+    assert "times the work itself" in out
+
+
+def test_json_has_everything(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER.replace('"5m"', '"30m"'), "job.yaml": JOB})
+    told = json.loads(run(".", "--format", "json", "--what-if")[1])
+    jsonschema.validate(told, json.loads((ROOT / "docs" / "simulation.schema.json").read_text()))
+    (one,) = told["runs"]
+    assert one["nodes"] == 64
+    assert one["finished"]
+    assert sum(one["phases"].values()) == pytest.approx(one["node_hours"] * 3600, rel=0.01)
+    assert one["timeline"][-1]["busy"] == 0
+    assert set(one["binding"]) == set(one["phases"])
+    assert [saving["rules"] for saving in one["what_if"]]
+
+
+def test_nodes_that_stay_after_the_work_are_told_as_such(write: Callable[[Mapping[str, str]], Path]) -> None:
+    one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB})
+    case = replace(one.case, settings=replace(one.case.settings, batch=1), horizon=3600)
+    outcome = results.of(replace(one, case=case))
+    text = simulation.as_text(outcome)
+    assert "nodes are still there after 1 h" in text
+    assert "to be deleted" in text
+    assert "never done" not in text
+
+
+def test_a_gang_waits_for_the_machine_that_never_joins(write: Callable[[Mapping[str, str]], Path]) -> None:
+    one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB})
+    job, cloud = replace(one.case.job, gang=True), replace(one.case.cloud, lost=0.05, stragglers=0)
+    outcome = results.of(replace(one, case=replace(one.case, job=job, cloud=cloud)))
+    assert "never joins is given up after 15 min (max-node-provision-time)" in results.binding(outcome)["wait"]
+    cloud = replace(cloud, lost=0, stragglers=0.05, straggler_mean=1_000, boot=60)
+    outcome = results.of(replace(one, case=replace(one.case, job=job, cloud=cloud)))
+    assert "all wait for the last node" in results.binding(outcome)["wait"]
+
+
+def test_pictures_are_well_formed(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER, "job.yaml": JOB})
+    svg = ET.fromstring(run(".", "--format", "svg")[1])  # noqa: S314 - our own
+    assert len(svg.findall("{http://www.w3.org/2000/svg}polygon")) == 3
+    labels = [text for text in svg.itertext() if text.endswith(" min")]
+    assert all(int(label.removesuffix(" min")) % 5 == 0 for label in labels), f"round times, not {labels}"
+    page = run(".", "--format", "html")[1]
+    assert page.startswith("<!doctype html>")
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", ""), "nothing is loaded from elsewhere"
+
+
+def test_what_if_names_fixes_that_fix_takes(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER.replace('"5m"', '"30m"'), "job.yaml": JOB.replace("128", "400")})
+    code, out, _ = run(".", "--what-if")
+    assert code == 0
+    rows = {line.split()[0]: float(line.split()[1]) for line in out.splitlines() if line.startswith("  idle-nodes-")}
+    assert rows["idle-nodes-kept-long"] > 20
+    command = next(line for line in out.splitlines() if line.startswith("  kcheck fix ")).split()[2:]
+    fixed = CliRunner().invoke(cli, ["fix", *command])
+    assert fixed.exit_code in (0, 1)
+    assert "scale_down_unneeded" in fixed.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--duration", "soon"), "soon is no time"),
+        (("--duration", "-5m"), "-5m is no time"),
+        (("--image-size", "big"), "big is no size"),
+        (("missing",), "missing: no such file or folder"),
+    ],
+)
+def test_wrong_use_is_told(arguments: tuple[str, ...], told: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER})
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert told in err
+
+
+def test_nodes_of_no_known_pool_are_one_pool(write: Callable[[Mapping[str, str]], Path]) -> None:
+    bare = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
+    write({"main.tf": bare})
+    code, out, err = run(".")
+    assert (code, out) == (0, "")
+    assert "--nodes N runs a job on N nodes" in err
+    code, out, _ = run(".", "--nodes", "300", "--price", "30")
+    assert code == 0
+    assert "one pool of 300 nodes" in out
+    assert "at $30 a node and hour" in out
+
+
+def test_nothing_to_simulate_is_said(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"job.yaml": JOB})
+    code, out, err = run(".")
+    assert (code, out) == (0, "")
+    assert "no cluster that can be simulated here" in err
+
+
+# --- the parameters
+
+
+@pytest.mark.parametrize("cloud", ["eks", "gke", "aks", "ack", "selfmanaged"])
+def test_parameters_are_inside_of_their_bounds_and_say_where_they_are_from(cloud: str) -> None:
+    for one in parameters.parameters(cloud).values():
+        assert one.least <= one.value <= one.most, one.name
+        assert one.kind in ("documented", "fitted", "guess"), one.name
+        assert one.note, one.name
+        assert bool(one.sources) == (one.kind == "documented"), one.name
+
+
+def test_published_runs_are_met_within_15_percent() -> None:
+    loader = importlib.machinery.SourceFileLoader("calibrate", str(ROOT / "scripts" / "calibrate"))
+    spec = importlib.util.spec_from_loader("calibrate", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    table = module.table()
+    assert "\n".join(table) in (ROOT / "docs" / "simulate.md").read_text(), "scripts/calibrate --write"
+    for line in table[2:]:
+        off = line.split("|")[5].strip().removesuffix("%").strip()
+        assert abs(float(off)) <= 15, line

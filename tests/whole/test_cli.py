@@ -1,0 +1,249 @@
+"""Commands, exit codes, formats."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from click.testing import Result
+
+SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text())
+CLUSTER = """\
+variable "most" {
+  type = number
+}
+
+resource "azurerm_subnet" "nodes" {
+  name             = "nodes"
+  address_prefixes = ["10.0.0.0/20"]
+}
+
+resource "azurerm_kubernetes_cluster" "main" {
+  name = "größe" # names may be longer in bytes than in characters
+
+  default_node_pool {
+    name           = "system"
+    node_count     = 20
+    vnet_subnet_id = azurerm_subnet.nodes.id
+  }
+
+  network_profile {
+    network_plugin = "kubenet"
+  }
+}
+"""
+POOL = """
+resource "azurerm_kubernetes_cluster_node_pool" "more" {
+  name                  = "more"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vnet_subnet_id        = azurerm_subnet.nodes.id
+  node_count            = var.most
+}
+"""
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments))
+
+
+def report(*arguments: str) -> dict[str, Any]:
+    result = run("check", "--format", "json", *arguments)
+    data: dict[str, Any] = json.loads(result.stdout)
+    jsonschema.Draft202012Validator(SCHEMA).validate(data)
+    return data
+
+
+@pytest.fixture
+def cluster(write: Callable[[Mapping[str, str]], Path]) -> Path:
+    return write({"main.tf": CLUSTER})
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["check", "."], 1),
+        (["check"], 1),
+        (["check", ".", "--fail-on", "error"], 0),
+        (["check", ".", "--fail-on", "never"], 0),
+        (["check", ".", "--nodes", "500", "--fail-on", "error"], 1),
+        (["check", "nowhere"], 2),
+        (["check", ".", "--nodes", "many"], 2),
+        (["check", ".", "--price", "cheap"], 2),
+        (["check", ".", "--var-file", "nowhere.tfvars"], 2),
+        (["check", ".", "--format", "xml"], 2),
+        (["explain", "nothing"], 2),
+        (["fix", ".", "--select", "nothing"], 2),
+        (["eval", "1 + 1"], 0),
+        (["eval", "var.most"], 1),
+        (["eval", "1 +"], 1),
+        (["rules"], 0),
+        (["explain", "subnet-too-small"], 0),
+        (["show", "."], 0),
+        (["--version"], 0),
+    ],
+)
+def test_exit_code(arguments: list[str], code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from kcheck.cli import main
+
+    monkeypatch.setattr(sys, "argv", ["kcheck", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        main()
+        sys.exit(0)
+    assert stop.value.code == code
+
+
+@pytest.mark.usefixtures("cluster")
+def test_json_report() -> None:
+    data = report(".", "--info")
+    finding = next(f for f in data["findings"] if f["rule"] == "kubenet-retiring")
+    assert finding["path"] == "main.tf"
+    assert (finding["line"], finding["column"], finding["end_line"], finding["end_column"]) == (20, 22, 20, 31)
+    assert finding["object"] == "aks/azurerm_kubernetes_cluster.main"
+    assert finding["fix"] == {
+        "safety": "unsafe",
+        "title": 'change "kubenet" to "azure", add network_plugin_mode = "overlay"',
+    }
+    assert data["summary"]["warning"] == 2
+    order = [(f["path"], f["line"], f["column"], f["rule"]) for f in data["findings"]]
+    assert order == sorted(order)
+
+
+def test_undecided_names_the_input(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER + POOL})
+    data = report(".")
+    waiting = {check["rule"]: check["missing"] for check in data["undecided"]}
+    assert waiting["subnet-too-small"] == ["var.most has no default"]
+    assert data["summary"]["unknown_inputs"] == 1
+    text = run("check", ".", "--show-undecided").stdout
+    assert "main.tf:5 subnet-too-small: var.most has no default" in text
+    assert "1 input unknown" in text
+
+
+def test_var_file_and_nodes_decide(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CLUSTER + POOL, "big.tfvars": "most = 390\n"})
+    rules = {finding["rule"] for finding in report(".", "--var-file", "big.tfvars")["findings"]}
+    assert "kubenet-beyond-400-nodes" in rules
+    rules = {finding["rule"] for finding in report(".", "--var-file", "big.tfvars", "--nodes", "größe=50")["findings"]}
+    assert "kubenet-beyond-400-nodes" not in rules
+
+
+@pytest.mark.usefixtures("cluster")
+def test_smaller_target_silences_what_lies_above() -> None:
+    assert "free-control-plane" in {f["rule"] for f in report(".")["findings"]}
+    assert "free-control-plane" not in {f["rule"] for f in report(".", "--nodes", "5")["findings"]}
+
+
+def test_price_turns_hours_into_money(write: Callable[[Mapping[str, str]], Path]) -> None:
+    text = CLUSTER.replace(
+        "node_count     = 20", "auto_scaling_enabled = true\n    min_count = 0\n    max_count = 1000"
+    )
+    write({"main.tf": text})
+    messages = {f["rule"]: f["message"] for f in report(".", "--price", "30")["findings"]}
+    # five minutes less on 1,000 nodes are 83.3 node-hours: 2,500 USD at 30, and a little for what waits behind them
+    saved = re.search(r"about (\d+) node-hours, \$([\d,]+) at \$30 a node and hour", messages["idle-nodes-kept-long"])
+    assert saved, messages["idle-nodes-kept-long"]
+    hours, dollars = (int(text.replace(",", "")) for text in saved.groups())
+    assert 80 <= hours <= 95
+    assert dollars == pytest.approx(hours * 30, abs=16)
+    messages = {f["rule"]: f["message"] for f in report(".")["findings"]}
+    assert "$" not in messages["idle-nodes-kept-long"]
+
+
+@pytest.mark.parametrize(
+    ("place", "silent"),
+    [
+        ("same line", True),
+        ("line above", True),
+        ("first line of the block", True),
+        ("first line of the inner block", True),
+        ("above the inner block", True),
+        ("end of the line above", False),
+        ("another line", False),
+        ("no reason", False),
+        ("another rule", False),
+    ],
+)
+def test_suppression(place: str, silent: bool, write: Callable[[Mapping[str, str]], Path]) -> None:
+    comment = "# kcheck: ignore[kubenet-retiring] moves with the next cluster"
+    line = '    network_plugin = "kubenet"\n'
+    text = {
+        "same line": CLUSTER.replace(line, f"{line[:-1]} {comment}\n"),
+        "line above": CLUSTER.replace(line, f"    {comment}\n{line}"),
+        "first line of the inner block": CLUSTER.replace(f"profile {{\n{line}", f"profile {{ {comment}\n\n{line}"),
+        "above the inner block": CLUSTER.replace("  network_profile {\n", f"  {comment}\n  network_profile {{\n\n"),
+        "end of the line above": CLUSTER.replace(line, f'    pod_cidr = "10.0.0.0/8" {comment}\n{line}'),
+        "first line of the block": CLUSTER.replace('"main" {\n', f'"main" {{ {comment}\n'),
+        "another line": f"{comment}\n\n{CLUSTER}",
+        "no reason": CLUSTER.replace(line, f"{line[:-1]} # kcheck: ignore[kubenet-retiring]\n"),
+        "another rule": CLUSTER.replace(line, f"{line[:-1]} {comment.replace('retiring', 'beyond-400-nodes')}\n"),
+    }[place]
+    write({"main.tf": text})
+    rules = [finding["rule"] for finding in report(".", "--info")["findings"]]
+    assert ("kubenet-retiring" not in rules) == silent
+    assert ("suppression-without-reason" in rules) == (place == "no reason")
+    assert ("unused-suppression" in rules) == (place in ("end of the line above", "another line", "another rule"))
+
+
+@pytest.mark.usefixtures("cluster")
+def test_eval_says_value_reason_and_origins() -> None:
+    answer = json.loads(run("eval", "azurerm_subnet.nodes.address_prefixes[0]").stdout)
+    assert answer == {"value": "10.0.0.0/20", "known": True, "reason": None, "origins": ["main.tf:7:23"]}
+    answer = json.loads(run("eval", "var.most + 1").stdout)
+    assert (answer["known"], answer["reason"]) == (False, "var.most has no default")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_fix_output_writes_copies(tmp_path: Path) -> None:
+    before = (tmp_path / "main.tf").read_bytes()
+    result = run("fix", ".", "--unsafe-fixes", "--output", "out")
+    assert result.exit_code == 0
+    assert (tmp_path / "main.tf").read_bytes() == before
+    assert b"overlay" in (tmp_path / "out" / "main.tf").read_bytes()
+
+
+@pytest.mark.usefixtures("cluster")
+def test_bug_in_a_rule_is_exit_3_and_the_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kcheck.engine import rules
+
+    broken = [
+        rule._replace(problem="cluster.target + 'a' == 1", when="") if rule.name == "free-control-plane" else rule
+        for rule in rules.load()
+    ]
+    monkeypatch.setattr(rules, "load", lambda: tuple(broken))
+    result = run("check", ".")
+    assert result.exit_code == 3
+    assert "free-control-plane" in result.stderr
+    assert "kubenet-retiring" in result.stdout
+
+
+@pytest.mark.usefixtures("cluster")
+def test_no_traceback_for_users(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    import sys
+
+    from kcheck.cli import main
+    from kcheck.engine import engine
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("boom")
+
+    monkeypatch.setattr(engine, "run", fail)
+    monkeypatch.setattr(sys, "argv", ["kcheck", "check", "."])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 3
+    assert "Traceback" not in capsys.readouterr().err

@@ -1,0 +1,342 @@
+"""The documentation: links lead somewhere, commands exist, settings load, and each page is found from the first one."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import shutil
+import sys
+from importlib.machinery import SourceFileLoader
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.config import settings
+from kcheck.config.config import ConfigError
+from kcheck.engine import rules
+from kcheck.report import limit, page
+from kcheck.report import rule as rule_page
+from kcheck.report.page import Code, Facts, Name, Part, Point, Prose, Title
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from kcheck.report.page import Block
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
+WRITTEN = [path for path in PAGES if path.parent not in (ROOT / "docs/rules", *(ROOT / "docs/limits").iterdir())]
+
+_FENCE = re.compile(r"^( *)(```+)(\w*)[^\n]*\n(.*?)^\1\2 *$", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
+_SPAN = re.compile(r"(`+)(.+?)\1", re.DOTALL)
+_LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
+
+
+def fences(text: str) -> list[tuple[str, str]]:
+    """The language and the content of each fence."""
+    return [(match[3], match[4]) for match in _FENCE.finditer(text)]
+
+
+def anchors(text: str) -> set[str]:
+    """What links to headings may end in, as GitHub makes them."""
+    found: dict[str, int] = {}
+    result = set()
+    for match in _HEADING.finditer(_FENCE.sub("", text)):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match[1]).replace("`", "").replace("\\", "")
+        slug = re.sub(r"[^\w\- ]", "", plain.strip().lower()).replace(" ", "-")
+        many = found[slug] = found.get(slug, -1) + 1
+        result.add(f"{slug}-{many}" if many else slug)
+    return result
+
+
+def links(text: str) -> list[str]:
+    """The targets of all links; what is code has none."""
+    bare = _SPAN.sub("code", _FENCE.sub("", text))
+    return [match[1] for match in _LINK.finditer(bare)]
+
+
+def broken(path: Path) -> Iterator[str]:
+    """The links of a page that lead nowhere."""
+    for target in links(path.read_text()):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        there = (path.parent / name).resolve() if name else path
+        if not there.exists():
+            yield f"{path.name}: there is no {target}"
+        elif anchor and (there.suffix != ".md" or anchor not in anchors(there.read_text())):
+            yield f"{path.name}: there is no heading for {target}"
+
+
+_CALL = re.compile(r"(?:^|[$`'\"(;&|-] *|(?:run|entry): |/)kcheck +((?:--|[a-z])[^`]*)")
+_ENDS = ("|", "&&", "||", ";", ">", "2>", "#", "-->")
+
+
+def calls(text: str) -> Iterator[str]:
+    """The arguments of each call of kcheck, in fences and in code within the text."""
+    spans = [match[2] for match in _SPAN.finditer(_FENCE.sub("", text))]
+    lines = [line for _, content in fences(text) for line in content.replace("\\\n", " ").splitlines()]
+    for line in [*spans, *lines]:
+        shown = line.removeprefix("$ ").strip()
+        quoted = bool(re.match(r"(- )?(sh|run|args):? ['\"]", shown))
+        match = _CALL.search(shown[:-1] if quoted else shown)
+        if (
+            match
+            and not re.match(r"[a-z]+[:.,]", match[1])
+            and not shown.startswith(("Usage:", "#", "//", "name:", "kcheck:"))
+        ):
+            yield match[1]
+
+
+def wrong(call: str) -> str:
+    """What is wrong with a call: a command or an option that does not exist; empty if nothing is."""
+    parts = shlex.split(call, comments=True)
+    for end in _ENDS:
+        parts = parts[: parts.index(end)] if end in parts else parts
+    context = click.Context(cli, **cli.context_settings)
+    if not parts or parts[0] in ("--version", "--help", "-h"):
+        return ""
+    command = cli.get_command(context, parts[0])
+    if command is None:
+        return f"there is no command {parts[0]}"
+    try:
+        given = command.make_context(parts[0], parts[1:], context).params
+    except (click.exceptions.Exit, click.MissingParameter):  # `kcheck explain` for short is no mistake
+        return ""
+    except click.UsageError as error:
+        return error.format_message()
+    known = {name for rule in rules.load() for name in (rule.name, rule.group)}
+    unknown = [
+        name for key in ("select", "ignore") for name in given.get(key, ()) if name not in known and name.islower()
+    ]
+    return f"there is no rule {unknown[0]}" if unknown else ""
+
+
+def commands_in(text: str) -> list[str]:
+    """The calls of kcheck that name what does not exist."""
+    return [f"kcheck {call}: {problem}" for call in calls(text) if (problem := wrong(call))]
+
+
+# --- what must hold of the pages
+
+
+def test_links_lead_somewhere() -> None:
+    assert [problem for path in PAGES for problem in broken(path)] == []
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_exist(path: Path) -> None:
+    assert commands_in(path.read_text()) == []
+
+
+def test_commands_are_found() -> None:
+    """The readers above see what is there: else the tests of it would hold of nothing."""
+    found = [call for path in WRITTEN for call in calls(path.read_text())]
+    for name in ("check", "fix", "capacity", "baseline", "explain", "config", "rules", "show", "eval"):
+        assert [call for call in found if call.split()[0] == name]
+
+
+EXAMPLES = [
+    (language, text)
+    for name in ("settings.md", "roll-out.md", "getting-started.md")
+    for language, text in fences((ROOT / "docs" / name).read_text())
+    if language in ("yaml", "toml") and "repos:" not in text
+]
+
+
+@pytest.mark.parametrize(("language", "text"), EXAMPLES, ids=[text.splitlines()[0] for _, text in EXAMPLES])
+def test_settings_load(language: str, text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"kcheck.yaml" if language == "yaml" else "pyproject.toml": text})
+    config = settings.load(["."])
+    assert config.places
+    if not config.rules:  # a folder that the example only speaks of
+        rules.chosen(config)
+
+
+def test_all_settings_have_an_example() -> None:
+    text = "".join(f"\n{text}" for _, text in EXAMPLES)
+    assert [key for key in settings.schema()["properties"] if not re.search(rf"^{key}(:| =)", text, re.MULTILINE)] == []
+
+
+def reachable(start: Path) -> set[Path]:
+    """The pages that one comes to from a page by links."""
+    found, waiting = {start}, [start]
+    while waiting:
+        path = waiting.pop()
+        for target in links(path.read_text()):
+            there = (path.parent / target.partition("#")[0]).resolve()
+            if there.suffix == ".md" and there.is_relative_to(ROOT) and there.exists() and there not in found:
+                found.add(there)
+                waiting.append(there)
+    return found
+
+
+def test_each_page_is_found_from_the_index() -> None:
+    found = reachable(ROOT / "docs/README.md")
+    assert [str(path) for path in PAGES if path.is_relative_to(ROOT / "docs") and path not in found] == []
+
+
+# --- that the tests can fail
+
+
+BAD = """
+# A page
+
+[gone](gone.md), [no heading](other.md#nothing), [itself](#a-page), [wrong](#a_page), [fine](other.md#two-things-1)
+
+`[no link](nowhere.md)`
+
+```text
+[no link either](nowhere.md)
+```
+"""
+
+
+def test_bad_links_are_told(tmp_path: Path) -> None:
+    (tmp_path / "bad.md").write_text(BAD)
+    (tmp_path / "other.md").write_text("# Two things\n\n## Two `things`\n")
+    assert list(broken(tmp_path / "bad.md")) == [
+        "bad.md: there is no gone.md",
+        "bad.md: there is no heading for other.md#nothing",
+        "bad.md: there is no heading for #a_page",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("heading", "anchor"),
+    [
+        ("pool.max_pods", "poolmax_pods"),
+        ("What `kcheck fix` changes", "what-kcheck-fix-changes"),
+        ("000: [Save 80%](https://example.com) (A.B)", "000-save-80-ab"),
+        ("Ten - or more", "ten---or-more"),
+    ],
+)
+def test_anchors(heading: str, anchor: str) -> None:
+    assert anchors(f"## {heading}\n") == {anchor}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("`kcheck check . --nonsense`", "No such option"),
+        ("`kcheck mend .`", "there is no command mend"),
+        ("`kcheck check . --select network,quotas`", "there is no rule network,quotas"),
+        ("```sh\nkcheck fix infra --diff --sure | git apply\n```\n", "No such option"),
+        ("```yaml\n- run: kcheck check . --fail-on errors\n```\n", "Invalid value"),
+        ("```console\n$ kcheck explain a b c\n```\n", "unexpected extra argument"),
+    ],
+)
+def test_bad_commands_are_told(text: str, problem: str) -> None:
+    (found,) = commands_in(text)
+    assert problem in found
+
+
+def test_a_setting_that_does_not_exist_is_told(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"kcheck.yaml": "clusters:\n  - {root: ., var_file: x}\n"})
+    with pytest.raises(ConfigError, match="var_file"):
+        settings.load(["."])
+
+
+def test_drift_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that changed by hand, and one whose rule is gone."""
+    for name in ("docs", "examples", "profiles"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("README.md", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    loader = SourceFileLoader("print_docs", str(ROOT / "scripts" / "print-docs"))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    script = importlib.util.module_from_spec(spec)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    loader.exec_module(script)
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["print-docs", "--check"])
+    script.main()
+    (tmp_path / "docs/rules/no-such-rule.md").write_text("# no-such-rule\n")
+    (tmp_path / "docs/limits/eks/pool.quota.md").write_text("# eks.pool.quota\n\n451 nodes\n")
+    with pytest.raises(SystemExit, match=r"stale: docs/limits/eks/pool.quota.md, docs/rules/no-such-rule.md;"):
+        script.main()
+
+
+# --- how pages are made
+
+
+BLOCKS: list[Block] = [
+    Title("a-rule"),
+    Facts((("fix", ("none",)), ("judges", ("each ", Name("pool", "docs/words.md#pool"))))),
+    Part("Why"),
+    Prose("Because *a* < b, and `*c*`:\n\n    [as it is]"),
+    Part("Sources"),
+    Point((Name("x.y", "docs/limits/x/y.md"), " = 5"), ("https://example.com/a_b*", "a note")),
+    Point(("https://example.com",)),
+    Part("Condition"),
+    Code("a > b", "cel"),
+]
+
+
+def test_a_page_in_its_two_looks() -> None:
+    assert page.as_text(BLOCKS) == (
+        "a-rule\n\nfix     none\njudges  each pool\n\nWhy:\n\nBecause *a* < b, and `*c*`:\n\n    [as it is]\n\n"
+        "Sources:\n  x.y = 5\n    https://example.com/a_b*\n    a note\n  https://example.com\n\nCondition:\n  a > b\n"
+    )
+    assert page.as_markdown(BLOCKS, "docs/rules/a-rule.md") == (
+        "# a-rule\n\n| | |\n|---|---|\n| fix | none |\n| judges | each [`pool`](../words.md#pool) |\n\n## Why\n\n"
+        "Because \\*a\\* \\< b, and `*c*`:\n\n    [as it is]\n\n## Sources\n\n"
+        "- [`x.y`](../limits/x/y.md) = 5\n  - https://example.com/a_b*\n  - a note\n- https://example.com\n\n"
+        "## Condition\n\n```cel\na > b\n```\n"
+    )
+
+
+def test_rules_know_their_pages(write: Callable[[Mapping[str, str]], Path]) -> None:
+    for rule in rules.load():
+        assert rule_page.url(rule).removeprefix(f"{page.HOME}/") == f"docs/rules/{rule.name}.md"
+        assert rule_page.as_text(rule, rules.load()).endswith(f"\nMore: {rule_page.url(rule)}\n")
+    own = "summary: x\nseverity: info\nsubject: pool\nproblem: 'true'\nat: pool.name\nmessage: x\n"
+    write({"policy/own/mine.yaml": own})
+    (mine,) = rules.read("policy")
+    assert rule_page.url(mine) == ""
+    assert "More:" not in rule_page.as_text(mine, [mine])
+    assert "](" not in rule_page.as_markdown(mine, [mine]).replace("](../words.md#pool)", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("eks.pool.quota", ["value    450 nodes", "  pool-over-quota: Managed node group may grow", "docs/limits/eks/pool.quota.md"]),
+        ("gke.quota.spot_cpus", ["code     PREEMPTIBLE_CPUS", "value    differs by account", "docs/limits/gke/quotas.md#quotaspot_cpus"]),
+        ("gke.pool.max_pods", ["kind     default", "docs/limits/gke/defaults.md#poolmax_pods"]),
+    ],
+)  # fmt: skip
+def test_explain_tells_of_numbers(name: str, lines: list[str]) -> None:
+    run = CliRunner().invoke(cli, ["explain", name])
+    assert run.exit_code == 0
+    assert [line for line in lines if line not in run.output] == []
+
+
+def test_explain_hints_at_numbers() -> None:
+    run = CliRunner().invoke(cli, ["explain", "eks.pool.quotas"])
+    assert run.exit_code == 2
+    assert "there is no rule and no limit `eks.pool.quotas`; `eks.pool.quota" in run.output
+
+
+def test_silence_is_told_from_both_sides() -> None:
+    every = rules.load()
+    text = {rule.name: rule_page.as_text(rule, every) for rule in every}
+    assert "silent where kubenet-beyond-400-nodes has found something" in text["kubenet-retiring"]
+    assert "silences kubenet-retiring" in text["kubenet-beyond-400-nodes"]
+
+
+def test_limits_know_what_uses_them() -> None:
+    pages = limit.pages()
+    assert "`pool-over-quota`" in pages["docs/limits/eks/pool.quota.md"]
+    assert (
+        'To move it: raise the quota "Nodes per managed node group", or a second group'
+        in pages["docs/limits/eks/pool.quota.md"]
+    )
+    assert "`pool-over-limit`" in pages["docs/limits/gke/pool.nodes.md"]

@@ -1,0 +1,187 @@
+"""The examples: every planted mistake at its line, and a model that a person can verify by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.config import settings
+from kcheck.config.config import Config
+from kcheck.engine import engine
+from kcheck.files.tree import Tree
+from kcheck.fix import fix
+from kcheck.report import model
+from tests.places import ROOT, TESTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kcheck.engine.engine import Result
+
+GOLDEN = TESTS / "golden"
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name != "generated")
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "examples")
+
+
+def golden(name: str, text: str) -> None:
+    """Compare with a golden file; KCHECK_UPDATE=1 writes it, for a person to read."""
+    path = GOLDEN / name
+    if os.environ.get("KCHECK_UPDATE"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+def places(result: Result) -> list[tuple[str, int, str, str]]:
+    return [(f.span.source.path, f.span.begin.line, f.severity.word, f.rule) for f in result.findings if f.severity]
+
+
+def test_aks_training_has_its_mistakes_and_no_others() -> None:
+    assert places(engine.run(Tree(["aks-training"]), Config())) == [
+        ("aks-training/cluster.tf", 1, "error", "free-control-plane"),
+        ("aks-training/cluster.tf", 23, "warning", "slow-node-deletion"),
+        ("aks-training/cluster.tf", 23, "warning", "unready-tolerance-low"),
+        ("aks-training/cluster.tf", 33, "warning", "slow-boot-disk"),
+        ("aks-training/manifests/train.yaml", 27, "error", "docker-hub-image"),
+        ("aks-training/manifests/train.yaml", 31, "error", "docker-hub-image"),
+        ("aks-training/network.tf", 22, "error", "subnet-too-small"),
+        ("aks-training/terraform.tfvars", 2, "warning", "single-large-pool"),
+        ("aks-training/variables.tf", 21, "warning", "idle-nodes-kept-long"),
+    ]
+
+
+def test_eks_training_has_its_mistakes_and_no_others() -> None:
+    assert places(engine.run(Tree(["eks-training"]), Config())) == [
+        ("eks-training/eks.tf", 12, "warning", "dns-not-scaled"),
+        ("eks-training/eks.tf", 14, "warning", "prefix-delegation-off"),
+        ("eks-training/eks.tf", 27, "warning", "spot-single-type"),
+        ("eks-training/eks.tf", 34, "warning", "pool-capped-by-default"),
+        ("eks-training/eks.tf", 36, "warning", "gpu-without-device-plugin"),
+        ("eks-training/manifests/cluster-autoscaler.yaml", 2, "warning", "unready-tolerance-low"),
+        ("eks-training/manifests/cluster-autoscaler.yaml", 25, "warning", "idle-nodes-kept-long"),
+        ("eks-training/manifests/cluster-autoscaler.yaml", 26, "error", "removed-autoscaler-flag"),
+        ("eks-training/manifests/cluster-autoscaler.yaml", 26, "warning", "slow-node-deletion"),
+        ("eks-training/manifests/train.yaml", 3, "warning", "gang-missing"),
+        ("eks-training/manifests/train.yaml", 5, "warning", "job-without-deadline"),
+        ("eks-training/manifests/train.yaml", 5, "warning", "retries-run-out"),
+        ("eks-training/manifests/train.yaml", 19, "warning", "docker-hub-image"),
+        ("eks-training/manifests/train.yaml", 23, "warning", "missing-shared-memory"),
+        ("eks-training/terraform.tfvars", 1, "warning", "pool-over-quota"),
+        ("eks-training/vpc.tf", 13, "warning", "single-nat-gateway"),
+        ("eks-training/vpc.tf", 21, "error", "subnet-too-small"),
+    ]
+
+
+def test_gke_training_has_its_mistakes_and_no_others() -> None:
+    assert places(engine.run(Tree(["gke-training"]), Config())) == [
+        ("gke-training/cluster.tf", 1, "warning", "balanced-autoscaling-profile"),
+        ("gke-training/cluster.tf", 31, "warning", "slow-upgrades"),
+        ("gke-training/manifests/train.yaml", 25, "warning", "docker-hub-image"),
+        ("gke-training/network.tf", 10, "error", "subnet-too-small"),
+        ("gke-training/network.tf", 14, "error", "pod-range-too-small"),
+        ("gke-training/variables.tf", 8, "warning", "zonal-control-plane"),
+        ("gke-training/variables.tf", 14, "error", "pool-over-limit"),
+    ]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_examples_are_fully_decided(example: str) -> None:
+    assert not engine.run(Tree([example]), settings.load((example,), None)).undecided
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_model_of_an_example(example: str) -> None:
+    golden(f"{example}.model.json", model.as_json(model.collect(Tree([example]), settings.load((example,), None))))
+
+
+def subnet_message(text: str, tmp_path: Path) -> str:
+    """What subnet-too-small says of eks-training with another text for the VPC CNI."""
+    for path in sorted((ROOT / "examples" / "eks-training").glob("*.*")):
+        content = path.read_text()
+        (tmp_path / path.name).write_text(content.replace("      before_compute = true\n", text))
+    result = engine.run(Tree([str(tmp_path)]), Config())
+    return next(finding.message for finding in result.findings if finding.rule == "subnet-too-small")
+
+
+def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) -> None:
+    """A c6i.16xlarge has 15 interfaces of 50 addresses, an m6i.xlarge 4 of 15, a p5.48xlarge 2 of 50.
+
+    With the CNI's defaults a node with a pod holds two interfaces; with prefixes its own address and two of 16.
+    """
+    assert subnet_message("      before_compute = true\n", tmp_path) == (
+        "10.0.0.0/20 has 4,091 usable addresses, its pools need 24,020 at 607 nodes: cpu (600 + 100 surge) / 3 subnets x 100 + "
+        "gpu (3 by default + 2 surge) x 100 + system (4 + 6 surge) / 3 subnets x 30 = 24,020; it is full at node 92"
+    )
+    prefixes = '      configuration_values = jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })\n'
+    assert subnet_message(prefixes, tmp_path) == (
+        "10.0.0.0/20 has 4,091 usable addresses, its pools need 8,019 at 607 nodes: cpu (600 + 100 surge) / 3 subnets x 33 + "
+        "gpu (3 by default + 2 surge) x 33 + system (4 + 6 surge) / 3 subnets x 33 = 8,019; it is full at node 266"
+    )
+
+
+@pytest.mark.parametrize("example", ["eks-training", "gke-training"])
+def test_fixes_of_an_example_hold(example: str) -> None:
+    outcome = fix.fix([example], Config(), safeties=("safe", "costs", "unsafe"))
+    assert not [refused.reason for refused in outcome.refused]
+    assert outcome.result is not None
+    left = {finding.rule for finding in outcome.result.findings if finding.severity}
+    jobs = {"gang-missing", "job-without-deadline", "retries-run-out"}
+    eks = {"pool-over-quota", "subnet-too-small", "prefix-delegation-off"}
+    gke = {"docker-hub-image", "pod-range-too-small", "pool-over-limit", "slow-upgrades", "zonal-control-plane"}
+    assert (
+        left
+        == {
+            "eks-training": eks | jobs | {"gpu-without-device-plugin", "spot-single-type"},
+            "gke-training": gke,
+        }[example]
+    )
+
+
+def test_aks_training_is_clean_of_what_was_fixed() -> None:
+    outcome = fix.fix(["aks-training"], Config(), safeties=("safe", "costs", "unsafe"))
+    assert not outcome.refused
+    assert outcome.result is not None
+    left = {finding.rule for finding in outcome.result.findings if finding.severity}
+    assert left == {"docker-hub-image", "single-large-pool"}
+
+
+def test_aks_training_at_16_nodes_has_nothing_to_say() -> None:
+    """The first try worked: with 16 nodes only the Free tier is worth a word."""
+    found = places(engine.run(Tree(["aks-training"]), Config(nodes={"": 16})))
+    assert [(severity, rule) for _, _, severity, rule in found] == [("warning", "free-control-plane")]
+
+
+SAID = {
+    "subnet": "subnet-too-small", "pod-range": "pod-range-too-small", "docker-hub": "docker-hub-image",
+    "pool-quota": "pool-over-quota", "pool-limit": "pool-over-limit", "flannel-routes": "flannel-route-limit",
+    "address-units": "subnet-too-small",
+}  # fmt: skip
+"""The mechanism of a wall -> the rule whose finding asks a person to move it."""
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name != "own-rules"])
+def test_after_all_fixes_the_target_is_reached_or_a_person_is_asked(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "examples" / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path / name)
+    result = CliRunner().invoke(cli, ["fix", ".", "--unsafe-fixes"])
+    assert result.exit_code == 1
+    asked = {
+        line.split()[2].rstrip(":")
+        for line in result.stderr.splitlines()
+        if line.startswith("  ") and "=" not in line.split()[0]
+    }
+    walls = json.loads(CliRunner().invoke(cli, ["capacity", ".", "--format", "json"]).stdout)["clusters"][0]["walls"]
+    short = {wall["mechanism"] for wall in walls if wall["before_target"] and wall["kind"] != "recommended"}
+    assert {SAID[mechanism] for mechanism in short} <= asked

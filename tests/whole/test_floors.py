@@ -1,0 +1,105 @@
+"""The house: its floors, and who may know whom. CONTRIBUTING's picture is printed from here."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FLOORS = (
+    ("source",),
+    ("files", "model", "numbers"),
+    ("syntax",),
+    ("config",),
+    ("terraform", "kubernetes"),
+    ("clouds",),
+    ("reading",),
+    ("scale",),
+    ("simulate",),
+    ("words",),
+    ("engine",),
+    ("gate",),
+    ("fix",),
+    ("report",),
+    ("generate",),
+    ("commands",),
+    ("cli",),
+)
+"""From the ground up: a package imports only from floors below its own."""
+
+RANKS = {package: rank for rank, floor in enumerate(FLOORS) for package in floor}
+PACKAGE = ROOT / "kcheck"
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def dotted(path: Path) -> str:
+    """What a file is imported by, without `kcheck.`."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {dotted(path): path for path in FILES}
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """The modules of the house that a module names in its imports, those for types included."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "kcheck":
+            folder = (node.module or "").removeprefix("kcheck").removeprefix(".")
+            names = {f"{folder}.{alias.name}".strip(".") for alias in node.names}
+            found |= {name if name in MODULES else folder for name in names}
+    return frozenset(found - {"", "__version__"})
+
+
+def reached(module: str) -> set[str]:
+    """All modules that a module needs, also through others."""
+    found: set[str] = set()
+    todo = [module]
+    while todo:
+        for name in imports(todo.pop()) - found:
+            found.add(name)
+            todo.append(name)
+    return found
+
+
+def package(module: str) -> str:
+    return module.split(".", maxsplit=1)[0]
+
+
+def test_the_house_is_small_enough_to_be_a_table_of_contents() -> None:
+    entries = [path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"]
+    assert len(entries) <= 22
+    assert {package(module) for module in MODULES} == set(RANKS)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_lead_down(module: str) -> None:
+    own = package(module)
+    others = {package(name) for name in imports(module)} - {own}
+    assert {name for name in others if RANKS[name] >= RANKS[own]} == set()
+
+
+@pytest.mark.parametrize(("one", "other"), [("terraform", "kubernetes"), ("kubernetes", "terraform")])
+def test_strangers_do_not_meet_through_a_third(one: str, other: str) -> None:
+    own = [module for module in MODULES if package(module) == one]
+    assert {name for module in own for name in reached(module) if package(name) == other} == set()
+
+
+def test_the_model_knows_values_only() -> None:
+    known = {package(name) for module in MODULES if package(module) == "model" for name in imports(module)}
+    assert known <= {"model", "source"}
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("__init__.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_package_says_in_one_line_what_it_is_for(path: Path) -> None:
+    said = ast.get_docstring(ast.parse(path.read_text()))
+    assert said
+    assert len(said.splitlines()) == 1

@@ -1,0 +1,77 @@
+"""What is loaded at start, and how big files are. Who imports whom is in test_floors.py."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = sorted((ROOT / "kcheck").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_are_small_and_named_for_what_they_hold(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 440
+    assert path.stem not in {"utils", "util", "helpers", "helper", "common", "misc", "tools"}
+
+
+def loaded(*arguments: str, cwd: Path) -> set[str]:
+    """The modules that a run of kcheck imports, by their first name, or kcheck's own in full."""
+    code = (
+        "import sys\n"
+        "from kcheck.cli import cli\n"
+        f"try: cli({list(arguments)!r}, standalone_mode=False)\n"
+        "except SystemExit: pass\n"
+        "except Exception as error: print(error)\n"
+        "print('\\n'.join(sorted(sys.modules)), file=sys.stderr)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=cwd)
+    return set(run.stderr.split())
+
+
+HEAVY = {
+    "yaml",
+    "tree_sitter",
+    "tree_sitter_hcl",
+    "cel_expr_python",
+    "jsonschema",
+    "ruamel",
+    "jinja2",
+    "json",
+    "hashlib",
+}
+MANIFEST = (
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - {name: a, image: quay.io/a/b:1}\n"
+)
+
+
+def test_version_loads_nothing_heavy(tmp_path: Path) -> None:
+    modules = loaded("--version", cwd=tmp_path)
+    assert not modules & HEAVY
+    assert not {"importlib.metadata", "kcheck.engine.engine.engine", "kcheck.engine.engine.rules"} & modules
+
+
+def test_help_loads_no_command(tmp_path: Path) -> None:
+    modules = loaded("--help", cwd=tmp_path)
+    assert not {name for name in modules if name.startswith("kcheck.commands.")}
+
+
+def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(MANIFEST)
+    modules = loaded("check", "pod.yaml", cwd=tmp_path)
+    assert "yaml" in modules
+    assert not modules & {"tree_sitter", "tree_sitter_hcl", "jsonschema", "ruamel", "jinja2", "kcheck.generate"}
+
+
+def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text('resource "azurerm_resource_group" "a" {\n  name = "a"\n}\n')
+    modules = loaded("check", ".", cwd=tmp_path)
+    assert "tree_sitter" in modules
+    assert not modules & {"kcheck.kubernetes.workloads", "kcheck.kubernetes.objects", "jsonschema", "ruamel", "jinja2"}
