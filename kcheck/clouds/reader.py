@@ -312,11 +312,12 @@ _MEMBER = "gpu"
 
 def together(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
     """The ranges of a network; unknown if one is."""
+    texts = []
     for cidr in cidrs:
         if not isinstance(cidr, Known):
-            why = reason(cidr, "cidr_block")
-            return Unknown(why, cidr.origin)
-    return Known(tuple(known(cidr) for cidr in cidrs), cidrs[0].origin or Origin(()))
+            return Unknown(reason(cidr, "cidr_block"), cidr.origin)
+        texts.append(cidr.value)
+    return Known(tuple(texts), cidrs[0].origin or Origin(()))
 
 
 def has_name(thing: Any, name: str) -> bool:

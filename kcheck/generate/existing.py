@@ -16,7 +16,7 @@ from kcheck.model.image_names import parse
 from kcheck.reading import inventory
 from kcheck.scale.world import World
 from kcheck.source.units import minor_version
-from kcheck.source.values import Known, Origin, known, wrap
+from kcheck.source.values import Known, Origin, known, number, wrap
 from kcheck.terraform.resource import BlockRecord
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[
     yield "job", _job(jobs, training)
     yield "teams", _teams(reading)
     classes = [one for one in reading.inventory.classes if not one.kueue and isinstance(one.number, Known)]
-    ordered = sorted(classes, key=lambda one: known(one.number))
+    ordered = sorted(classes, key=lambda one: number(one.number, 0))
     yield "tiers", [name for one in ordered if (name := known(one.name)) and not name.startswith("system-")]
     yield "scheduler", _scheduler(reading, jobs)
     grown = known(world.grown_by(cluster))
@@ -164,7 +164,7 @@ def _machines(pools: list[NodePool]) -> list[str]:
 
 def _largest(jobs: list[Workload]) -> tuple[Workload, PodTemplate] | None:
     every = [(job, template) for job in jobs for template in job.templates if known(template.count)]
-    return max(every, key=lambda pair: known(pair[1].count), default=None)
+    return max(every, key=lambda pair: number(pair[1].count, 0), default=None)
 
 
 def _wanted(jobs: list[Workload], pools: list[NodePool]) -> int:
@@ -172,7 +172,7 @@ def _wanted(jobs: list[Workload], pools: list[NodePool]) -> int:
     found = _largest(jobs)
     if found is None:
         return 0
-    pods, own = known(found[1].count), known(found[1].gpus) or 0
+    pods, own = number(found[1].count, 0), number(found[1].gpus, 0)
     each = next((gpus for pool in pools if (gpus := known(pool.gpus))), 0)
     return ceil(pods * own / each) if own and each else int(pods)
 

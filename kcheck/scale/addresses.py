@@ -17,6 +17,7 @@ from kcheck.source.values import (
     Unknown,
     Unset,
     Value,
+    all_known,
     known,
     mapped,
     number,
@@ -114,7 +115,7 @@ def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
     if why:
         return Estimate(Interval(1, None), why)
     found: list[int] = []
-    for name in known(pool.instance_types):
+    for name in known(pool.instance_types) or ():
         interfaces = machines.interfaces("eks", name)
         if interfaces is None:
             why = f"kcheck does not know the instance type {name}"
@@ -139,10 +140,10 @@ def held(cni: Cni, interfaces: int, addresses: int, pods: int = 1) -> int:
     if known(cni.prefix_delegation):
         size = profiles.limits("eks")["cni.prefix_size"].number
         if warm_ips is None and minimum is None:
-            return eks.prefix_addresses(pods, known(cni.warm_prefixes), size)
+            return eks.prefix_addresses(pods, number(cni.warm_prefixes, 0), size)
         return eks.prefix_addresses(max(minimum or 0, pods + (warm_ips or 0)), 0, size)
     if warm_ips is None and minimum is None:
-        return eks.interface_addresses(interfaces, addresses, pods, known(cni.warm_interfaces))
+        return eks.interface_addresses(interfaces, addresses, pods, number(cni.warm_interfaces, 0))
     return eks.warm_addresses(interfaces, addresses, pods, warm_ips or 0, minimum or 0)
 
 
@@ -243,8 +244,9 @@ def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool)
     """The sizes that the pools of one cluster may have at its target; none where they have no upper bound."""
     cluster = known(pools[own[0]].cluster)
     nodes = [world.nodes(pools[i]) for i in own]
-    if all(isinstance(count, Known) for count in nodes):
-        return [{pools[i].id: known(count) for i, count in zip(own, nodes, strict=True)}]
+    sizes = all_known(nodes)
+    if not isinstance(sizes, Unknown):
+        return [{pools[i].id: size for i, size in zip(own, sizes, strict=True)}]
     aim = world.aim(cluster) if cluster else None
     target = aim.low if aim and kind else aim.high if aim else None
     if cluster is None or target is None or isinstance(world.all_pools(cluster), Unknown):

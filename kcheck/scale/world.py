@@ -427,7 +427,7 @@ class World:
             if isinstance(found, Unknown):
                 return found
             if found is not None and cluster is not None:
-                if cluster.gap or known(cluster.provisioned):
+                if cluster.gap or known(cluster.provisioned) is True:
                     return Unknown(f"{cluster.address} has nodes that are not in this code")
                 nodes = total(self.nodes(pool) for pool in found)
                 return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((workload.place,)))

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.source.text import Span
 
+T = TypeVar("T")
+R = TypeVar("R")
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
 T_co = TypeVar("T_co", covariant=True)
 
 Data: TypeAlias = "str | int | bool | list[Data] | dict[str, Data]"
@@ -281,7 +287,7 @@ class Record(Protocol):
         """The origin of something that is not written below this record."""
 
 
-def known(value: Value[Any]) -> Any:
+def known(value: Value[T]) -> T | None:
     """The value, or None if it is not known."""
     return value.value if isinstance(value, Known) else None
 
@@ -312,15 +318,35 @@ def unknown_of(*values: Value[Any]) -> Unknown | None:
     return None if missing is None else Unknown(reason_of(missing), missing.origin)
 
 
+def all_known(values: Iterable[Value[T]]) -> list[T] | Unknown:
+    """The values, or why the first that is not known is not."""
+    found = list(values)
+    return unknown_of(*found) or [value.value for value in found if isinstance(value, Known)]
+
+
 def total(values: Iterable[Value[int]]) -> int | Unknown:
     """The sum of some numbers, or why one of them is not known."""
-    found = list(values)
-    return unknown_of(*found) or sum(known(value) for value in found)
+    found = all_known(values)
+    return found if isinstance(found, Unknown) else sum(found)
 
 
-def mapped(value: Value[Any], change: Callable[[Any], Any]) -> Value[Any]:
+def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
     """A known value changed by a function; what is not known stays as it is."""
     return Known(change(value.value), value.origin) if isinstance(value, Known) else value
+
+
+@overload
+def combined(function: Callable[[A, B], R], a: Value[A], b: Value[B], /) -> R | Unknown: ...
+@overload
+def combined(function: Callable[[A, B, C], R], a: Value[A], b: Value[B], c: Value[C], /) -> R | Unknown: ...
+@overload
+def combined(
+    function: Callable[[A, B, C, D], R], a: Value[A], b: Value[B], c: Value[C], d: Value[D], /
+) -> R | Unknown: ...
+def combined(function: Callable[..., R], *values: Value[Any]) -> R | Unknown:
+    """What a function gives for some values, or why the first that is not known is not."""
+    found = all_known(values)
+    return found if isinstance(found, Unknown) else function(*found)
 
 
 def plain(datum: Value[Any]) -> Any:

@@ -280,8 +280,12 @@ class _Aks(Reader):
 
     def _gpus(self, instance_type: Value[str]) -> Value[int]:
         """GPUs of a node; unset where Azure does not publish how many a size has."""
-        cards = mapped(instance_type, lambda name: machines.gpus(CLOUD, name) or (None if self.has_gpu(name) else 0))
-        return NOTHING if isinstance(cards, Known) and cards.value is None else cards
+        if not isinstance(instance_type, Known):
+            return instance_type
+        cards = machines.gpus(CLOUD, instance_type.value)
+        if not cards and self.has_gpu(instance_type.value):
+            return NOTHING
+        return Known(cards or 0, instance_type.origin)
 
     def _taints(self, fields: Fields) -> Value[tuple[str, ...]]:
         """The taints of a pool: as written, or the one of the default pool that is for critical add-ons only."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from kcheck.kubernetes.record import MappingRecord
@@ -12,7 +13,7 @@ from kcheck.kubernetes.workloads.scalars import gap, items, mapping, scalar, tex
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, total
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, all_known, equals, known, total
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -244,19 +245,17 @@ def _spec(node: yaml.Target) -> yaml.Target | None:
 
 def _count(owner: yaml.Target, place: dict[str, Any], span: Span) -> Value[int]:
     """How many pods there are at once: one where nothing is written."""
-    numbers = [_number(owner, place[key]) for key in ("count", "times") if key in place]
-    unknown = next((number for number in numbers if isinstance(number, Unknown)), None)
-    if unknown is not None:
-        return unknown
-    product = 1
-    for number in numbers:
-        product *= known(number)
+    written = [_number(owner, place[key]) for key in ("count", "times") if key in place]
+    numbers = all_known(written)
+    if isinstance(numbers, Unknown):
+        return numbers
+    product = prod(numbers)
     most = whole(owner, *_steps(place["most"])) if "most" in place else NOTHING
     if isinstance(most, Unknown):
         return most
     if isinstance(most, Known) and most.value < product:
         return most
-    return Known(product, (numbers[0].origin if numbers else None) or Origin((span,)))
+    return Known(product, (written[0].origin if written else None) or Origin((span,)))
 
 
 def _number(owner: yaml.Target, spellings: str) -> Value[int]:

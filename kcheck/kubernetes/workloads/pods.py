@@ -32,7 +32,19 @@ from kcheck.model import (
     image_names,
 )
 from kcheck.source.units import as_text
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of, total
+from kcheck.source.values import (
+    Known,
+    Origin,
+    Unknown,
+    Unset,
+    Value,
+    all_known,
+    equals,
+    known,
+    mapped,
+    reason_of,
+    total,
+)
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -182,9 +194,8 @@ def _needed(found: tuple[Container, ...], resource: str, place: Span) -> Value[i
     sum_ = total(asked(one) for one in found if not one.first)
     if isinstance(sum_, Unknown):
         return sum_
-    most = [asked(one) for one in found if one.first]
-    unknown = next((value for value in most if isinstance(value, Unknown)), None)
-    return unknown or Known(max([sum_, *(known(value) for value in most)]), Origin((place,)))
+    most = all_known(asked(one) for one in found if one.first)
+    return most if isinstance(most, Unknown) else Known(max([sum_, *most]), Origin((place,)))
 
 
 def _gpus(found: tuple[Container, ...], place: Span) -> Value[int]:

@@ -16,8 +16,10 @@ T = TypeVar("T")
 K = TypeVar("K", bound="Hashable")
 
 
-def computed(thing: Thing, value: Any) -> Value[Any]:
+def computed(thing: Thing, value: T | Unknown | None) -> Value[T]:
     """A computed value; None stands for unset."""
+    if isinstance(value, Unknown):
+        return value
     origin = Origin((thing.place,))
     return Unset(origin) if value is None else Known(value, origin)
 

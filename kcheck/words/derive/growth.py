@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from kcheck.numbers import machines
-from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, unknown_of
+from kcheck.source.values import Known, Unknown, Unset, Value, all_known, combined, known, mapped, number, reason_of
 from kcheck.words.derive.basics import cluster_of, computed
 from kcheck.words.derive.scaling import growable_nodes, minor
 
@@ -92,8 +92,7 @@ def scale_ups(autoscaler: Autoscaler, world: World) -> Value[int]:
     nodes, most = growable_nodes(autoscaler, world), autoscaler.scale_up_nodes
     if isinstance(most, Unset):
         return most
-    unknown = unknown_of(nodes, most)
-    return unknown if unknown is not None else computed(autoscaler, -(-known(nodes) // max(1, known(most))))
+    return computed(autoscaler, combined(lambda nodes, most: -(-nodes // max(1, most)), nodes, most))
 
 
 # --- pools
@@ -161,9 +160,8 @@ def widest(autoscaler: Autoscaler, world: World) -> Value[int]:
     groups = _groups(autoscaler, world, lambda _: ())
     if isinstance(groups, Unknown):
         return groups
-    sizes = [world.nodes(pool) for pool in groups.get((), ())]
-    unknown = unknown_of(*sizes)
-    return unknown if unknown is not None else computed(autoscaler, max(map(known, sizes), default=0))
+    sizes = all_known(world.nodes(pool) for pool in groups.get((), ()))
+    return computed(autoscaler, sizes if isinstance(sizes, Unknown) else max(sizes, default=0))
 
 
 def scaled_pools(autoscaler: Autoscaler, world: World) -> Value[int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.model import CARDS, PodTemplate, Workload
 from kcheck.scale import placement
-from kcheck.source.values import Known, Unknown, Unset, Value, equals, known, mapped, number, reason_of, total
+from kcheck.source.values import Known, Unknown, Unset, Value, combined, equals, known, mapped, number, reason_of, total
 from kcheck.words.derive import money
 from kcheck.words.derive.basics import computed
 from kcheck.words.derive.queues import PRIORITY, stopped_by_queue
@@ -63,14 +63,8 @@ def _scale(workload: Workload, world: World) -> Value[int]:
 
 def all_gpus(workload: Workload, _world: World) -> Value[int]:
     """GPUs of all pods of a workload together."""
-    found = [
-        computed(workload, known(one.count) * known(one.gpus))
-        if isinstance(one.count, Known) and isinstance(one.gpus, Known)
-        else Unknown(reason_of(one.count if not isinstance(one.count, Known) else one.gpus))
-        for one in workload.templates
-    ]
-    sum_ = total(found)
-    return sum_ if isinstance(sum_, Unknown) else computed(workload, sum_)
+    found = (combined(lambda pods, gpus: pods * gpus, one.count, one.gpus) for one in workload.templates)
+    return computed(workload, total(computed(workload, gpus) for gpus in found))
 
 
 def cards(workload: Workload, _world: World) -> Value[str]:
@@ -81,7 +75,7 @@ def cards(workload: Workload, _world: World) -> Value[str]:
 
 def called_cards(template: PodTemplate) -> str:
     """What the accelerators of pods are called."""
-    name = next((known(one.gpu) for one in template.containers if known(one.gpu)), "gpu")
+    name = next((name for one in template.containers if (name := known(one.gpu))), "gpu")
     return "TPUs" if "tpu" in name else "GPUs" if "gpu" in name else "accelerators"
 
 

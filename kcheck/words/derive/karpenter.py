@@ -27,7 +27,7 @@ def group_version(pool: KarpenterPool, _world: World) -> Value[str]:
 def removed_in(pool: KarpenterPool, world: World) -> Value[str]:
     """The first version of Karpenter without that API; null while it is there."""
     key = _RETIRED.get(known(group_version(pool, world)) or "")
-    return computed(pool, world.limits("any")[key].value if key else None)
+    return computed(pool, str(world.limits("any")[key].value) if key else None)
 
 
 def installed(pool: KarpenterPool, world: World) -> Value[str]:

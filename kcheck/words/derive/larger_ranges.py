@@ -176,7 +176,7 @@ def _beside(pod_range: PodRange, world: World) -> Iterator[tuple[str, Value[str]
     for pool in users:
         if isinstance(pool.subnets, Unknown):
             yield f"the network of {world.label(pool)}", pool.subnets
-    for root in dict.fromkeys(one.root for one in (pod_range, *own, *clusters)):
+    for root in dict.fromkeys((pod_range.root, *(one.root for one in own), *(one.root for one in clusters))):
         for network in world.near("networks", root):
             cidrs = network.cidrs
             names = [Known(cidr, cidrs.origin) for cidr in cidrs.value] if isinstance(cidrs, Known) else [cidrs]

@@ -9,7 +9,7 @@ from kcheck.scale import egress
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import quotas
 from kcheck.source.ip_ranges import parse_cidr
-from kcheck.source.values import Known, Unknown, Value, known, mapped, unknown_of
+from kcheck.source.values import Known, Unknown, Value, combined, known, mapped
 from kcheck.words.derive.basics import anyone, computed
 
 if TYPE_CHECKING:
@@ -52,10 +52,12 @@ def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
     ports, entry = known(cluster.outbound_ports), world.limits(cluster.cloud).get("snat.ports_per_address")
     if not ports or entry is None:
         return computed(cluster, None)
-    sizes = [(world.nodes(pool), pool.surge) for pool in world.pools(cluster)]
-    if unknown_of(*(value for pair in sizes for value in pair)):
-        return computed(cluster, None)
-    total = sum(known(nodes) + surge_nodes(known(surge), known(nodes)) for nodes, surge in sizes)
+    total = 0
+    for pool in world.pools(cluster):
+        nodes = combined(lambda size, surge: size + surge_nodes(surge, size), world.nodes(pool), pool.surge)
+        if isinstance(nodes, Unknown):
+            return computed(cluster, None)
+        total += nodes
     if cluster.cloud == "gke":
         return computed(cluster, egress.nat_addresses(ports, total, entry.number))
     return computed(cluster, -(-total * ports // entry.number))

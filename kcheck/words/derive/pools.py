@@ -109,9 +109,7 @@ def surge(pool: NodePool, world: World) -> Value[int]:
 def grown(pool: NodePool, world: World) -> Value[int]:
     """Its nodes when the cluster reaches its target, as far as its own maximum lets it."""
     nodes = world.nodes(pool)
-    if not isinstance(nodes, Known) or not isinstance(pool.max_nodes, Known):
-        return nodes
-    return mapped(nodes, lambda many: min(many, known(pool.max_nodes)))
+    return mapped(nodes, lambda many: min(many, number(pool.max_nodes, many)))
 
 
 def parallel(pool: NodePool, world: World) -> Value[int]:

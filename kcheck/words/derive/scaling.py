@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kcheck.numbers import profiles
 from kcheck.scale import deletion
 from kcheck.source.units import minor_version, readable
-from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of, unknown_of
+from kcheck.source.values import Known, Unknown, Unset, Value, combined, known, mapped, number, reason_of
 from kcheck.words.derive import money
 from kcheck.words.derive.basics import anyone, computed, is_default
 from kcheck.words.derive.pools import autoscaled
@@ -62,12 +62,13 @@ def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown
 
 def unready_stop(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Unready nodes at which the autoscaler stops, all its nodes registered."""
-    nodes = growable_nodes(autoscaler, world)
-    unknown = unknown_of(nodes, autoscaler.max_unready_nodes, autoscaler.max_unready_percentage)
-    if unknown is not None:
-        return unknown
-    share = known(nodes) * known(autoscaler.max_unready_percentage) // 100
-    return computed(autoscaler, max(known(autoscaler.max_unready_nodes), share) + 1)
+    stop = combined(
+        lambda nodes, count, percentage: max(count, nodes * percentage // 100) + 1,
+        growable_nodes(autoscaler, world),
+        autoscaler.max_unready_nodes,
+        autoscaler.max_unready_percentage,
+    )
+    return computed(autoscaler, stop)
 
 
 def pause(autoscaler: Autoscaler) -> Value[int]:
@@ -87,19 +88,20 @@ def client_qps(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 def deletion_time(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Seconds the autoscaler needs at least to delete its nodes."""
-    nodes, between, qps = growable_nodes(autoscaler, world), pause(autoscaler), client_qps(autoscaler, world)
-    unknown = unknown_of(nodes, autoscaler.bulk_delete, between, qps)
-    if unknown is not None:
-        return unknown
-    batch = max(1, known(autoscaler.bulk_delete))
-    return computed(autoscaler, deletion.deletion_time(known(nodes), batch, known(between), known(qps)))
+    seconds = combined(
+        lambda nodes, batch, between, qps: deletion.deletion_time(nodes, max(1, batch), between, qps),
+        growable_nodes(autoscaler, world),
+        autoscaler.bulk_delete,
+        pause(autoscaler),
+        client_qps(autoscaler, world),
+    )
+    return computed(autoscaler, seconds)
 
 
 def marking_time(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Seconds it needs to mark its nodes for deletion, one request each."""
     nodes, qps = growable_nodes(autoscaler, world), client_qps(autoscaler, world)
-    unknown = unknown_of(nodes, qps)
-    return unknown if unknown is not None else computed(autoscaler, -(-known(nodes) // known(qps)))
+    return computed(autoscaler, combined(lambda nodes, qps: -(-nodes // qps), nodes, qps))
 
 
 def deletion_goal(autoscaler: Autoscaler, world: World) -> Value[int]:
@@ -110,11 +112,14 @@ def deletion_goal(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
     """The round batch with which deletion is fast enough."""
-    nodes, between, qps = growable_nodes(autoscaler, world), pause(autoscaler), client_qps(autoscaler, world)
-    goal = deletion_goal(autoscaler, world)
-    if unknown_of(nodes, between, qps, goal) is not None:
-        return computed(autoscaler, None)
-    return computed(autoscaler, deletion.batch_for(known(nodes), known(goal), known(between), known(qps)))
+    batch = combined(
+        deletion.batch_for,
+        growable_nodes(autoscaler, world),
+        deletion_goal(autoscaler, world),
+        pause(autoscaler),
+        client_qps(autoscaler, world),
+    )
+    return computed(autoscaler, None if isinstance(batch, Unknown) else batch)
 
 
 def waste(autoscaler: Autoscaler, world: World, seconds: Value[int], share: int) -> Value[str]:
