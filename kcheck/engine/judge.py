@@ -5,19 +5,9 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from kcheck.source.findings import (
-    Change,
-    Finding,
-    Fix,
-    Related,
-    Severity,
-    Undecided,
-    called,
-    said,
-    unnumbered,
-)
-from kcheck.source.units import data_text, duration, shown
-from kcheck.source.values import Item, Origin
+from kcheck.source.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key, unnumbered
+from kcheck.source.units import duration, shown
+from kcheck.source.values import Origin
 from kcheck.syntax import cel
 from kcheck.syntax.hcl import computed_literals
 from kcheck.words.subjects import cloud_of
@@ -133,7 +123,7 @@ class Judge:
         related = [Related(use, "used here") for use in origin.spans[1:][-1:] if _line(use) != _line(span)]
         for place in rule.related:
             name = cel.split_place(place)[1]
-            found = (Related(other.written, name) for other in self.origins(place))
+            found = (Related(other.written, _named(other, name)) for other in self.origins(place))
             related += [other for other in found if _line(other.span) != _line(span)]
         fix, help_text = self.fix(rule)
         if fix is None and rule.help:
@@ -227,13 +217,13 @@ class Judge:
                 if part is not None:
                     place = Origin((part.span,), literal=True)
                     changes.append(Change(place, name, part.value, *self.view.owner(record)))
-                    titles.append(f"change {part.span.text} to {part.value} in {_short(origin.written)}")
+                    titles.append(_with_part(part, origin))
                     continue
                 seconds = isinstance(value, int) and self.view.unit(record, path) == "seconds"
                 written = duration(int(value)) if seconds else value
                 change = Change(origin, name, written, *self.view.owner(record), append=setting.append)
                 if not self.writable(change, path, record):
-                    return None, f"{self.giving(origin)}{said(change)}"
+                    return None, self.by_hand(change)
                 if origin.literal and value == self.view.value(record, path):
                     continue  # it is written as it should be
                 changes.append(change)
@@ -257,13 +247,18 @@ class Judge:
         word = self.view.data.get(name) if subject == self.view.subject else None
         return word if isinstance(word, dict) else _ordered(self.value(text), text)
 
-    def giving(self, origin: Origin) -> str:
+    def by_hand(self, change: Change) -> str:
         """What a person must change instead: the expression that gives a value, or the code behind a plan."""
-        if origin.written.source.private:
-            return f"in the code that {origin.written.source.path} was made from, "
-        return (
-            _parts(origin) if origin.written == self.view.place() else f"`{_short(origin.written)}` gives the value; "
-        )
+        origin, written = change.origin, change.origin.written
+        if origin.why:
+            return f"{origin.why}; {change.instruction}"
+        if written.source.private:
+            return f"in the code that {written.source.path} was made from, {change.instruction}"
+        if written.source.path.startswith("--"):
+            return change.instruction
+        if written == self.view.place():
+            return f"{_parts(origin)}{change.instruction}"
+        return f"{change.instruction}; `{_short(written)}` gives it now"
 
     def writable(self, change: Change, path: tuple[str, ...], record: int) -> bool:
         """Whether a change can be made where the value is written, or would be."""
@@ -303,19 +298,27 @@ def _short(span: Span) -> str:
     return lines[0].rstrip(" {[(") + (" ..." if len(lines) > 1 else "")
 
 
+def _named(origin: Origin, word: str) -> str:
+    """What the code calls a value, and whether it is there at all."""
+    name = last_key(origin.path) or word
+    return f"{name} is not set" if origin.missing is not None and origin.missing.path else name
+
+
 def _title(change: Change) -> str:
-    written = change.origin.written.text if change.origin.missing is None else '"'
-    if isinstance(change.value, list | dict) or change.append:
-        return f"add {data_text(change.value)} to {called(change)}" if change.append else f"add {called(change)}"
-    plain = change.value if isinstance(change.value, str) else str(change.value).lower()
-    value = f'"{plain}"' if isinstance(change.value, str) and written.startswith('"') else plain
-    if change.origin.missing is not None:
-        path = change.origin.missing.path
-        name = next((step for step in path if isinstance(step, Item)), path[-1])
-        if change.origin.missing.container.source.path.endswith((".yaml", ".yml")) and not name.startswith("--"):
-            return f"add {'.'.join(change.origin.missing.path)}: {plain}"
-        return f"add {name}={change.value}" if name.startswith("--") else f"add {name} = {value}"
-    return f"change {change.origin.written.text} to {value}"
+    """What a fix does: the name of a flag itself is replaced, all else is set or added."""
+    old = change.origin.written.text
+    if change.origin.missing is None and change.key.lstrip("-") == old.lstrip("-"):
+        return f"rename {old} to {change.value}"
+    return change.instruction
+
+
+def _with_part(part: computed_literals.Part, origin: Origin) -> str:
+    """A computed value with another literal in it."""
+    span, name = origin.written, last_key(origin.path)
+    before, after = span.source.span(span.start, part.span.start).text, span.source.span(part.span.end, span.end).text
+    if "\n" in span.text:
+        return f"change {part.span.text} to {part.value} in {name}"
+    return f"set {name} = {before}{part.value}{after}"
 
 
 def _line(span: Any) -> tuple[str, int]:

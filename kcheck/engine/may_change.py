@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.source.findings import called, said
 from kcheck.source.units import data_text
 from kcheck.syntax import edit
 from kcheck.words import raw_views
@@ -39,14 +38,14 @@ def _reason(finding: Finding, sharing: _Sharing, tree: Tree) -> str:
     for change in changes:
         reason = tree.kept(edit.source_of(change))
         if reason:
-            return f"{called(change)} is written in {reason}; {said(change)} there"
+            return f"{change.key} is written in {reason}; {change.instruction} there"
     shared = next(filter(None, (sharing.reason(finding, change) for change in changes)), "")
     if shared:
         return shared
     try:
         edit.edits(changes)
     except edit.EditError as error:
-        return f"{error}; {said(changes[0])}"
+        return f"{error}; {changes[0].instruction}"
     return ""
 
 
@@ -63,7 +62,7 @@ def _refused(finding: Finding, world: World, roots: Iterable[Module]) -> str:
         return ""
     variable, change = found[0], changes[found[1]]
     value = f'"{change.value}"' if isinstance(change.value, str) else data_text(change.value)
-    return f"validation of {variable} refuses {value}; {said(change)}"
+    return f"validation of {variable} refuses {value}; {change.instruction}"
 
 
 class _Sharing:

@@ -64,7 +64,8 @@ class Fields:
         if origin is not None and origin.spans and origin.spans[0].source.bundled:
             value = replace(value, origin=origin.outside(self.record.span))
         elif origin is not None and origin.missing and self.resource.startswith("azapi_"):
-            value = replace(value, origin=Origin((self.record.span,)))  # a body is not written in parts
+            keys = tuple(self._table[name]["path"].partition(" | ")[0].split("."))
+            value = replace(value, origin=Origin((self.record.span,), within=keys))  # a body is not written in parts
         return value
 
     def _value(self, name: str) -> Value[Any]:

@@ -202,7 +202,7 @@ def _field(
     origin = Origin((place,))
     if default is None:
         return Unknown(f"the default of --{names[0]} depends on the version, which is not known", origin)
-    return Known(convert(as_text(default)), absent(usable[0]) if usable else origin)
+    return Known(convert(as_text(default)), absent(usable[0]) if usable else origin._replace(within=(f"--{names[0]}",)))
 
 
 def _knows(minor: int | None, name: str) -> bool:

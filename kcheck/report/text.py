@@ -55,10 +55,9 @@ def told(finding: Finding) -> str:
         if shown[related.message] > _MOST_OTHERS:
             continue
         at = related.span.begin
-        name = "" if related.message == "used here" else f"{related.message}: "
         private = related.span.source.private
         source = _attribute(related.span) if private else " ".join(related.span.source.line(at.line).split())
-        what = "used here: " if related.message == "used here" else name
+        what = "" if related.message in source else f"{related.message}: "
         lines.append(f"   = {related.span.source.path}:{at.line} {what}{_short(source)}")
     left = sum(count - _MOST_OTHERS for count in shown.values() if count > _MOST_OTHERS)
     if left:

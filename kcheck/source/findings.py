@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source.units import data_text
+from kcheck.source.values import Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,33 +51,49 @@ class Change(NamedTuple):
         """Where it is written, or would be: what is shared by others has the same."""
         return self.origin.missing or self.origin.written
 
+    @property
+    def key(self) -> str:
+        """What the code calls it: an attribute, a key or a flag that stands there, or would; else kcheck's word."""
+        return last_key(self.origin.path) or (self.subject if self.name == "text" else self.name)
 
-def said(change: Change) -> str:
-    """What a person has to write where kcheck does not, by the name that the code has for it."""
-    value, missing = data_text(change.value), change.origin.missing
-    if change.origin.why:
-        return f"{change.origin.why}; {'.'.join(missing.path) if missing else change.name} should be {value}"
-    name = called(change)
-    return f"{name} should also have {value}" if change.append else f"{name} should be {value}"
+    @property
+    def instruction(self) -> str:
+        """What a person would do by hand: `set sku_tier = "Standard"`, `add --expander=priority`."""
+        missing, written = self.origin.missing, self.origin.written
+        if self.append:
+            return f"add {data_text(self.value)} to {self.key}"
+        path = missing.path if missing is not None else ()
+        name = next((step for step in path if isinstance(step, Item)), path[-1]) if path else self.key
+        source = (missing.container if missing is not None else written).source
+        text = data_text(self.value)
+        where = f" in {self.origin.path[0]}" if missing is None and name == "default" else ""
+        if written.source.path.startswith("--"):  # an argument of kcheck
+            assignment = f"{written.source.path}={text}"
+        elif name.startswith("-"):
+            assignment = f"{name}={text}"
+        elif source.path.endswith((".yaml", ".yml")):
+            assignment = f"{'.'.join(path) or name}: {text}"
+        elif "-" in name or isinstance(self.value, list | dict):  # a key of YAML in a text
+            assignment = f"{name}: {text}"
+        else:
+            quoted = isinstance(self.value, str) and (not self.origin.literal or written.text.startswith('"'))
+            assignment = f'{name} = "{text}"' if quoted else f"{name} = {text}"
+        return f"{'add' if path else 'set'} {assignment}{where}"
 
 
-_BEFORE = re.compile(r"([\w./-]+)[\"']?\s*[:=]\s*[\"'\[]?$")
+_PARTS = frozenset({"value", "name", "repository", "registry", "tag", "newName", "newTag", "enabled"})
+"""Keys that say little without the one above them."""
 
 
-def called(change: Change) -> str:
-    """What the code calls a value: its key where it is absent, or what stands before it; else kcheck's word for it."""
-    if change.origin.missing is not None and change.origin.missing.path:
-        path = change.origin.missing.path
-        return next((step for step in reversed(path) if step not in _ANY), path[-1])
-    written = change.origin.written
-    match = _BEFORE.search(written.source.before(written.start)) if not written.source.private else None
-    if match is not None and match[1] not in _ANY:
-        return match[1]
-    return change.subject if change.name == "text" else change.name  # an image is its text
-
-
-_ANY = ("value", "default", "name", "repository", "registry", "tag", "newName", "newTag")
-"""Keys that say nothing of what they are for, or of a part only: of sets, variables, images."""
+def last_key(path: tuple[str, ...]) -> str:
+    """What people call the value at a path of keys: `cidrs[0]`, `image.tag`; empty where there is no key."""
+    keys, index = list(path), ""
+    while keys and keys[-1].startswith("["):
+        index = keys.pop() + index
+    if not keys or keys[-1].endswith('"'):  # the place is a whole block, such as module "eks"
+        return ""
+    above = keys[-2] if len(keys) > 1 and keys[-1] in _PARTS and not keys[-2].startswith("[") else ""
+    return f"{above}.{keys[-1]}{index}" if above else f"{keys[-1]}{index}"
 
 
 class Fix(NamedTuple):

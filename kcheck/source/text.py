@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 BOM = b"\xef\xbb\xbf"
 
@@ -26,7 +26,8 @@ class Source:
 
     `path` is as findings print it: relative to the working directory, with forward slashes. A `bundled` one is
     part of kcheck; nothing is ever reported in it. A `derived` one holds a part of a file in another form, on the
-    same lines; it cannot be edited. Of a `private` one, only what a finding is about is ever shown.
+    same lines; it cannot be edited. Of a `private` one, only what a finding is about is ever shown. `outline` is
+    what its syntax knows of places in it.
     """
 
     path: str
@@ -34,6 +35,7 @@ class Source:
     bundled: bool = False
     derived: bool = False
     private: bool = False
+    outline: Outline | None = field(default=None, repr=False)
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -114,6 +116,22 @@ class Span(NamedTuple):
     def finish(self) -> Position:
         """Where the span ends: the first position after it."""
         return self.source.position(self.end)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys under which this is written, from the top of the file down; empty where its syntax is not read."""
+        return self.source.outline.keys(self) if self.source.outline is not None else ()
+
+    def member(self, name: str) -> Span | None:
+        """The whole value of an attribute of the block or map that begins here, as it is written."""
+        return self.source.outline.member(self, name) if self.source.outline is not None else None
+
+
+class Outline(NamedTuple):
+    """What the syntax of a source says of its places: the keys of one, and the value of an attribute below one."""
+
+    keys: Callable[[Span], tuple[str, ...]]
+    member: Callable[[Span, str], Span | None]
 
 
 class Edit(NamedTuple):

@@ -60,18 +60,31 @@ class Origin(NamedTuple):
 
     `literal` says that the first span is a literal that can be replaced by another one. A value that is absent
     and takes a default has `missing`, and the span of its container. `why` says why only a person can write
-    something there, though the place is known.
+    something there, though the place is known. Where that is of something larger only, `within` has the keys below it.
     """
 
     spans: tuple[Span, ...]
     literal: bool = False
     missing: Missing | None = None
     why: str = ""
+    within: tuple[str, ...] = ()
 
     @property
     def written(self) -> Span:
         """The place where the value is written, or would be."""
         return self.spans[0]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The keys under which the value is written, or would be: those of blocks and maps, and its own, the last one.
+
+        In HCL ('resource "azurerm_kubernetes_cluster" "main"', "sku_tier"), of a flag (..., "args", "--expander").
+        """
+        if not self.spans:
+            return ()
+        if self.missing is None:
+            return (*self.written.keys, *self.within)
+        return (*self.missing.container.keys, *self.missing.path)
 
     def used(self, span: Span) -> Origin:
         """The same origin, passed on by the reference at `span`; what a skeleton passes on leaves no trace."""

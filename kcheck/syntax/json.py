@@ -8,7 +8,7 @@ from fractions import Fraction
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck.source.text import BOM
+from kcheck.source.text import BOM, Outline
 from kcheck.syntax.problem import Problem
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class _NotJsonError(Exception):
 
 def parse(source: Source) -> Node | Problem:
     """Read a file of one JSON value; of several equal keys the last one counts."""
+    source.outline = source.outline or _OUTLINE
     try:
         text = source.data.decode()
     except UnicodeDecodeError as error:
@@ -57,6 +58,32 @@ def parse(source: Source) -> Node | Problem:
         message, at = error.args
         return Problem(f"not JSON: {message}", reader.span(at, min(at + 1, len(text))))
     return node
+
+
+def key_of(span: Span) -> tuple[str, ...]:
+    """The key of a value in a file too large to be read again for it; empty for an item of a list."""
+    before = span.source.data[max(0, span.start - _LONGEST_KEY) : span.start].decode("utf-8", "replace")
+    match = _KEY.search(before)
+    return (match[1],) if match else ()
+
+
+_LONGEST_KEY = 200
+_KEY = re.compile(r'"([^"\\]*)"\s*:\s*$')
+
+
+def _keys(span: Span) -> tuple[str, ...]:
+    from kcheck.syntax.names import in_json
+
+    return in_json(span)
+
+
+def _member(span: Span, name: str) -> Span | None:
+    from kcheck.syntax.names import json_member
+
+    return json_member(span, name)
+
+
+_OUTLINE = Outline(_keys, _member)
 
 
 def _blank(text: str, at: int) -> int:

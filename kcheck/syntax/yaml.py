@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from kcheck.source.text import BOM, Source, Span
+from kcheck.source.text import BOM, Outline, Source, Span
 from kcheck.source.yaml_nodes import Alias, Computed, Mapping, Node, Pair, Plain, Scalar, Sequence, Style, Target
 from kcheck.syntax.problem import Problem
 
@@ -73,6 +73,7 @@ _SEPARATOR = re.compile(rb"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
 
 def documents(source: Source, wanted: Callable[[bytes], bool] = bool) -> Iterator[Document]:
     """Read the `wanted` documents of a file; each span begins with `---`, or what stands before it."""
+    source.outline = source.outline or _OUTLINE
     data = source.data
     try:
         if not data.isascii():
@@ -92,6 +93,15 @@ def documents(source: Source, wanted: Callable[[bytes], bool] = bool) -> Iterato
             yield from _read(source, start, begin, wanted)
             start = begin
     yield from _read(source, start, len(data), wanted)
+
+
+def _keys(span: Span) -> tuple[str, ...]:
+    from kcheck.syntax.names import in_yaml
+
+    return in_yaml(span)
+
+
+_OUTLINE = Outline(_keys, lambda _span, _name: None)
 
 
 def _read(source: Source, start: int, end: int, wanted: Callable[[bytes], bool]) -> Iterator[Document]:

@@ -654,7 +654,7 @@ def test_13_clusters_of_arm(body: str, read: Callable[[Mapping[str, str]], dict[
     found = {f.rule: f for f in engine.run(Tree(["."]), Config()).findings}
     assert "904 nodes" in found["subnet-too-small"].message
     waste = found["idle-nodes-kept-long"]
-    assert (waste.fix, waste.help) == (None, "unneeded_time should be 5m")  # a body is not written in parts
+    assert (waste.fix, waste.help) == (None, "set scale-down-unneeded-time: 5m")  # a body is not written in parts
 
 
 def test_13_aks_automatic_of_arm(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:

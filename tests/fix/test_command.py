@@ -171,7 +171,7 @@ def test_files_outside_of_the_given_paths_are_not_touched(write: Write) -> None:
         }
     )
     assert left("infra", "free-control-plane") == (
-        "sku_tier is written in modules/aks/main.tf, outside of the given paths; sku_tier should be Standard there"
+        'sku_tier is written in modules/aks/main.tf, outside of the given paths; set sku_tier = "Standard" there'
     )
     assert run("infra").exit_code == 1
     assert (folder / "modules" / "aks" / "main.tf").read_text() == AKS
@@ -182,7 +182,7 @@ def test_files_outside_of_the_given_paths_are_not_touched(write: Write) -> None:
 def test_what_others_maintain_is_not_touched(folder: str, write: Write) -> None:
     write({"main.tf": f'module "aks" {{\n  source = "./{folder}"\n}}\n', f"{folder}/main.tf": AKS})
     assert left(".", "free-control-plane") == (
-        f"sku_tier is written in {folder}/main.tf, which others maintain; sku_tier should be Standard there"
+        f'sku_tier is written in {folder}/main.tf, which others maintain; set sku_tier = "Standard" there'
     )
     assert fix.fix(["."], Config()).files == []
 
@@ -206,7 +206,7 @@ def test_charts_that_a_chart_brings_along_are_not_touched(write: Write) -> None:
 def test_generated_files_are_not_touched(head: str, write: Write) -> None:
     write({"main.tf": head + AKS})
     assert left(".", "free-control-plane") == (
-        "sku_tier is written in main.tf, which is generated; sku_tier should be Standard there"
+        'sku_tier is written in main.tf, which is generated; set sku_tier = "Standard" there'
     )
 
 
@@ -219,7 +219,7 @@ def test_what_only_speaks_of_generation_is_ours(write: Write) -> None:
 def test_read_only_files_are_said(write: Write) -> None:
     (write({"main.tf": AKS}) / "main.tf").chmod(0o444)
     assert left(".", "free-control-plane") == (
-        "sku_tier is written in main.tf, which is read-only; sku_tier should be Standard there"
+        'sku_tier is written in main.tf, which is read-only; set sku_tier = "Standard" there'
     )
 
 
@@ -303,7 +303,7 @@ def test_bug_tells_what_to_send_in(write: Write, monkeypatch: pytest.MonkeyPatch
     assert result.stderr == (
         "Nothing was fixed.\n"
         "main.tf:3:14 free-control-plane: not written: the finding would still be there.\n"
-        '  This is a bug in kcheck. Please send in these lines: change "Free" to "Standard"\n'
+        '  This is a bug in kcheck. Please send in these lines: set sku_tier = "Standard"\n'
         '      sku_tier = "Free"\n'
     )
 
@@ -315,7 +315,7 @@ def test_summary(write: Write) -> None:
     result = run(".", "--nodes", "390")
     assert result.stderr == (
         "1 fixed (1 costs) in 1 file.\n"
-        '  costs: main.tf:3:14 free-control-plane: change "Free" to "Standard"\n'
+        '  costs: main.tf:3:14 free-control-plane: set sku_tier = "Standard"\n'
         "2 more with --unsafe-fixes (Terraform would replace something, or pods that run today may not):"
         " kubenet-retiring 1, pod-range-too-small 1.\n"
         "1 more with --info: job-never-cleaned 1.\n"

@@ -114,9 +114,7 @@ def test_flags(rules: tuple[str, ...], before: str, after: str, write: Write) ->
 def test_no_arguments_are_added_to_an_image_that_has_its_own(write: Write) -> None:
     """Arguments replace those of the image, of which kcheck knows nothing."""
     write({"main.tf": POOLS, "autoscaler.yaml": SCALER})
-    assert helped((UNREADY,)) == {
-        "there is no list of arguments to add to; --max-total-unready-percentage should be 100"
-    }
+    assert helped((UNREADY,)) == {"there is no list of arguments to add to; add --max-total-unready-percentage=100"}
 
 
 @pytest.mark.parametrize(
@@ -298,7 +296,7 @@ def test_base_is_left_if_another_overlay_is_fine_with_it(write: Write) -> None:
 def test_base_outside_of_the_given_paths_is_left(write: Write) -> None:
     write(overlays(prod=""))
     assert helped((PULL,), paths=("prod",)) == {
-        "imagePullPolicy is written in base/job.yaml, outside of the given paths; imagePullPolicy should be IfNotPresent there"
+        "imagePullPolicy is written in base/job.yaml, outside of the given paths; set imagePullPolicy: IfNotPresent there"
     }
 
 
@@ -311,11 +309,11 @@ TAG = 'images:\n- name: k8s.gcr.io/pause\n  newTag: "3.6"\n'
     [
         (
             overlays(OLD, prod=TAG),
-            "it is put together from base/job.yaml:12 and prod/kustomization.yaml:15; image should be registry.k8s.io/pause:3.6",
+            "it is put together from base/job.yaml:12 and prod/kustomization.yaml:15; set image: registry.k8s.io/pause:3.6",
         ),
         (
             overlays(prod=TAG.replace("k8s.gcr.io/pause", "registry.example.com/train\n  newName: k8s.gcr.io/pause")),
-            "it is put together from prod/kustomization.yaml:15 and base/job.yaml:12 and prod/kustomization.yaml:16; image should be registry.k8s.io/pause:3.6",
+            "it is put together from prod/kustomization.yaml:15 and base/job.yaml:12 and prod/kustomization.yaml:16; set newName: registry.k8s.io/pause:3.6",
         ),
     ],
 )

@@ -159,7 +159,7 @@ def test_computed_value_is_not_changed_but_named(write: Callable[[Mapping[str, s
     assert (folder / "main.tf").read_bytes() == before
     finding = engine.run(Tree(["."]), Config()).findings[0]
     assert finding.fix is None
-    assert finding.help == '`"${local.a}ee"` gives the value; sku_tier should be Standard'
+    assert finding.help == 'set sku_tier = "Standard"; `"${local.a}ee"` gives it now'
 
 
 def test_shared_value_is_changed_only_if_all_agree(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:

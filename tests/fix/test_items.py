@@ -142,7 +142,7 @@ resource "kubernetes_job_v1" "train" {
     )
     (finding,) = found("missing-shared-memory")
     assert finding.fix is None
-    assert "volumes should also have {name: dshm, emptyDir: {medium: Memory}}" in finding.help
+    assert "add {name: dshm, emptyDir: {medium: Memory}} to volumes" in finding.help
 
 
 def pool(name: str, *taints: str) -> str:
@@ -459,7 +459,7 @@ def test_settings_as_text_are_left_to_people(write: Callable[[Mapping[str, str |
     write({"main.tf": text.replace("DNS", ' configuration_values = "{\\"replicaCount\\": 2}" ')})
     (finding,) = found("dns-not-scaled")
     assert finding.fix is None
-    assert "should be {enabled: true, minReplicas: 2, maxReplicas: 25}" in finding.help
+    assert "add autoScaling: {enabled: true, minReplicas: 2, maxReplicas: 25}" in finding.help
 
 
 def test_a_run_of_lines_falls_apart_where_one_of_them_becomes_several(
@@ -568,7 +568,7 @@ resource "google_container_node_pool" "gpu" {
     write({"main.tf": text})
     (finding,) = found("max-pods-wastes-addresses")
     assert finding.fix is None
-    assert finding.help == "`110` gives the value; default_max_pods_per_node should be 32"
+    assert finding.help == "set default_max_pods_per_node = 32; `110` gives it now"
 
 
 CONF = """\

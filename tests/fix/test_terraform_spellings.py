@@ -868,33 +868,33 @@ PLAN = """\
 NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
     "part of a text": (
         "free-control-plane", tier('"${local.a}ee"', 'locals {\n  a = "Fr"\n}\n'),
-        '`"${local.a}ee"` gives the value; sku_tier should be Standard',
+        'set sku_tier = "Standard"; `"${local.a}ee"` gives it now',
     ),
-    "function": ("free-control-plane", tier('title("free")'), '`title("free")` gives the value; sku_tier should be Standard'),
+    "function": ("free-control-plane", tier('title("free")'), 'set sku_tier = "Standard"; `title("free")` gives it now'),
     "part of a list": (
         "free-control-plane", tier('split(",", "Free,Premium")[0]'),
-        '`split(",", "Free,Premium")` gives the value; sku_tier should be Standard',
+        'set sku_tier = "Standard"; `split(",", "Free,Premium")` gives it now',
     ),
     "branch that somebody chose": (
         "free-control-plane", tier('var.x ? "Standard" : "Free"', 'variable "x" {\n  default = false\n}\n'),
-        '`var.x ? "Standard" : "Free"` gives the value; sku_tier should be Standard',
+        'set sku_tier = "Standard"; `var.x ? "Standard" : "Free"` gives it now',
     ),
     "both branches": (
         "free-control-plane", tier('var.x ? "Free" : "Free"', 'variable "x" {}\n'),
-        '`var.x ? "Free" : "Free"` gives the value; sku_tier should be Standard',
+        'set sku_tier = "Standard"; `var.x ? "Free" : "Free"` gives it now',
     ),
     "sum": (
         "gpu-pool-never-empty", pools("each.value.min", 'gpu = { type = "p5.48xlarge", min = 1 + 1 }\n'),
-        "`1 + 1` gives the value; min should be 0",
+        "set min = 0; `1 + 1` gives it now",
     ),
     "loop": (
         "gpu-pool-never-empty",
         pools("each.value.min", 'gpu = "p5.48xlarge"\n', loop="{ for k, v in local.pools : k => { type = v, min = length(k) } }"),
-        "`length(k)` gives the value; min should be 0",
+        "set min = 0; `length(k)` gives it now",
     ),
     "map that a function makes": (
         "gpu-pool-never-empty", pools('lookup(zipmap(["cpu"], [2]), each.key, 1)', 'gpu = { type = "p5.48xlarge" }\n'),
-        "gpu is absent at main.tf:14, where kcheck cannot add to what stands; gpu should be 0",
+        "gpu is absent at main.tf:14, where kcheck cannot add to what stands; add gpu = 0",
     ),
     "literal of all pools": (
         "gpu-pool-never-empty", pools("1", f'{BARE}gpu = {{ type = "p5.48xlarge" }}\n'),
@@ -908,33 +908,33 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
     "dynamic block that is off": (
         "unready-tolerance-low",
         profile('\n  dynamic "auto_scaler_profile" {\n    for_each = []\n    content {\n      max_unready_percentage = 45\n    }\n  }\n'),
-        '`dynamic "auto_scaler_profile"` gives the value; max_unready_percentage should be 100',
+        'set max_unready_percentage = 100; `dynamic "auto_scaler_profile"` gives it now',
     ),
     "typed resource": (
         "host-network-dns", JOB % "",
-        "dnsPolicy is absent at main.tf:14, where kcheck cannot add to what stands; dnsPolicy should be ClusterFirstWithHostNet",
+        'dnsPolicy is absent at main.tf:14, where kcheck cannot add to what stands; add dnsPolicy = "ClusterFirstWithHostNet"',
     ),
     "release without values": (
         "idle-nodes-kept-long", release(""),
-        f"the release has no values to add to; extraArgs.{FLAG} should be 5m",
+        f"the release has no values to add to; add {FLAG}: 5m",
     ),
     "release with a list that is made": (
         "idle-nodes-kept-long", release('set = concat([{ name = "extraArgs.v", value = 4 }], [])\n'),
-        f"extraArgs.{FLAG} is absent at main.tf:23, where kcheck cannot add to what stands; extraArgs.scale-down-unneeded-time should be 5m",
+        f"extraArgs.{FLAG} is absent at main.tf:23, where kcheck cannot add to what stands; add extraArgs.scale-down-unneeded-time: 5m",
     ),
     "release with a dynamic block": (
         "idle-nodes-kept-long",
         release('dynamic "set" {\n  for_each = { v = 4 }\n  content {\n    name  = "extraArgs.${set.key}"\n    value = set.value\n  }\n}\n'),
-        f"the release has no values to add to; extraArgs.{FLAG} should be 5m",
+        f"the release has no values to add to; add {FLAG}: 5m",
     ),
     "code of others": (
         "free-control-plane",
         {"main.tf": 'module "aks" {\n  source = "./vendor/aks"\n}\n', "vendor/aks/main.tf": tier('"Free"')},
-        "sku_tier is written in vendor/aks/main.tf, which others maintain; sku_tier should be Standard there",
+        'sku_tier is written in vendor/aks/main.tf, which others maintain; set sku_tier = "Standard" there',
     ),
     "plan": (
         "free-control-plane", {"plan.json": PLAN},
-        "in the code that plan.json was made from, tier should be Standard",
+        'in the code that plan.json was made from, set sku_tier = "Standard"',
     ),
 }  # fmt: skip
 
@@ -957,4 +957,4 @@ def test_a_value_from_the_command_line_is_named(write: Callable[[Mapping[str, st
     config = Config(nodes={"": 1000}, variables={"tier": "Free"})
     (finding,) = [one for one in engine.run(Tree(["."]), config).findings if one.rule == "free-control-plane"]
     assert (finding.span.source.path, finding.fix) == ("--var tier", None)
-    assert finding.help == "`Free` gives the value; tier should be Standard"
+    assert finding.help == "set --var tier=Standard"

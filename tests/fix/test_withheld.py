@@ -510,7 +510,7 @@ KUBEADM = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclust
 def test_the_setting_of_the_kubelets_is_named(check: Check) -> None:
     found = only("serial-image-pulls", check, {"kubeadm.yaml": KUBEADM})
     assert found.fix is None
-    assert found.help == "no KubeletConfiguration is in its folder; serializeImagePulls should be false"
+    assert found.help == "no KubeletConfiguration is in its folder; add serializeImagePulls: false"
 
 
 def test_the_profile_of_the_autoscaler_is_named(check: Check) -> None:
@@ -767,7 +767,7 @@ def test_the_input_of_the_module_is_named(check: Check) -> None:
     code = VPC.replace("MORE", f"{PUBLIC}\none_nat_gateway_per_az = 1 > 2")
     found = only("single-nat-gateway", check, {"main.tf": code})
     assert found.fix is None
-    assert "one_nat_gateway_per_az should be true" in found.help
+    assert "add one_nat_gateway_per_az = true" in found.help
 
 
 # --- CoreDNS
@@ -816,7 +816,7 @@ def test_coredns_on_nodes_is_told_to_scale(check: Check) -> None:
 def test_a_person_is_told_which_key_scales_coredns(check: Check, settings: str, told: str) -> None:
     found = only("dns-not-scaled", check, {"main.tf": ADDON.replace("SETTINGS", settings)})
     assert found.fix is None
-    assert f"{told}; configuration_values.autoScaling should be" in found.help
+    assert f"{told}; add autoScaling: {{enabled: true" in found.help
     assert "dns_scaling" not in found.help
 
 
@@ -887,7 +887,8 @@ resource "azurerm_kubernetes_cluster" "main" {
 def test_a_value_that_its_variable_refuses_is_not_written(check: Check, condition: str, more: dict[str, str]) -> None:
     found = only("free-control-plane", check, {"main.tf": TIER.replace("CONDITION", condition), **more})
     assert found.fix is None
-    assert found.help == 'validation of var.tier refuses "Standard"; tier should be Standard'
+    where = 'tier = "Standard"' if more else 'default = "Standard" in variable "tier"'
+    assert found.help == f'validation of var.tier refuses "Standard"; set {where}'
 
 
 @pytest.mark.parametrize("condition", ['contains(["Free", "Standard"], var.tier)', "var.tier != var.other", "oops("])

@@ -481,7 +481,7 @@ def test_order_of_other_kinds(name: str, rule: str, before: str, after: str, wri
 def test_a_pool_without_disruption_is_left_to_people(write: Write) -> None:
     """The API asks for a second field with it, of which nobody has said the value."""
     write({"pool.yaml": POOL.format(disruption="")})
-    why = "its disruption needs consolidateAfter too; spec.disruption.consolidationPolicy should be WhenEmpty"
+    why = "its disruption needs consolidateAfter too; add spec.disruption.consolidationPolicy: WhenEmpty"
     assert helped((KARPENTER,)) == {why}
 
 

@@ -401,7 +401,7 @@ def test_a_mirror_goes_into_whole_images_only(write: Write) -> None:
     assert new == b"a: {image: 'example.com/hub/a/b:1'}\nb: {image: {repository: c/d, tag: '1'}}\n"
     assert outcome.result is not None
     (left,) = outcome.result.findings
-    assert left.help == "image should be example.com/hub/c/d:1"
+    assert left.help == "set image.repository: example.com/hub/c/d:1"
 
 
 JOB = """apiVersion: batch/v1

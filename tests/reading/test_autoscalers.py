@@ -240,7 +240,7 @@ def test_a_flag_that_may_be_unknown_is_not_added(image: str, write: Callable[[Ma
     assert not outcome.files
     found = engine.run(Tree(["."]), Config(nodes={"": 3000})).findings
     (finding,) = [f for f in found if f.rule == "deletion-limited-by-qps"]
-    assert finding.help == "client_qps should be 50"
+    assert finding.help == "set --kube-client-qps=50"
 
 
 PROVISIONED = """

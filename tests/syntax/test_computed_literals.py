@@ -140,8 +140,7 @@ def test_a_subnet_in_the_way_leaves_it_to_a_person(write: Write) -> None:
     assert mended(write, text) == text
     finding = next(f for f in engine.run(Tree(["."]), Config()).findings if f.rule == "subnet-too-small")
     assert (
-        finding.help
-        == "`cidrsubnet(local.cidr, 8, each.value)` gives the value; address_prefixes should be 10.0.12.0/22"
+        finding.help == 'set address_prefixes[0] = "10.0.12.0/22"; `cidrsubnet(local.cidr, 8, each.value)` gives it now'
     )
 
 

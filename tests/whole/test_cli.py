@@ -116,7 +116,7 @@ def test_json_report() -> None:
     assert finding["object"] == "aks/azurerm_kubernetes_cluster.main"
     assert finding["fix"] == {
         "safety": "unsafe",
-        "title": 'change "kubenet" to "azure", add network_plugin_mode = "overlay"',
+        "title": 'set network_plugin = "azure", add network_plugin_mode = "overlay"',
     }
     assert data["summary"]["warning"] == 2
     order = [(f["path"], f["line"], f["column"], f["rule"]) for f in data["findings"]]

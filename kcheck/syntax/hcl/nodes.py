@@ -191,6 +191,12 @@ class Block:
 def walk(expression: Expression) -> Iterator[Expression]:
     """The expression and all expressions in it."""
     yield expression
+    for child in children(expression):
+        yield from walk(child)
+
+
+def children(expression: Expression) -> Iterator[Expression]:
+    """The expressions that an expression is made of."""
     for member in fields(expression):
         yield from _inside(getattr(expression, member.name))
 
@@ -203,7 +209,7 @@ def is_choice(condition: Expression) -> bool:
 
 def _inside(value: object) -> Iterator[Expression]:
     if isinstance(value, Expression):
-        yield from walk(value)
+        yield value
     elif isinstance(value, tuple) and not isinstance(value, Span):
         for item in value:
             yield from _inside(item)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import tree_sitter_hcl
 from tree_sitter import Language, Parser
 
-from kcheck.source.text import BOM, Source, Span
+from kcheck.source.text import BOM, Outline, Source, Span
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.broken import explain
 from kcheck.syntax.hcl.template import Gap, Kind, decoded, markers, strips, unescape
@@ -33,6 +33,7 @@ _PIECE = re.compile(
 
 def parse(source: Source) -> nodes.File:
     """Read a `.tf` or `.tfvars` file. Never raises: what cannot be read becomes a problem."""
+    source.outline = _OUTLINE
     try:
         source.data.decode()
     except UnicodeDecodeError as error:
@@ -45,6 +46,21 @@ def parse(source: Source) -> nodes.File:
         reader.fill(body, _body(root))
         return nodes.File(body, tuple(reader.problems))
     return nodes.File(body, tuple(_pieces(source, body)))
+
+
+def _keys(span: Span) -> tuple[str, ...]:
+    from kcheck.syntax.hcl import names
+
+    return names.keys(span)
+
+
+def _member(span: Span, name: str) -> Span | None:
+    from kcheck.syntax.hcl import names
+
+    return names.member(span, name)
+
+
+_OUTLINE = Outline(_keys, _member)
 
 
 _OPENING, _CLOSING = b"x = <<KCHECK_TEMPLATE\n", b"\nKCHECK_TEMPLATE\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from kcheck.model import NOTHING
@@ -98,11 +97,7 @@ def region(cluster: Cluster, world: World) -> Value[str]:
 
 def _is_beside(value: Value[str], place: Span) -> bool:
     """Whether a location is the literal of that name in the block that begins at a place."""
-    if not isinstance(value, Known) or not value.origin.literal:
-        return False
-    span, data = value.origin.written, place.source.data
-    inside = span.source is place.source and not _END.search(data, place.end, span.start) and span.start > place.end
-    return inside and bool(_LOCATION.search(data[place.end : span.start]))
+    return isinstance(value, Known) and value.origin.literal and value.origin.written == place.member("location")
 
 
 def location_text(cluster: Cluster, _world: World) -> Value[str]:
@@ -112,12 +107,5 @@ def location_text(cluster: Cluster, _world: World) -> Value[str]:
         return computed(cluster, None)
     if place.source.private:
         return computed(cluster, "the code behind the plan")
-    end = _END.search(place.source.data, place.end)
-    block = place.source.data[place.end : end.start() if end else None]
-    written = _WRITTEN.search(block)
-    return computed(cluster, f"`{written[1].decode(errors='replace').strip()}`" if written else None)
-
-
-_END = re.compile(rb"^}", re.MULTILINE)
-_LOCATION = re.compile(rb"[\s{,\"]location\"?\s*[=:]\s*$")
-_WRITTEN = re.compile(rb"^\s*location\s*=\s*([^#\n]+)", re.MULTILINE)
+    written = place.member("location")
+    return computed(cluster, f"`{written.text}`" if written is not None else None)

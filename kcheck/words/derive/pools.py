@@ -153,13 +153,9 @@ def _of_called_module(found: tuple[NodePool, Value[Any]]) -> bool:
     pool, value = found
     if not isinstance(value, Known) or not value.origin.literal:
         return False
-    span = value.origin.written
-    folder = os.path.dirname(span.source.path)
-    blocks = _BLOCK.findall(span.source.data, 0, span.start)
-    return os.path.normpath(folder) != os.path.normpath(pool.root) and blocks[-1:] == [b"variable"]
-
-
-_BLOCK = re.compile(rb"^([a-z]+)[ \t]+[\"a-zA-Z]", re.MULTILINE)
+    folder = os.path.dirname(value.origin.written.source.path)
+    of_variable = value.origin.path[-1:] == ("default",) and value.origin.path[0].startswith("variable ")
+    return of_variable and os.path.normpath(folder) != os.path.normpath(pool.root)
 
 
 def closed(pool: NodePool, _world: World) -> Value[bool]:
