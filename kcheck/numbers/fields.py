@@ -67,10 +67,10 @@ class Fields:
             value = replace(value, origin=Origin((self.record.span,)))  # a body is not written in parts
         return value
 
-    def _value(self, name: str) -> Value[Any]:
-        entry: Any = self._table[name]
+    def _value(self, name: str) -> Value[object]:
+        entry = self._table[name]
         kind = entry.get("type", "string")
-        found: Value[Any] | None = None
+        found: Value[object] | None = None
         for path in _paths(entry["path"]):
             value = self._read(path, entry.get("since", {}))
             if not isinstance(value, Unset):
@@ -107,7 +107,7 @@ class Fields:
         values = (self._read(path, {}) for path in _paths(self._table[name]["path"]))
         return next((value for value in values if not isinstance(value, Unset)), None)
 
-    def _read(self, path: _Path, since: Mapping[str, str]) -> Value[Any]:
+    def _read(self, path: _Path, since: Mapping[str, str]) -> Value[object]:
         record = self.record
         for i, step in enumerate(path.outer):
             nested = record.blocks(step)
@@ -131,18 +131,18 @@ class Fields:
         return item
 
 
-def _refused(value: Value[Any]) -> bool:
+def _refused(value: Value[object]) -> bool:
     return bool(value.origin and value.origin.why)
 
 
-def _typed(value: Known[Any], kind: str) -> Value[Any]:
+def _typed(value: Known[object], kind: str) -> Value[object]:
     try:
         return Known(_TYPES[kind](plain(value)), value.origin)
     except ValueError as error:  # it does not convert, or a part of it is not known
         return Unknown(str(error), value.origin)
 
 
-def _whole(value: Any) -> int:
+def _whole(value: object) -> int:
     number = scalars.to_number(value)
     if not isinstance(number, int):
         raise EvaluationError(f"{value} is not a whole number")
@@ -153,22 +153,22 @@ def _whole(value: Any) -> int:
     return number
 
 
-def _bytes(value: Any) -> int:
+def _bytes(value: object) -> int:
     number = scalars.to_number(value)
     if not isinstance(number, int):
         raise EvaluationError(f"{value} is not a whole number")
     return number
 
 
-def _list(value: Any) -> tuple[str, ...]:
+def _list(value: object) -> tuple[str, ...]:
     return tuple(scalars.to_string(item) for item in value) if isinstance(value, list) else ()
 
 
-def _map(value: Any) -> dict[str, str]:
+def _map(value: object) -> dict[str, str]:
     return {key: scalars.to_string(item) for key, item in value.items()} if isinstance(value, dict) else {}
 
 
-_TYPES: dict[str, Callable[[Any], Any]] = {
+_TYPES: dict[str, Callable[[object], object]] = {
     "string": lambda value: str(scalars.to_string(value)),
     "int": _whole,
     "bytes": _bytes,
