@@ -10,7 +10,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _SECONDS: dict[str, int | Fraction] = {"h": 3600, "m": 60, "s": 1, "ms": Fraction(1, 1000)}
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """A value as labels, flags and expressions have it as text: true, 0.5."""
     if isinstance(value, Fraction):  # as Terraform has numbers
         return str(float(value))

@@ -67,7 +67,7 @@ def data(node: yaml.Node) -> Datum:
         return Known(yaml.value(node), origin)
     if isinstance(node, yaml.Sequence):
         return Known(tuple(map(data, node.items)), origin)
-    entries: dict[str, Any] = {key: data(entry.value) for key, entry in yaml.entries(node).items()}
+    entries = {key: data(entry.value) for key, entry in yaml.entries(node).items()}
     return Known(dict(sorted(entries.items())), origin)
 
 

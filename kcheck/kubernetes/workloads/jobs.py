@@ -13,7 +13,8 @@ from kcheck.kubernetes.workloads.scalars import gap, items, mapping, scalar, tex
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, all_known, equals, known, total
+from kcheck.source.units import as_text
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, all_known, equals, known, mapped, total
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def identity(item: Object) -> str:
     return f"{item.home}:{item.kind}/{space}{name if name is not None else '?'}"
 
 
-def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
+def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload:
     own = identity(item)
     places = [(place, found) for place in entry["pods"] for found in _places(item, place)]
     found = tuple(_template(item, own, place, *pods_at) for place, pods_at in places)
@@ -174,12 +175,12 @@ def _priority(fields: Fields | None, found: tuple[PodTemplate, ...], item: Objec
     return next((value for value in values if not isinstance(value, Unset)), Unset(_place(values, item)))
 
 
-def _place(values: list[Any], item: Object) -> Origin:
+def _place(values: list[Value[str]], item: Object) -> Origin:
     return values[0].origin if values and values[0].origin else Origin((item.span,))
 
 
 def _template(
-    item: Object, own: str, place: dict[str, Any], node: yaml.Target, role: str, count: Value[int], span: Span
+    item: Object, own: str, place: profiles.PodPlace, node: yaml.Target, role: str, count: Value[int], span: Span
 ) -> PodTemplate:
     """The pods at one place that a line of the table leads to."""
     if place.get("container"):
@@ -214,7 +215,7 @@ def _entries(node: yaml.Target | None) -> dict[str, yaml.Pair]:
     return yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
 
 
-def _places(item: Object, place: dict[str, Any]) -> Iterator[tuple[yaml.Target, str, Value[int], Span]]:
+def _places(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Target, str, Value[int], Span]]:
     """The pod templates that a line of the table leads to, with role, number, and the line that names them."""
     owners: list[tuple[yaml.Target, str, Span]] = [(item.root, place.get("role", ""), item.span)]
     if "each" in place:
@@ -243,9 +244,9 @@ def _spec(node: yaml.Target) -> yaml.Target | None:
     return spec if isinstance(spec, yaml.Mapping) else None
 
 
-def _count(owner: yaml.Target, place: dict[str, Any], span: Span) -> Value[int]:
+def _count(owner: yaml.Target, place: profiles.PodPlace, span: Span) -> Value[int]:
     """How many pods there are at once: one where nothing is written."""
-    written = [_number(owner, place[key]) for key in ("count", "times") if key in place]
+    written = [_number(owner, path) for path in (place.get("count"), place.get("times")) if path]
     numbers = all_known(written)
     if isinstance(numbers, Unknown):
         return numbers
@@ -279,7 +280,7 @@ def _most(values: list[Value[int]], item: Object) -> Value[int]:
     return unknown or max(numbers, key=lambda value: value.value, default=Known(0, Origin((item.span,))))
 
 
-def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: dict[str, Any]) -> Value[bool]:
+def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profiles.WorkloadKind) -> Value[bool]:
     """Whether the pods of a job wait for each other, so that some of them alone do nothing."""
     place = Origin((item.span,))
     if yaml.get(item.root, "spec", "elasticPolicy") is not None or total(one.count for one in found) == 1:
@@ -321,7 +322,7 @@ def services(objects: Iterable[Object]) -> Iterator[Service]:
         kind, address = known(scalar(item.root, "spec", "type")), known(scalar(item.root, "spec", "clusterIP"))
         ports = yaml.get(item.root, "spec", "ports")
         count = len(ports.items) if isinstance(ports, yaml.Sequence) and kind == "LoadBalancer" else 0
-        name = scalar(item.root, "metadata", "name")
+        name = mapped(scalar(item.root, "metadata", "name"), as_text)
         own = f"{item.home}:Service/{known(name) or '?'}"
         yield Service(own, item.span, name, count, address != "None" and kind != "ExternalName")
 
