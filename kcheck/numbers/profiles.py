@@ -59,6 +59,13 @@ class Entry(NamedTuple):
             raise TypeError(f"{self.key} is {self.value!r}, no number")
         return self.value
 
+    @property
+    def text(self) -> str:
+        """The value, which must be a text."""
+        if not isinstance(self.value, str):
+            raise TypeError(f"{self.key} is {self.value!r}, no text")
+        return self.value
+
 
 def load_yaml(path: str, document: int = 0) -> Any:
     """A document of a bundled YAML file as plain data; those before and after it are not read."""

@@ -19,7 +19,7 @@ from kcheck.clouds.reader import (
     together,
     unlinked,
 )
-from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Surge
+from kcheck.model import NOTHING, Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
 from kcheck.numbers import machines, profiles
 from kcheck.source import scalars
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -27,7 +27,7 @@ from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, ma
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.model import Inventory, Subnet
+    from kcheck.model import Inventory
     from kcheck.numbers.fields import Fields
     from kcheck.source.values import Record
     from kcheck.terraform.module import Module
@@ -78,7 +78,7 @@ class _Ack(Reader):
     def subnets(self) -> None:
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
-            found = linked(fields.raw("network"), self.addressed("networks", NETWORK))
+            found = linked(fields.raw("network"), self.addressed(Network, NETWORK))
             network = found if found is not None else unlinked(fields["network"], "VPC")
             self.subnet(instance.address, instance.span, fields["name"], fields["cidr"], network)
 
@@ -159,8 +159,8 @@ class _Ack(Reader):
     def pools(self) -> None:
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            owner = linked(fields.raw("cluster"), self.addressed("clusters", CLUSTER)) or linked(
-                fields.raw("cluster"), self.addressed("clusters", DEDICATED)
+            owner = linked(fields.raw("cluster"), self.addressed(Cluster, CLUSTER)) or linked(
+                fields.raw("cluster"), self.addressed(Cluster, DEDICATED)
             )
             cluster: Value[Cluster] = owner if owner is not None else unlinked(fields["cluster"], "cluster")
             scaled = self._scaled(instance, fields)
@@ -249,7 +249,7 @@ class _Ack(Reader):
 
     def _autoscaler(self, instance: Instance) -> None:
         fields = self.fields(AUTOSCALER, instance)
-        owner = linked(fields.raw("cluster"), self.addressed("clusters", CLUSTER))
+        owner = linked(fields.raw("cluster"), self.addressed(Cluster, CLUSTER))
         values: dict[str, Any] = {name: fields[name] for name in AUTOSCALER_FIELDS}
         self.found.autoscalers.append(
             Autoscaler(

@@ -11,7 +11,6 @@ from kcheck.clouds.reader import (
     Reader,
     either,
     first_span,
-    has_name,
     linked,
     read_all,
     reason,
@@ -98,8 +97,8 @@ class _Aks(Reader):
 
     def _network(self, fields: Fields) -> Value[Network]:
         """The network of a subnet: named by reference, or by a name that one network of the root has."""
-        found = linked(fields.raw("network"), self.addressed("networks", NETWORK))
-        return found if found is not None else self.named(fields["network"], "networks", "virtual network")
+        found = linked(fields.raw("network"), self.addressed(Network, NETWORK))
+        return found if found is not None else self.named(fields["network"], Network, "virtual network")
 
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:
@@ -147,7 +146,7 @@ class _Aks(Reader):
             self._pool(pool, address, record.span, owner, cluster)
 
     def pools(self) -> None:
-        addresses = self.addressed("clusters", CLUSTER)
+        addresses = self.addressed(Cluster, CLUSTER)
         kinds = [(POOL, instance) for instance in self.pool_instances[POOL]]
         kinds += [(ARM_POOL, instance) for instance in self._arm("agentPools")]
         for kind, instance in kinds:
@@ -160,11 +159,11 @@ class _Aks(Reader):
         match = _CLUSTER_ID.search(text_of(value) or "")
         if match is None:
             return unlinked(value, "cluster")
-        return self.named(Known(match[1], value.origin or Origin(())), "clusters", "cluster")
+        return self.named(Known(match[1], value.origin or Origin(())), Cluster, "cluster")
 
     def _subnet_named(self, name: Value[str], network: str) -> Subnet | None:
         """The subnet of a name in a network of a name, here or in another root."""
-        found: Subnet | None = known(self.named(name, "subnets", "subnet", lambda subnet: _is_in(subnet, network)))
+        found: Subnet | None = known(self.named(name, Subnet, "subnet", lambda subnet: _is_in(subnet, network)))
         return found
 
     def _range(self, instance: Instance, fields: Fields, cluster: Cluster) -> None:
@@ -390,7 +389,7 @@ def _outbound_ips(fields: Fields) -> Value[int]:
 
 
 def _is_in(subnet: Subnet, network: str) -> bool:
-    return isinstance(subnet.network, Known) and has_name(subnet.network.value, network)
+    return isinstance(subnet.network, Known) and equals(subnet.network.value.name, network)
 
 
 def _mode(cluster: Cluster | None) -> Known[str] | Unknown:

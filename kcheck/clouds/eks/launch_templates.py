@@ -23,7 +23,7 @@ def of(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
     """The launch template of a group, by reference or by name."""
     found = linked(fields.raw("launch_template"), templates)
     if found is not None:
-        return found.value  # type: ignore[no-any-return]
+        return found.value
     name = fields["launch_template"]
     return next((template for template in templates.values() if same(template["name"], name)), None)
 

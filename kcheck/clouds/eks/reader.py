@@ -129,7 +129,7 @@ class _Eks(Reader):
 
     def subnets_named(self, patterns: list[str]) -> list[Subnet]:
         """The subnets whose `Name` fits a pattern, in this root or, if none is here, in others."""
-        near = self.names.all(self.area, "subnets")
+        near = self.names.all(self.area, Subnet)
         found = [subnet for subnet in near if any(fits(text_of(subnet.name), pattern) for pattern in patterns)]
         return [subnet for subnet in found if subnet.root == self.folder] or found
 
@@ -269,7 +269,7 @@ class _Eks(Reader):
         if template is not None:
             size: Value[int] = template["disk_size"]
             return size
-        return self.default("pool.disk_size", own.origin) if fields.resource == POOL else NOTHING
+        return self.default_number("pool.disk_size", own.origin) if fields.resource == POOL else NOTHING
 
     def _rolling(self, fields: Fields) -> Value[Surge]:
         """How many nodes an update of a managed group replaces at a time."""
@@ -279,11 +279,11 @@ class _Eks(Reader):
             return mapped(percent, lambda share: Surge(percent=share, most=most, least=1))
         if not isinstance(count, Unset):
             return mapped(count, lambda nodes: Surge(nodes, most=most))
-        return mapped(self.default("pool.max_unavailable", count.origin), lambda nodes: Surge(nodes, most=most))
+        return mapped(self.default_number("pool.max_unavailable", count.origin), lambda nodes: Surge(nodes, most=most))
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
-        found = linked(fields.raw("cluster"), self.addressed("clusters", CLUSTER))
+        found = linked(fields.raw("cluster"), self.addressed(Cluster, CLUSTER))
         if found is not None:
             return found
         name = fields["cluster"]
@@ -306,7 +306,7 @@ class _Eks(Reader):
     def _cluster_named(self, name: Value[str], place: Origin) -> Value[Cluster]:
         """The one cluster of a name, or of the same unknown name."""
         if isinstance(name, Known):
-            found = self.named(name, "clusters", "cluster")
+            found = self.named(name, Cluster, "cluster")
             return Known(found.value, place) if isinstance(found, Known) else found
         equal = [c for c in self.found.clusters if same(c.name, name)]
         if len(equal) == 1:

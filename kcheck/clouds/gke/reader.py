@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds import container_runtime, nat_gateways
 from kcheck.clouds.gke import autoscaler, gpus, upgrades, zones
-from kcheck.clouds.reader import Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
-from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, NodePool, PodRange, Subnet, Surge
+from kcheck.clouds.reader import N, Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
+from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, Network, NodePool, PodRange, Subnet, Surge
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.model import Inventory
     from kcheck.numbers.fields import Fields
     from kcheck.source.text import Span
-    from kcheck.source.values import Datum, Record
+    from kcheck.source.values import Record
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
 
@@ -29,7 +29,7 @@ SUBNET = "google_compute_subnetwork"
 RANGE = "google_compute_subnetwork.secondary_ip_range"
 NETWORK = "google_compute_network"
 
-_RESOURCES = {"networks": NETWORK, "subnets": SUBNET, "clusters": CLUSTER}
+_RESOURCES = {Network: NETWORK, Subnet: SUBNET, Cluster: CLUSTER}
 
 
 def read(roots: Iterable[Module], inventory: Inventory) -> None:
@@ -81,7 +81,7 @@ class _Gke(Reader):
     def subnets(self) -> None:
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
-            network = self._find(fields, "network", "networks")
+            network = self._find(fields, "network", Network)
             subnet = self.subnet(instance.address, instance.span, fields["name"], fields["cidr"], network)
             nested = instance.blocks("secondary_ip_range")
             ranges = () if isinstance(nested, Unknown) else nested
@@ -139,7 +139,7 @@ class _Gke(Reader):
             if not isinstance(plane, Unset):
                 self.reserve(f"{cluster.id}/plane", instance.span, f"the control plane of {instance.address}", plane)
             self.cluster_fields[cluster.id] = fields
-            self.cluster_subnets[cluster.id] = self._find(fields, "subnet", "subnets")
+            self.cluster_subnets[cluster.id] = self._find(fields, "subnet", Subnet)
             if known(autopilot):
                 continue
             self._range(cluster, fields)
@@ -168,7 +168,7 @@ class _Gke(Reader):
         name = fields["service_range"]
         if isinstance(name, Unset):
             return fields["service_cidr"]
-        subnet = known(self._find(fields, "subnet", "subnets"))
+        subnet = known(self._find(fields, "subnet", Subnet))
         found = self._secondary(subnet, name)
         return found.cidr if found else Unknown(reason(name, "services_secondary_range_name"), name.origin)
 
@@ -189,7 +189,7 @@ class _Gke(Reader):
             found = _Secondary(f"{cluster.id}/pods", name, cidr, cluster.place)
         self.ranges[cluster.id] = self._pod_range(found, cluster, self._more(fields, subnet))
 
-    def _pod_range(self, found: _Secondary, cluster: Cluster, more: Value[Any]) -> PodRange:
+    def _pod_range(self, found: _Secondary, cluster: Cluster, more: Value[tuple[str, ...]]) -> PodRange:
         """The range as a thing of its own; several clusters and pools may share one."""
         known_already = next((one for one in self.found.ranges if one.id == found.id), None)
         if known_already is not None:
@@ -214,11 +214,9 @@ class _Gke(Reader):
             cidrs.append(found.cidr.value)
         return Known(tuple(cidrs), names.origin)
 
-    def _find(self, fields: Fields, name: str, kind: str) -> Value[Any]:
+    def _find(self, fields: Fields, name: str, kind: type[N]) -> Value[N]:
         """The thing that a field refers to: by id, by name, or by a path that ends with its name."""
-        things = getattr(self.found, kind)
-        datum: Datum | None = fields.raw(name)
-        found = linked(datum, self.addressed(kind, _RESOURCES[kind]))
+        found = linked(fields.raw(name), self.addressed(kind, _RESOURCES[kind]))
         if found is not None:
             return found
         value = fields[name]
@@ -226,7 +224,7 @@ class _Gke(Reader):
         last = None if text is None else text.rpartition("/")[2]
         if last and "$" not in last:
             return self.named(Known(last, value.origin or Origin((fields.record.span,))), kind, name)
-        alike = [thing for thing in things if same(thing.name, value)]
+        alike = [thing for thing in self.things(kind) if same(thing.name, value)]
         return (
             Known(alike[0], value.origin or Origin((fields.record.span,))) if len(alike) == 1 else unlinked(value, name)
         )
@@ -236,7 +234,7 @@ class _Gke(Reader):
     def pools(self) -> None:
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            owner: Value[Cluster] = self._find(fields, "cluster", "clusters")
+            owner: Value[Cluster] = self._find(fields, "cluster", Cluster)
             self._pool(fields, instance.address, instance, owner, known(owner))
 
     def _pool(
@@ -309,7 +307,7 @@ class _Gke(Reader):
         if zonal.value:  # the list leaves out the cluster's own zone
             return Known(1 + len(known(shared) or ()), cluster.location.origin or Origin((cluster.place,)))
         if isinstance(shared, Unset) or not known(shared):
-            return self.default("cluster.zones", Origin((cluster.place,)))
+            return self.default_number("cluster.zones", Origin((cluster.place,)))
         return mapped(shared, lambda names: len(set(names)))
 
     def _surge(self, fields: Fields) -> Value[Surge]:
@@ -321,7 +319,7 @@ class _Gke(Reader):
     def _subnet(self, fields: Fields, cluster: Cluster | None) -> Value[Subnet]:
         own = fields["subnet"] if fields.resource != DEFAULT_POOL else None
         if own is not None and not isinstance(own, Unset):
-            return self._find(fields, "subnet", "subnets")
+            return self._find(fields, "subnet", Subnet)
         if cluster is None:
             return Unknown("the pool's cluster is not in this code")
         return self.cluster_subnets[cluster.id]
@@ -330,7 +328,7 @@ class _Gke(Reader):
         """The subnets that a pool's own reference, else its cluster's, may be to."""
         own = fields.raw("subnet") if fields.resource != DEFAULT_POOL else None
         datum = own if own is not None or of_cluster is None else of_cluster.raw("subnet")
-        return self.maybe(datum, self.addressed("subnets", SUBNET))
+        return self.maybe(datum, self.addressed(Subnet, SUBNET))
 
     def _max_pods(self, fields: Fields, of_cluster: Fields | None) -> Value[int]:
         own: Value[int] = fields["max_pods"]
