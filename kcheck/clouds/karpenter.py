@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.clouds import karpenter_pools
 from kcheck.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, required, text
@@ -205,7 +205,7 @@ def _is_in(subnet: Subnet, operator: str, zones: tuple[str, ...]) -> bool:
 def _tag(node: yaml.Node) -> str:
     """The value of a tag as a pattern; a part that is not known fits itself only."""
     target = yaml.resolve(node)
-    datum: Any = target.datum if isinstance(target, yaml.Computed) else None
+    datum = target.datum if isinstance(target, yaml.Computed) else None
     text = text_of(datum) if datum is not None else target.text if isinstance(target, yaml.Scalar) else None
     return text or ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.clouds.reader import has_accelerator
 from kcheck.kubernetes.record import MappingRecord
@@ -31,6 +31,8 @@ _FAMILIES = (
 )
 _ACCELERATORS = ("/gpu", "/neuron", "/neuroncore", "/neurondevice")
 _NEVER = "Never"
+
+T = TypeVar("T")
 
 
 def read(addon: Addon, tree: yaml.Mapping, cluster: Cluster | None) -> KarpenterPool:
@@ -96,7 +98,7 @@ def _limits(fields: Fields) -> Value[tuple[str, ...]]:
     return Known(written, found.origin) if written else Unset(found.origin)
 
 
-def _placed(value: Value[Any], fields: Fields) -> Value[Any]:
+def _placed(value: Value[T], fields: Fields) -> Value[T]:
     """A value that is not written stands where its object does: kcheck adds no keys to manifests."""
     origin = value.origin
     return value if origin is None or origin.missing is None else replace(value, origin=Origin((fields.record.span,)))

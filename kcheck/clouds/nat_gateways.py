@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from kcheck.model import NOTHING
 from kcheck.numbers import profiles
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from kcheck.numbers.fields import Fields
 
 KIND = "google_compute_router_nat"
+
+
+T = TypeVar("T")
 
 
 def near(gateways: list[Fields], location: Value[str]) -> list[Fields]:
@@ -46,7 +49,15 @@ def ports(gateways: list[Fields]) -> Value[int]:
     return written
 
 
-def inputs(gateways: list[Fields]) -> dict[str, Any]:
+class Inputs(TypedDict, total=False):
+    """The fields of a cluster that the module of its NAT gateways gives."""
+
+    single_gateway: Value[bool]
+    gateway_per_zone: Value[bool]
+    gateways_lack: Value[str]
+
+
+def inputs(gateways: list[Fields]) -> Inputs:
     """The fields of a cluster that the inputs of the module give which makes the only NAT gateway of its root (EKS)."""
     if len(gateways) != 1 or gateways[0].raw("single") is None:
         return {}
@@ -69,7 +80,7 @@ def _lacking(own: Fields) -> Value[str]:
     return unknown_of(zones, public, addresses) or Unset(origin)
 
 
-def _named(value: Value[Any], name: str) -> Value[Any]:
+def _named(value: Value[T], name: str) -> Value[T]:
     """A value that an expression gives, with the name of the input: only a person can write it there."""
     origin = value.origin
     if origin is None or not origin.spans or origin.literal or (origin.missing and origin.missing.path):

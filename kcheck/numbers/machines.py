@@ -117,6 +117,7 @@ def _entry(cloud: str, table: _Sizes, name: str) -> str | None:
 
 def _sized(cloud: str, name: str) -> Machine:
     """Of Amazon and Alibaba Cloud: family.size."""
+
     def number(table: _Sizes) -> int | None:
         text = _entry(cloud, table, name)
         return None if text is None else int(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.clouds.eks import addon_settings, launch_templates
 from kcheck.clouds.eks import addresses as arithmetic
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Inventory
+    from kcheck.source.values import Record
 
 CLOUD = "eks"
 KIND = "ClusterConfig"
@@ -49,7 +50,7 @@ class _Config:
         self.address = f"{KIND}/{label}"
         self.identity = unique(f"{CLOUD}/{item.home}:{self.address}", inventory)
 
-    def _fields(self, resource: str, record: Any) -> Fields:
+    def _fields(self, resource: str, record: Record) -> Fields:
         return Fields(CLOUD, resource, record)
 
     def add(self) -> None:
@@ -296,7 +297,7 @@ def _written_at(value: Value[int], origin: Origin) -> Value[int]:
     return Known(value.value, origin) if isinstance(value, Known) else value
 
 
-def _blocks(record: Any, kind: str) -> tuple[MappingRecord, ...]:
+def _blocks(record: Record, kind: str) -> tuple[Record, ...]:
     found = record.blocks(kind)
     return () if isinstance(found, Unknown) else found
 

@@ -162,7 +162,9 @@ class _Eks(Reader):
                 cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields["ip_family"], settings, instance.span),
-                **addon_settings.dns(dns, instance.span),
+                dns_replicas=addon_settings.dns_replicas(dns, instance.span),
+                dns_scaling=addon_settings.dns_scaling(dns),
+                dns_compute=addon_settings.dns_compute(dns),
             )
             self.found.clusters.append(cluster)
 

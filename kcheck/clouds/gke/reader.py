@@ -248,9 +248,13 @@ class _Gke(Reader):
             scaling if isinstance(scaling, Unknown) else Known(bool(scaling), Origin(((*scaling, record)[0].span,)))
         )
         total = known(autoscaled) and not isinstance(fields["total_max"], Unset)
+
         instance_type: Value[str] = fields["instance_type"]
         subnet = self._subnet(fields, cluster)
         spot = fields["spot"] if known(fields["spot"]) else fields["preemptible"]
+        upgrade: upgrades.Upgrade = (
+            {"rolling": Unset(Origin((place,)))} if default else upgrades.of_pool(fields, self._gpu(fields), spot)
+        )
         pool = NodePool(
             self.identity(address),
             place,
@@ -281,7 +285,7 @@ class _Gke(Reader):
             zones=fields["zones"],
             labels=fields["labels"],
             taints=_taints(record),
-            **({"rolling": Unset(Origin((place,)))} if default else upgrades.of_pool(fields, self._gpu(fields), spot)),
+            **upgrade,
             disk_type=fields["disk_type"],
             disk_size=fields["disk_size"],
             image=fields["image"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from kcheck.model import Surge
 from kcheck.numbers import profiles
@@ -12,7 +12,16 @@ if TYPE_CHECKING:
     from kcheck.numbers.fields import Fields
 
 
-def of_pool(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> dict[str, Any]:
+class Upgrade(TypedDict, total=False):
+    """The fields of a pool that say how it is upgraded."""
+
+    rolling: Value[Surge]
+    max_surge: Value[int]
+    max_unavailable: Value[int]
+    scarce_surge: Value[bool]
+
+
+def of_pool(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Upgrade:
     """The fields of a pool that say how it is upgraded."""
     return {
         "rolling": _rolling(fields),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcheck.clouds.reader import unique
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Inventory
     from kcheck.source.text import Source, Span
+    from kcheck.source.values import Record
 
 CLOUD = "selfmanaged"
 KIND = "ClusterConfiguration"
@@ -29,6 +30,8 @@ KUBELET = "KubeletConfiguration"
 _PLACES = "topology.kubernetes.io/"
 _JOINING = ("InitConfiguration", "JoinConfiguration")
 _PARTS = ("kube-controller-manager", "kube-apiserver", "etcd")
+
+T = TypeVar("T")
 
 _MAPPED = re.compile(r"/v1(alpha\d|beta[1-3])$")
 """Versions of kubeadm's API in which `extraArgs` are a map."""
@@ -70,7 +73,7 @@ def _folder(key: str) -> str:
     return os.path.dirname(key.partition(":")[0]) or "."
 
 
-def _records(item: Object) -> Iterable[tuple[str, Any]]:
+def _records(item: Object) -> Iterable[tuple[str, Record]]:
     """The configuration, or the part of the control plane, that an object is."""
     if item.kind == KIND and item.api_version.startswith("kubeadm.k8s.io/"):
         yield KIND, MappingRecord(item.root, item.span)
@@ -123,7 +126,7 @@ class _Cluster:
 
     def value(self, name: str, *parts: str) -> Value[Any]:
         """A field: as a flag of a static pod says it, else as kubeadm's configuration does."""
-        found: list[Value[Any]] = []
+        found = []
         for part in (*parts, KIND):
             if part in self.parts:
                 value = self.spelled(self.parts[part][name])
@@ -132,7 +135,7 @@ class _Cluster:
                 found.append(value)
         return found[-1] if found else Unset(self.origin)
 
-    def spelled(self, value: Value[Any]) -> Value[Any]:
+    def spelled(self, value: Value[T]) -> Value[T]:
         """A value with the place where it would be written: `extraArgs` are a map up to v1beta3 and a list since."""
         origin = value.origin
         if origin is None or origin.missing is None or not self.listed or "extraArgs" not in origin.missing.path:
