@@ -248,7 +248,6 @@ class _Gke(Reader):
             scaling if isinstance(scaling, Unknown) else Known(bool(scaling), Origin(((*scaling, record)[0].span,)))
         )
         total = known(autoscaled) and not isinstance(fields["total_max"], Unset)
-
         instance_type: Value[str] = fields["instance_type"]
         subnet = self._subnet(fields, cluster)
         spot = fields["spot"] if known(fields["spot"]) else fields["preemptible"]
