@@ -13,6 +13,7 @@ from kcheck.engine import rule_files
 from kcheck.engine.rule_files import RuleError
 from kcheck.model import Raw
 from kcheck.numbers import profiles
+from kcheck.numbers.profiles import Loader
 from kcheck.source.bundled import RULES
 from kcheck.source.units import as_text
 from kcheck.syntax import cel
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from kcheck.numbers.profiles import Entry
 
 _BELOW = tuple(f"{word}." for word in OPEN)
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Grade(NamedTuple):
@@ -127,7 +127,7 @@ def load() -> tuple[Rule, ...]:
     """Kcheck's own rules, by group and name."""
     found = ((group, path) for group, path in rule_files.find(RULES))
     # the second document is only for people and tests: do not pay for it on every run
-    return tuple(_rule(group, path, yaml.load(_read(path).split(b"\n---", 1)[0], _Loader)) for group, path in found)  # noqa: S506 - the loader is a safe one
+    return tuple(_rule(group, path, yaml.load(_read(path).split(b"\n---", 1)[0], Loader)) for group, path in found)  # noqa: S506 - the loader is a safe one
 
 
 def read(folder: str) -> list[Rule]:
@@ -180,7 +180,7 @@ def every(folders: Iterable[str]) -> list[Rule]:
 
 
 def _details(path: str) -> Details:
-    documents = [document for document in yaml.load_all(_read(path), _Loader) if document is not None]
+    documents = [document for document in yaml.load_all(_read(path), Loader) if document is not None]
     data = documents[1] if len(documents) > 1 else {}
     return Details(data.get("why", "").strip(), tuple(_example(item) for item in data.get("examples", ())))
 

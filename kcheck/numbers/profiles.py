@@ -32,7 +32,8 @@ BESIDE = {
 }
 """Resources that clusters of other root modules may refer to."""
 
-_Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Reads bundled YAML; the fast one where PyYAML has it."""
 
 
 class Entry(NamedTuple):
@@ -71,7 +72,7 @@ def load_yaml(path: str, document: int = 0) -> Any:
     """A document of a bundled YAML file as plain data; those before and after it are not read."""
     with open(path, "rb") as file:
         parts = file.read().split(b"\n---\n")
-    return yaml.load(parts[document], _Loader) if document < len(parts) else {}  # noqa: S506 - the loader is a safe one
+    return yaml.load(parts[document], Loader) if document < len(parts) else {}  # noqa: S506 - the loader is a safe one
 
 
 @cache
