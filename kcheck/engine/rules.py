@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
@@ -369,9 +369,10 @@ def _read(path: str) -> bytes:
         return file.read()
 
 
-def _rule(group: str, path: str, data: dict[str, Any]) -> Rule:
+def _rule(group: str, path: str, data: rule_files.RuleTable) -> Rule:
     try:
-        grade, fix = data.get("grade"), data.get("fix") or {}
+        grade = data.get("grade")
+        fix: rule_files.FixTable = data.get("fix") or {}
         changes = fix.get("changes") or ([fix] if fix else [])
         return Rule(
             name=os.path.basename(path).rpartition(".")[0],
@@ -400,13 +401,13 @@ def _rule(group: str, path: str, data: dict[str, Any]) -> Rule:
         raise RuleError(f"{path}: {error!r} is missing or of the wrong kind") from error
 
 
-def _setting(change: dict[str, Any]) -> Setting:
+def _setting(change: rule_files.ChangeTable) -> Setting:
     append = "append" in change
-    return Setting(change["append" if append else "set"], as_text(change["to"]), append)
+    return Setting(change["append"] if append else change["set"], as_text(change["to"]), append)
 
 
-def _example(data: dict[str, Any]) -> Example:
-    def files(value: Any) -> dict[str, str]:
+def _example(data: rule_files.ExampleTable) -> Example:
+    def files(value: rule_files.Files) -> dict[str, str]:
         return value if isinstance(value, dict) else {data.get("file", "main.tf"): value}
 
     fixed = data.get("fixed")

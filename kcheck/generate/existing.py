@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.config import schemas, settings
 from kcheck.config.config import ConfigError
@@ -59,7 +59,7 @@ def _is_field(name: str, value: object, place: Span) -> bool:
     )
 
 
-def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[str, Any]]:
+def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[str, object]]:
     """Every field of which something is known."""
     every, usual = world.pools(cluster), recommended.values(cluster.cloud)
     training = _training(every)
