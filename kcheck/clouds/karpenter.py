@@ -57,7 +57,7 @@ def _pool(
     needs = required(tree)
     operator, types = needs.get(INSTANCE_TYPE, needs.get(SKU, ("", ())))
     why = f"Karpenter chooses the instance types of NodePool {name}"
-    size = Fields("any", "NodePool", MappingRecord(tree, addon.place))["replicas"]
+    size = Fields("any", "NodePool", MappingRecord(tree, addon.place)).number("replicas")
     fixed = not isinstance(size, Unset)
     instance_types: Value[tuple[str, ...]] = Known(types, place) if types and operator == "In" else Unknown(why, place)
     gpus = mapped(instance_types, lambda names: min(machines.gpus(cluster.cloud, n) or 0 for n in names))

@@ -23,7 +23,7 @@ def near(gateways: list[Fields], location: Value[str]) -> list[Fields]:
     """The gateways of the region of a cluster, and those whose region is not known."""
     zone = known(location) or ""
     region = zone if re.search(r"\d$", zone) else zone.rpartition("-")[0]
-    return [one for one in gateways if not region or known(one["region"]) in (None, region)]
+    return [one for one in gateways if not region or known(one.text("region")) in (None, region)]
 
 
 def addresses(gateways: list[Fields]) -> Value[int]:
@@ -34,7 +34,8 @@ def addresses(gateways: list[Fields]) -> Value[int]:
     raw = own.raw("ips")
     if isinstance(raw, Known) and isinstance(raw.value, tuple):
         return Known(len(raw.value), raw.origin) if raw.value else NOTHING
-    return NOTHING if isinstance(own["ips"], Unset) or equals(own["allocation"], "AUTO_ONLY") else own["ips"]
+    ips = own.texts("ips")
+    return NOTHING if isinstance(ips, Unset) or equals(own.text("allocation"), "AUTO_ONLY") else mapped(ips, len)
 
 
 def ports(gateways: list[Fields]) -> Value[int]:
@@ -42,8 +43,8 @@ def ports(gateways: list[Fields]) -> Value[int]:
     if len(gateways) != 1:
         return NOTHING
     own = gateways[0]
-    written: Value[int] = own["ports"]
-    if own.raw("ports") is None and known(own["dynamic"]):
+    written = own.number("ports")
+    if own.raw("ports") is None and known(own.flag("dynamic")):
         least = profiles.settings("gke")["nat.least_ports"].number
         return mapped(written, lambda _: least)
     return written
@@ -63,15 +64,15 @@ def inputs(gateways: list[Fields]) -> Inputs:
         return {}
     own = gateways[0]
     return {
-        "single_gateway": _named(own["single"], "single_nat_gateway"),
-        "gateway_per_zone": _named(own["per_zone"], "one_nat_gateway_per_az"),
+        "single_gateway": _named(own.flag("single"), "single_nat_gateway"),
+        "gateway_per_zone": _named(own.flag("per_zone"), "one_nat_gateway_per_az"),
         "gateways_lack": _lacking(own),
     }
 
 
 def _lacking(own: Fields) -> Value[str]:
     """The list of the module that is shorter than its zones, so that it cannot make a gateway in each; else unset."""
-    zones, public, addresses = (own[name] for name in ("zones", "public", "addresses"))
+    zones, public, addresses = own.number("zones"), own.number("public"), own.number("addresses")
     origin = Origin((own.record.span,))
     if isinstance(zones, Known):
         for count, name in ((public, "public_subnets"), (addresses, "external_nat_ip_ids")):

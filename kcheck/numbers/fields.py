@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard, TypeVar
 
 from kcheck.numbers import profiles
 from kcheck.source import scalars
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from kcheck.source.values import Record
     from kcheck.source.versions import Range
 
+
+T = TypeVar("T")
 
 _LARGEST = 10**9
 
@@ -57,7 +59,33 @@ class Fields:
         self._table = profiles.table(cloud)[resource]
         self._settings = profiles.settings(cloud)
 
-    def __getitem__(self, name: str) -> Value[Any]:
+    def text(self, name: str) -> Value[str]:
+        """The value of a field that is a text."""
+        return self._checked(name, str)
+
+    def number(self, name: str) -> Value[int]:
+        """The value of a field that is a whole number, of seconds or bytes too."""
+        return self._checked(name, int)
+
+    def flag(self, name: str) -> Value[bool]:
+        """The value of a field that is true or false."""
+        return self._checked(name, bool)
+
+    def texts(self, name: str) -> Value[tuple[str, ...]]:
+        """The value of a field that is a list of texts."""
+        return self._checked(name, tuple)
+
+    def mapping(self, name: str) -> Value[dict[str, str]]:
+        """The value of a field that is a map of texts."""
+        return self._checked(name, dict)
+
+    def _checked(self, name: str, kind: type[T]) -> Value[T]:
+        value = self.read(name)
+        if _is_of(value, kind):
+            return value
+        raise TypeError(f"{name} of {self.resource} is no {kind.__name__}")
+
+    def read(self, name: str) -> Value[object]:
         """The field's value, converted to its type; a default where it is absent or null."""
         value = self._value(name)
         origin = value.origin
@@ -129,6 +157,10 @@ class Fields:
             return Unknown(f"`{name}` has {len(items)} elements, kcheck reads one", value.origin)
         item: Datum = items[0]
         return item
+
+
+def _is_of(value: Value[object], kind: type[T]) -> TypeGuard[Value[T]]:
+    return not isinstance(value, Known) or isinstance(value.value, kind)
 
 
 def _refused(value: Value[object]) -> bool:

@@ -36,9 +36,9 @@ T = TypeVar("T")
 
 def is_of(addon: Fields, name: Value[str], cluster: Instance, kind: str = "vpc-cni") -> bool:
     """Whether an add-on of a kind is that of a cluster."""
-    if not equals(addon["name"], kind):
+    if not equals(addon.text("name"), kind):
         return False
-    owner = addon["cluster"]
+    owner = addon.text("cluster")
     datum = addon.raw("cluster")
     if isinstance(datum, Unknown) and datum.symbol is not None:
         return datum.symbol.address == cluster.address
@@ -78,7 +78,7 @@ def dns_scaling(addons: list[Fields]) -> Value[bool]:
 
 def _absent(addon: Fields, name: str) -> Origin:
     """Where a setting that an add-on lacks would be written: in its object, or in one that `jsonencode` is given."""
-    settings = addon["settings"]
+    settings = addon.text("settings")
     if isinstance(settings, Unset):
         missing = settings.origin.missing
         if missing is not None and missing.path:
@@ -103,7 +103,7 @@ def read(addons: list[Fields], place: Span) -> Cni:
     """The settings that the first of a cluster's `vpc-cni` add-ons has; `place` is the cluster's."""
     origin = Origin((addons[0].record.span if addons else place,))
     settings: Datum = wrap({}, origin)
-    if addons and not isinstance(addons[0]["settings"], Unset):
+    if addons and not isinstance(addons[0].text("settings"), Unset):
         raw = addons[0].raw("settings")
         settings = _json(raw) if raw is not None else settings
     environment = _member(settings, "env")

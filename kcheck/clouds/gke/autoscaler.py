@@ -18,16 +18,16 @@ LIMITS = "google_container_cluster.resource_limits"
 
 def autoscaler(cluster: Cluster, fields: Fields, unneeded: Value[str]) -> Autoscaler:
     """The autoscaler of a cluster; `unneeded` is how long the BALANCED profile keeps an idle node."""
-    profile = fields["profile"]
+    profile = fields.text("profile")
     balanced = equals(profile, "BALANCED")
-    most = _most(fields) if known(fields["provisioning"]) else {}
+    most = _most(fields) if known(fields.flag("provisioning")) else {}
     return Autoscaler(
         f"{cluster.id}/autoscaler",
         cluster.place,
         Known(cluster, Origin((cluster.place,))),
         "gke",
         profile=profile,
-        provisioning=fields["provisioning"],
+        provisioning=fields.flag("provisioning"),
         unneeded_time=mapped(unneeded, seconds) if balanced else Unset(profile.origin or Origin(())),
         max_cores=most.get("cpu", NOTHING),
         max_memory=most.get("memory", NOTHING),
@@ -41,4 +41,4 @@ def _most(fields: Fields) -> dict[str, Value[int]]:
     if isinstance(nested, Unknown):
         return {"cpu": nested, "memory": nested}
     limits = [Fields(CLOUD, LIMITS, record) for record in nested]
-    return {known(own["resource"]) or "": own["most"] for own in limits}
+    return {known(own.text("resource")) or "": own.number("most") for own in limits}

@@ -25,8 +25,8 @@ def of_pool(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Upgrade:
     """The fields of a pool that say how it is upgraded."""
     return {
         "rolling": _rolling(fields),
-        "max_surge": fields["max_surge"],
-        "max_unavailable": fields["max_unavailable"],
+        "max_surge": fields.number("max_surge"),
+        "max_unavailable": fields.number("max_unavailable"),
         "scarce_surge": _scarce(fields, gpu, spot),
     }
 
@@ -34,10 +34,10 @@ def of_pool(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Upgrade:
 def _scarce(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Value[bool]:
     """Whether an upgrade adds machines of which there are rarely more: GPUs, spot, reserved or queued ones."""
     origin = Origin((fields.record.span,))
-    if known(fields["max_surge"]) == 0:
+    if known(fields.number("max_surge")) == 0:
         return Known(value=False, origin=origin)
-    reserved = mapped(fields["reservation"], lambda name: name not in ("", "NO_RESERVATION"))
-    kinds = (gpu, spot, reserved, fields["queued"], fields["flex_start"])
+    reserved = mapped(fields.text("reservation"), lambda name: name not in ("", "NO_RESERVATION"))
+    kinds = (gpu, spot, reserved, fields.flag("queued"), fields.flag("flex_start"))
     if any(known(kind) for kind in kinds):
         return Known(value=True, origin=origin)
     return next((kind for kind in kinds if isinstance(kind, Unknown)), Known(value=False, origin=origin))
@@ -45,9 +45,9 @@ def _scarce(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Value[bool]:
 
 def _rolling(fields: Fields) -> Value[Surge]:
     """How many nodes an upgrade replaces at a time: those it adds and those it does without."""
-    added, missing = fields["max_surge"], fields["max_unavailable"]
-    if equals(fields["strategy"], "BLUE_GREEN"):
-        return mapped(fields["strategy"], lambda _: Surge(percent=100))
+    added, missing = fields.number("max_surge"), fields.number("max_unavailable")
+    if equals(fields.text("strategy"), "BLUE_GREEN"):
+        return mapped(fields.text("strategy"), lambda _: Surge(percent=100))
     most = profiles.limits("gke")["pool.parallel_upgrades"].number
     own, other = (missing, added) if known(added) == 0 else (added, missing)  # GPUs have no nodes to add
     beside = known(other) or 0

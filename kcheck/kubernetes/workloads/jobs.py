@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads import accounts, gangs, pods, runtimes
@@ -18,11 +18,13 @@ from kcheck.source.values import Known, Origin, Unknown, Unset, Value, all_known
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import PodTemplate
     from kcheck.source.text import Span
+
+T = TypeVar("T")
 
 KINDS = (
     frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | runtimes.KINDS | {"PodGroup", accounts.KIND}
@@ -89,9 +91,16 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload
         queue,
         system,
         _priority(fields, found, item),
-        **{name: _field(fields, name) for name in _FIELDS},
+        ttl=_field(Fields.number, fields, "ttl"),
+        retries=_field(Fields.number, fields, "retries"),
+        retries_each=_field(Fields.number, fields, "retries_each"),
+        cleaning=_field(Fields.text, fields, "cleaning"),
+        shutdown=_field(Fields.flag, fields, "shutdown"),
+        slots=_field(Fields.number, fields, "slots"),
+        processes=_field(Fields.text, fields, "processes"),
+        least=_field(Fields.number, fields, "least"),
         deadline=_deadline(fields, kind, item, specs),
-        launching=_field(fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
+        launching=_field(Fields.text, fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
         spares_disruptions=_spares(item, kind),
         release=False,
         rival=gangs.rival(kind, system, found, item),
@@ -100,9 +109,6 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload
         disposed=_disposed(item, kind, found),
     )
 
-
-_FIELDS = ("ttl", "retries", "retries_each", "cleaning", "shutdown", "slots", "processes", "least")
-"""What is read of a job as its table says, and nothing else."""
 
 _JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec")}
 """Kind -> the spec of its Jobs."""
@@ -149,7 +155,7 @@ _CLAIMS = {"jobset.x-k8s.io/JobSet": "volumeClaimPolicies", "batch.volcano.sh/Jo
 
 def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[yaml.Target]) -> Value[int]:
     """When a job is stopped: as it says itself, the first Job of a set, or the first of its pods."""
-    own = _field(fields, "deadline")
+    own = _field(Fields.number, fields, "deadline")
     jobs = [one for one in items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
     inner = [whole(one, "template", "spec", "activeDeadlineSeconds") for one in jobs]
     of_pods = [whole(spec, "activeDeadlineSeconds") for spec in specs]
@@ -161,14 +167,14 @@ def _fields(item: Object, kind: str) -> Fields | None:
     return Fields("any", kind, MappingRecord(item.root, item.span)) if kind in profiles.table("any") else None
 
 
-def _field(fields: Fields | None, name: str) -> Value[Any]:
+def _field(read: Callable[[Fields, str], Value[T]], fields: Fields | None, name: str) -> Value[T]:
     """A field of a job; unset where its kind has no such thing."""
-    return fields[name] if fields is not None and name in profiles.table("any")[fields.resource] else NOTHING
+    return read(fields, name) if fields is not None and name in profiles.table("any")[fields.resource] else NOTHING
 
 
 def _priority(fields: Fields | None, found: tuple[PodTemplate, ...], item: Object) -> Value[str]:
     """The priority class of a job: its own, else that of the pods that have one."""
-    own = _field(fields, "priority")
+    own = _field(Fields.text, fields, "priority")
     if not isinstance(own, Unset):
         return own
     values = [template.priority for template in found]
