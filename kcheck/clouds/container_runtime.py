@@ -17,10 +17,10 @@ _HUB = ("docker.io", "registry-1.docker.io", "_default")
 
 def streaming(fields: Fields, of_cluster: Fields | None) -> Value[bool]:
     """Whether GKE's image streaming is on: as the pool says, else its cluster for all pools."""
-    own: Value[bool] = fields["streaming"]
+    own = fields.flag("streaming")
     if not isinstance(own, Unset):
         return own
-    shared: Value[bool] = of_cluster["streaming"] if of_cluster is not None else Unset(own.origin)
+    shared: Value[bool] = of_cluster.flag("streaming") if of_cluster is not None else Unset(own.origin)
     return Known(value=False, origin=own.origin) if isinstance(shared, Unset) else shared
 
 

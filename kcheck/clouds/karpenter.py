@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.clouds import karpenter_pools
 from kcheck.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, required, text
@@ -57,7 +57,7 @@ def _pool(
     needs = required(tree)
     operator, types = needs.get(INSTANCE_TYPE, needs.get(SKU, ("", ())))
     why = f"Karpenter chooses the instance types of NodePool {name}"
-    size = Fields("any", "NodePool", MappingRecord(tree, addon.place))["replicas"]
+    size = Fields("any", "NodePool", MappingRecord(tree, addon.place)).number("replicas")
     fixed = not isinstance(size, Unset)
     instance_types: Value[tuple[str, ...]] = Known(types, place) if types and operator == "In" else Unknown(why, place)
     gpus = mapped(instance_types, lambda names: min(machines.gpus(cluster.cloud, n) or 0 for n in names))
@@ -205,7 +205,7 @@ def _is_in(subnet: Subnet, operator: str, zones: tuple[str, ...]) -> bool:
 def _tag(node: yaml.Node) -> str:
     """The value of a tag as a pattern; a part that is not known fits itself only."""
     target = yaml.resolve(node)
-    datum: Any = target.datum if isinstance(target, yaml.Computed) else None
+    datum = target.datum if isinstance(target, yaml.Computed) else None
     text = text_of(datum) if datum is not None else target.text if isinstance(target, yaml.Scalar) else None
     return text or ""
 

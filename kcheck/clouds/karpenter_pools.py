@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.clouds.reader import has_accelerator
 from kcheck.kubernetes.record import MappingRecord
@@ -32,6 +32,8 @@ _FAMILIES = (
 _ACCELERATORS = ("/gpu", "/neuron", "/neuroncore", "/neurondevice")
 _NEVER = "Never"
 
+T = TypeVar("T")
+
 
 def read(addon: Addon, tree: yaml.Mapping, cluster: Cluster | None) -> KarpenterPool:
     """A pool as it is written."""
@@ -40,7 +42,7 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Cluster | None) -> Karpenter
     api, kind = text(tree, "apiVersion"), text(tree, "kind")
     resource = "NodePool.v1beta1" if kind == "NodePool" and api.endswith("/v1beta1") else kind
     fields = Fields("any", resource, record)
-    name = fields["name"]
+    name = fields.text("name")
     needs = required(tree, kind)
     owner: Value[Cluster] = Known(cluster, place) if cluster else Unknown("the manifest's cluster is not known")
     return KarpenterPool(
@@ -89,14 +91,14 @@ def _origin(tree: yaml.Mapping, key: str, place: Origin) -> Origin:
 
 
 def _limits(fields: Fields) -> Value[tuple[str, ...]]:
-    found = _placed(fields["limits"], fields)
+    found = _placed(fields.mapping("limits"), fields)
     if not isinstance(found, Known):
         return found
     written = tuple(f"{key}={value}" for key, value in found.value.items())
     return Known(written, found.origin) if written else Unset(found.origin)
 
 
-def _placed(value: Value[Any], fields: Fields) -> Value[Any]:
+def _placed(value: Value[T], fields: Fields) -> Value[T]:
     """A value that is not written stands where its object does: kcheck adds no keys to manifests."""
     origin = value.origin
     return value if origin is None or origin.missing is None else replace(value, origin=Origin((fields.record.span,)))
@@ -105,14 +107,14 @@ def _placed(value: Value[Any], fields: Fields) -> Value[Any]:
 def _policy(fields: Fields, place: Origin) -> Value[str]:
     """When nodes are taken away: Provisioners only took empty ones, unless they were told to consolidate."""
     if fields.resource != "Provisioner":
-        own, beside = fields["policy"], fields["consolidate_after"].origin
+        own, beside = fields.text("policy"), fields.text("consolidate_after").origin
         if own.origin is None or own.origin.missing is None or (beside and beside.missing is None):
             return own
         path = ("spec", "disruption", "consolidationPolicy")
         missing = Missing(own.origin.missing.container, path)
         why = "its disruption needs consolidateAfter too"
         return replace(own, origin=Origin((fields.record.span,), missing=missing, why=why))
-    on = fields["consolidation"]
+    on = fields.flag("consolidation")
     if isinstance(on, Unknown):
         return on
     key = "karpenter.policy" if known(on) else "karpenter.policy_of_empty"
@@ -122,7 +124,7 @@ def _policy(fields: Fields, place: Origin) -> Value[str]:
 
 
 def _time(fields: Fields, name: str, place: Origin) -> Value[int]:
-    value = _placed(fields[name], fields)
+    value = _placed(fields.text(name), fields)
     if equals(value, _NEVER):
         return Unset(value.origin or place)
     if not isinstance(value, Known):
@@ -139,14 +141,14 @@ def _idle_time(fields: Fields, place: Origin) -> Value[int]:
     if not isinstance(fixed, Unset):
         return Unset(fixed.origin or place)
     own = _time(fields, "consolidate_after", place)
-    on = fields["consolidation"] if fields.resource == "Provisioner" else None
+    on = fields.flag("consolidation") if fields.resource == "Provisioner" else None
     if isinstance(own, Unset) and isinstance(on, Known) and on.value:
         return Known(0, Origin((on.origin.written,)))
     return own
 
 
 def _replicas(fields: Fields) -> Value[int]:
-    return NOTHING if fields.resource != "NodePool" else fields["replicas"]
+    return NOTHING if fields.resource != "NodePool" else fields.number("replicas")
 
 
 def _budgets(tree: yaml.Mapping, place: Origin) -> Value[tuple[str, ...]]:

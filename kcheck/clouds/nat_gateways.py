@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from kcheck.model import NOTHING
 from kcheck.numbers import profiles
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 KIND = "google_compute_router_nat"
 
 
+T = TypeVar("T")
+
+
 def near(gateways: list[Fields], location: Value[str]) -> list[Fields]:
     """The gateways of the region of a cluster, and those whose region is not known."""
     zone = known(location) or ""
     region = zone if re.search(r"\d$", zone) else zone.rpartition("-")[0]
-    return [one for one in gateways if not region or known(one["region"]) in (None, region)]
+    return [one for one in gateways if not region or known(one.text("region")) in (None, region)]
 
 
 def addresses(gateways: list[Fields]) -> Value[int]:
@@ -31,7 +34,8 @@ def addresses(gateways: list[Fields]) -> Value[int]:
     raw = own.raw("ips")
     if isinstance(raw, Known) and isinstance(raw.value, tuple):
         return Known(len(raw.value), raw.origin) if raw.value else NOTHING
-    return NOTHING if isinstance(own["ips"], Unset) or equals(own["allocation"], "AUTO_ONLY") else own["ips"]
+    ips = own.texts("ips")
+    return NOTHING if isinstance(ips, Unset) or equals(own.text("allocation"), "AUTO_ONLY") else mapped(ips, len)
 
 
 def ports(gateways: list[Fields]) -> Value[int]:
@@ -39,28 +43,36 @@ def ports(gateways: list[Fields]) -> Value[int]:
     if len(gateways) != 1:
         return NOTHING
     own = gateways[0]
-    written: Value[int] = own["ports"]
-    if own.raw("ports") is None and known(own["dynamic"]):
+    written = own.number("ports")
+    if own.raw("ports") is None and known(own.flag("dynamic")):
         least = profiles.settings("gke")["nat.least_ports"].number
         return mapped(written, lambda _: least)
     return written
 
 
-def inputs(gateways: list[Fields]) -> dict[str, Any]:
+class Inputs(TypedDict, total=False):
+    """The fields of a cluster that the module of its NAT gateways gives."""
+
+    single_gateway: Value[bool]
+    gateway_per_zone: Value[bool]
+    gateways_lack: Value[str]
+
+
+def inputs(gateways: list[Fields]) -> Inputs:
     """The fields of a cluster that the inputs of the module give which makes the only NAT gateway of its root (EKS)."""
     if len(gateways) != 1 or gateways[0].raw("single") is None:
         return {}
     own = gateways[0]
     return {
-        "single_gateway": _named(own["single"], "single_nat_gateway"),
-        "gateway_per_zone": _named(own["per_zone"], "one_nat_gateway_per_az"),
+        "single_gateway": _named(own.flag("single"), "single_nat_gateway"),
+        "gateway_per_zone": _named(own.flag("per_zone"), "one_nat_gateway_per_az"),
         "gateways_lack": _lacking(own),
     }
 
 
 def _lacking(own: Fields) -> Value[str]:
     """The list of the module that is shorter than its zones, so that it cannot make a gateway in each; else unset."""
-    zones, public, addresses = (own[name] for name in ("zones", "public", "addresses"))
+    zones, public, addresses = own.number("zones"), own.number("public"), own.number("addresses")
     origin = Origin((own.record.span,))
     if isinstance(zones, Known):
         for count, name in ((public, "public_subnets"), (addresses, "external_nat_ip_ids")):
@@ -69,7 +81,7 @@ def _lacking(own: Fields) -> Value[str]:
     return unknown_of(zones, public, addresses) or Unset(origin)
 
 
-def _named(value: Value[Any], name: str) -> Value[Any]:
+def _named(value: Value[T], name: str) -> Value[T]:
     """A value that an expression gives, with the name of the input: only a person can write it there."""
     origin = value.origin
     if origin is None or not origin.spans or origin.literal or (origin.missing and origin.missing.path):

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from kcheck.model import NOTHING, Inventory, Network, Reserved, Subnet
+from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, Reserved, Subnet, Thing
 from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
-from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, known, possible
+from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, possible
 from kcheck.terraform import pins
 from kcheck.terraform.resource import BlockRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kcheck.model import PodRange
     from kcheck.source.text import Span
     from kcheck.source.values import Datum, Record
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
+
+T = TypeVar("T")
+N = TypeVar("N", Network, Subnet, Cluster)
+"""What others refer to by its name."""
 
 _HOLDS_POOLS = re.compile(r"node[-_]?(group|pool)s?|worker|agent[-_]?pool", re.IGNORECASE)
 
@@ -29,30 +33,33 @@ _SAMPLES = frozenset({"examples", "example", "patterns", "samples", "quickstart"
 """Folders whose children have nothing to do with each other, though their names may be the same."""
 
 
+_Named: TypeAlias = Network | Subnet | Cluster | NodePool
+
+
 class Names:
     """Things by name over all roots: one root may make what another refers to by its name."""
 
     def __init__(self) -> None:
-        self._things: dict[tuple[str, str, str], list[Any]] = {}
-        self._all: dict[tuple[str, str], list[Any]] = {}
+        self._things: dict[tuple[str, str], list[_Named]] = {}
+        self._all: dict[str, list[_Named]] = {}
 
-    def add(self, area: str, kind: str, things: Iterable[Any]) -> None:
+    def add(self, area: str, things: Iterable[_Named]) -> None:
         """Enter what a root of an area has found."""
         for thing in things:
-            self._all.setdefault((area, kind), []).append(thing)
+            self._all.setdefault(area, []).append(thing)
             if isinstance(thing.name, Known):
-                self._things.setdefault((area, kind, thing.name.value), []).append(thing)
+                self._things.setdefault((area, thing.name.value), []).append(thing)
 
-    def all(self, area: str, kind: str) -> list[Any]:
+    def all(self, area: str, kind: type[N]) -> list[N]:
         """All things of a kind, those without a known name too."""
-        return self._all.get((area, kind), [])
+        return [thing for thing in self._all.get(area, ()) if isinstance(thing, kind)]
 
-    def find(self, area: str, kind: str, name: str) -> list[Any]:
+    def find(self, area: str, kind: type[N], name: str) -> list[N]:
         """The things of that name."""
-        return self._things.get((area, kind, name), [])
+        return [thing for thing in self._things.get((area, name), ()) if isinstance(thing, kind)]
 
 
-def read_all(readers: list[Any], inventory: Inventory) -> None:
+def read_all(readers: Sequence[Reader], inventory: Inventory) -> None:
     """Read the root modules of one cloud, kind by kind, so that all names are known when they are looked for."""
     names = Names()
     ranges: dict[str, PodRange] = {}
@@ -62,7 +69,7 @@ def read_all(readers: list[Any], inventory: Inventory) -> None:
         for reader in readers:
             getattr(reader, kind)()
         for reader in readers:
-            names.add(reader.area, kind, getattr(reader.found, kind))
+            names.add(reader.area, getattr(reader.found, kind))
     for reader in readers:
         reader.add_to(inventory)
 
@@ -91,7 +98,7 @@ class Reader:
         self.root = root
         self.folder = root.configuration.folder
         self.found = Inventory()
-        self._addressed: dict[str, dict[str, Any]] = {}
+        self._addressed: dict[type[_Named], Any] = {}
         self.defaults = profiles.settings(cloud)
         self.pool_instances = {kind: list(root.instances(kind)) for kind in pools}
         self.pins = pins.of(root)
@@ -138,9 +145,13 @@ class Reader:
         """Enter addresses that ranges of pods may not overlap."""
         self.found.reserved.append(Reserved(identity, place, self.folder, what, cidr))
 
-    def default(self, key: str, origin: Origin) -> Known[Any]:
-        """What the cloud uses where nothing is written."""
-        return Known(self.defaults[key].value, origin)
+    def default(self, key: str, origin: Origin) -> Known[str]:
+        """The text that the cloud uses where nothing is written."""
+        return Known(self.defaults[key].text, origin)
+
+    def default_number(self, key: str, origin: Origin) -> Known[int]:
+        """The number that the cloud uses where nothing is written."""
+        return Known(self.defaults[key].number, origin)
 
     def has_gpu(self, instance_type: str) -> bool:
         """Whether machines of a type have GPUs or other accelerators."""
@@ -156,9 +167,14 @@ class Reader:
             return f"{self.cloud}/{address}"
         return f"{self.cloud}/{self.folder}{environment}:{address}"
 
+    def things(self, kind: type[N]) -> list[N]:
+        """What this root has of a kind."""
+        found = (*self.found.networks, *self.found.subnets, *self.found.clusters)
+        return [thing for thing in found if isinstance(thing, kind)]
+
     def named(
-        self, value: Value[str], kind: str, what: str, fits: Callable[[Any], bool] = lambda _thing: True
-    ) -> Value[Any]:
+        self, value: Value[str], kind: type[N], what: str, fits: Callable[[N], bool] = lambda _thing: True
+    ) -> Value[N]:
         """The one thing of a kind that has this name and fits: of this root, else of another one.
 
         It is of a kind that `read_all` has read in all roots.
@@ -172,30 +188,30 @@ class Reader:
             return Known(found[0], value.origin)
         return Unknown(f"no single {what} named {value.value} in this code", value.origin)
 
-    def addressed(self, kind: str, resource: str) -> dict[str, Any]:
+    def addressed(self, kind: type[N], resource: str) -> dict[str, N]:
         """The things of a kind by what refers to them: their address, or a data source that asks for their name."""
-        if kind not in self._addressed:
-            found = {thing.address: thing for thing in getattr(self.found, kind)}
+        found: dict[str, N] | None = self._addressed.get(kind)
+        if found is None:
+            found = self._addressed[kind] = {thing.address: thing for thing in self.things(kind)}
             for address, record in self.root.sources(resource):
                 name = record.entry("name")
                 if isinstance(name, Known) and isinstance(name.value, str):
-                    thing = self.named(name, kind, kind)
+                    thing = self.named(name, kind, "thing")
                     found |= {address: thing.value} if isinstance(thing, Known) else {}
-            self._addressed[kind] = found
-        return self._addressed[kind]
+        return found
 
-    def maybe(self, datum: Datum | None, things: Mapping[str, Any]) -> tuple[Any, ...]:
+    def maybe(self, datum: Datum | None, things: Mapping[str, N]) -> tuple[N, ...]:
         """The things that a reference whose branch is not known may be to."""
-        found: list[Any] = []
+        found: list[N] = []
         for one in possible(datum):
             link = linked(one, things)
             if link is not None:
                 found.append(link.value)
             elif isinstance(one, Known):
-                found += [thing for thing in things.values() if has_name(thing, one.value)]
+                found += [thing for thing in things.values() if equals(thing.name, one.value)]
         return tuple(dict.fromkeys(found))
 
-    def several(self, datum: Datum | None, things: Mapping[str, Any], what: str) -> Value[tuple[Any, ...]]:
+    def several(self, datum: Datum | None, things: Mapping[str, T], what: str) -> Value[tuple[T, ...]]:
         """The things that the references of a list are to; Unknown if one leads out of this root."""
         if datum is None:
             return NOTHING
@@ -226,14 +242,16 @@ class Reader:
         }
 
 
-def linked(datum: Datum | None, things: Mapping[str, Any]) -> Known[Any] | None:
+def linked(datum: Datum | None, things: Mapping[str, T]) -> Known[T] | None:
     """The thing whose id or name the datum refers to; `things` are by address."""
     if not isinstance(datum, Unknown) or datum.symbol is None:
         return None
     if datum.symbol.attribute not in ("id", "name", "self_link", "arn", "?"):  # the last one is a part of an id
         return None
     thing = things.get(datum.symbol.address)
-    return None if thing is None else Known(thing, datum.origin or Origin((thing.place,)))
+    if thing is None:
+        return None
+    return Known(thing, datum.origin or Origin((thing.place,) if isinstance(thing, Thing) else ()))
 
 
 _PART = re.compile(r"\$\{[^}]*\}")
@@ -247,7 +265,7 @@ def fits(text: str | None, pattern: str | None) -> bool:
     return fnmatchcase(_PART.sub("?", text), _PART.sub("?", pattern))
 
 
-def text_of(value: Value[Any]) -> str | None:
+def text_of(value: Value[object]) -> str | None:
     """A text, with `${...}` for the parts that are not known; None if even that is not known."""
     if isinstance(value, Known):
         return str(value.value)
@@ -270,14 +288,14 @@ def has_accelerator(cloud: str, instance_type: str) -> bool:
     return re.search(str(profiles.settings(cloud)["pool.gpu_types"].value), instance_type) is not None
 
 
-def taints_of(record: Record, kind: str, names: tuple[str, str, str] = ("key", "value", "effect")) -> Value[Any]:
+def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:
     """The taints that nested blocks write, as `key=value:Effect`; unset where there are none."""
     nested = record.blocks(kind)
     if isinstance(nested, Unknown):
         return nested
     found = []
     for one in nested:
-        parts = [one.entry(name) for name in names]
+        parts = [one.entry(name) for name in ("key", "value", "effect")]
         unknown = next((part for part in parts if isinstance(part, Unknown)), None)
         if unknown is not None:
             return unknown
@@ -320,24 +338,19 @@ def together(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
     return Known(tuple(texts), cidrs[0].origin or Origin(()))
 
 
-def has_name(thing: Any, name: str) -> bool:
-    """Whether a thing is known to have a name."""
-    return isinstance(thing.name, Known) and bool(thing.name.value == name)
-
-
-def unlinked(value: Value[Any], what: str) -> Value[Any]:
+def unlinked(value: Value[object], what: str) -> Unset | Unknown:
     """A reference that leads out of this root."""
     if isinstance(value, Known):
         return Unknown(f"the {what} is given as an id and is not in this root", value.origin)
     return value
 
 
-def reason(value: Value[Any], name: str) -> str:
+def reason(value: Value[object], name: str) -> str:
     """Why a value that is needed is not there; `name` is what would have to be written."""
     return value.reason if isinstance(value, Unknown) else f"{name} is not written"
 
 
-def same(first: Value[Any], second: Value[Any]) -> bool:
+def same(first: Value[object], second: Value[object]) -> bool:
     """Whether two values are equal, or come from the same unknown place, so that they will be."""
     if isinstance(first, Known) and isinstance(second, Known):
         return bool(first.value == second.value)
@@ -360,6 +373,6 @@ def referred(value: Value[str]) -> Value[str]:
     return Known(symbol.address, value.origin or Origin(())) if symbol and symbol.attribute != "?" else value
 
 
-def either(value: Value[Any], default: Callable[[Origin], Value[Any]]) -> Value[Any]:
+def either(value: Value[T], default: Callable[[Origin], Value[T]]) -> Value[T]:
     """The value, or a default where it is not written."""
     return default(value.origin) if isinstance(value, Unset) else value

@@ -50,24 +50,26 @@ def _mirror(
 def _ecr(root: Module, instance: Instance) -> Mirror | None:
     fields = Fields("eks", _ECR, instance)
     host = "<account>.dkr.ecr.<region>.amazonaws.com"
-    prefix = known(fields["prefix"]) or "<prefix>"
-    return _mirror(root, instance, "eks", known(fields["upstream"]), "", (host, None if prefix == "ROOT" else prefix))
+    prefix = known(fields.text("prefix")) or "<prefix>"
+    return _mirror(
+        root, instance, "eks", known(fields.text("upstream")), "", (host, None if prefix == "ROOT" else prefix)
+    )
 
 
 def _gar(root: Module, instance: Instance) -> Mirror | None:
     fields = Fields("gke", _GAR, instance)
-    if known(fields["mode"]) != "REMOTE_REPOSITORY":
+    if known(fields.text("mode")) != "REMOTE_REPOSITORY":
         return None
-    host = f"{known(fields['location']) or '<location>'}-docker.pkg.dev"
-    parts = (host, known(fields["project"]) or "<project>", known(fields["id"]) or "<repository>")
-    return _mirror(root, instance, "gke", known(fields["upstream"]), "", parts)
+    host = f"{known(fields.text('location')) or '<location>'}-docker.pkg.dev"
+    parts = (host, known(fields.text("project")) or "<project>", known(fields.text("id")) or "<repository>")
+    return _mirror(root, instance, "gke", known(fields.text("upstream")), "", parts)
 
 
 def _acr(root: Module, instance: Instance) -> Mirror | None:
     """A cache rule: all of a registry, or of a user of it, by a `*`; or one image."""
     fields = Fields("aks", _ACR, instance)
-    source, target = str(known(fields["source"]) or ""), known(fields["target"])
-    registries = {one.address: Fields("aks", _REGISTRY, one)["name"] for one in root.instances(_REGISTRY)}
+    source, target = str(known(fields.text("source")) or ""), known(fields.text("target"))
+    registries = {one.address: Fields("aks", _REGISTRY, one).text("name") for one in root.instances(_REGISTRY)}
     owner = linked(fields.raw("registry"), registries)
     name = known(owner.value) if owner is not None else None
     upstream, _, path = source.partition("/")

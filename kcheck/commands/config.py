@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from kcheck.commands import options
 
 if TYPE_CHECKING:
-    from kcheck.config.config import Config
+    from kcheck.config.config import Config, Environment
 
 
 @click.command("config", short_help="Print the settings of this place, each with its origin.")
@@ -29,7 +29,7 @@ def command(paths: tuple[str, ...], config: Config) -> None:
             click.echo(f"{line}  # {place}" if i == 0 else line)
 
 
-def _settings(config: Config) -> dict[str, Any]:
+def _settings(config: Config) -> dict[str, object]:
     """The settings under their names in the file."""
     return {
         "nodes": config.nodes.get("") if set(config.nodes) <= {""} else config.nodes,
@@ -56,7 +56,7 @@ def _settings(config: Config) -> dict[str, Any]:
     }
 
 
-def _environment(environment: Any) -> dict[str, Any]:
+def _environment(environment: Environment) -> dict[str, object]:
     from dataclasses import asdict
 
     table = asdict(environment)
@@ -64,11 +64,11 @@ def _environment(environment: Any) -> dict[str, Any]:
     return table
 
 
-def _lines(name: str, value: Any) -> list[str]:
+def _lines(name: str, value: object) -> list[str]:
     """A setting as YAML: short ones on a line, lists of tables item by item."""
     import json
 
-    def short(inner: Any) -> str:
+    def short(inner: object) -> str:
         if isinstance(inner, dict):
             return "{" + ", ".join(f"{key}: {short(item)}" for key, item in inner.items() if item) + "}"
         if isinstance(inner, list | tuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import click
 
@@ -28,7 +27,7 @@ def command(
     from kcheck.config.config import Config, parse_variables
     from kcheck.terraform.console import evaluate
 
-    def answered() -> dict[str, Any]:
+    def answered() -> dict[str, object]:
         given = parse_variables(variables)
         return evaluate(expression, root, Config(var_files=var_files, variables=given, env_vars=env_vars))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -33,7 +33,7 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def wrapper(
         paths: tuple[str, ...], config: Config, known: bool | None, baseline_file: str | None, diff_base: str | None,
-        **rest: Any,
+        **rest: object,
     ) -> None:  # fmt: skip
         _meant(paths, known)
         baseline = guarded(lambda: _baseline(config, known, baseline_file))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -81,7 +81,7 @@ def _intent(cloud: str | None, nodes: int | None, file: str | None, source: str 
 
     if file and source:
         raise ConfigError("--intent and --from: give one of them")
-    given: dict[str, Any] = intent.load(file) if file else {}
+    given: dict[str, object] = intent.load(file) if file else {}
     if source:
         from kcheck.generate import existing
 

@@ -86,7 +86,7 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
         paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
         exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None,
         variables: tuple[str, ...], env_vars: bool, render: str | None, helm_values: tuple[str, ...],
-        hook: bool = False, **rest: Any,
+        hook: bool = False, **rest: object,
     ) -> None:  # fmt: skip
         from kcheck.files.disk import Disk
 

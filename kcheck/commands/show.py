@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,5 +22,5 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
     """
     from kcheck.report import model
 
-    data: dict[str, Any] = options.guarded(lambda: model.collect(options.tree(paths, config), config))
+    data = options.guarded(lambda: model.collect(options.tree(paths, config), config))
     click.echo(model.as_json(data) if format_ == "json" else model.as_text(data), nl=False)

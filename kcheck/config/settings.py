@@ -6,7 +6,7 @@ import datetime
 import os
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from kcheck.config import schemas
 from kcheck.config.config import Accepted, Config, ConfigError, Environment
@@ -15,7 +15,7 @@ from kcheck.source.text import Source
 from kcheck.source.values import Known, Origin, plain, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kcheck.source.values import Datum
 
@@ -101,7 +101,7 @@ def _finite(text: str) -> Fraction:
         raise ValueError(f"`{text}` is no number of nodes or dollars") from None
 
 
-def _text_days(value: Any) -> Any:
+def _text_days(value: object) -> object:
     """TOML's days as text, as YAML has them."""
     if isinstance(value, dict):
         return {key: _text_days(item) for key, item in value.items()}
@@ -119,39 +119,79 @@ def _line_of(source: Source, start: int, key: str) -> Origin | None:
 # --- making
 
 
+class _Cluster(TypedDict, total=False):
+    """An entry of `clusters`."""
+
+    root: str
+    name: str
+    var_files: list[str]
+    manifests: list[str]
+    nodes: int
+    price: Fraction
+
+
+class _Limit(TypedDict):
+    """A number of `limits`."""
+
+    value: int
+
+
+class _Settings(TypedDict, total=False):
+    """What a settings file says, as `settings.schema.json` describes it."""
+
+    nodes: int
+    price: Fraction
+    var_files: list[str]
+    clusters: list[_Cluster]
+    exclude: list[str]
+    select: list[str]
+    ignore: list[str]
+    per_path_ignores: dict[str, list[str]]
+    not_ignorable: list[str]
+    severity: dict[str, str]
+    limits: dict[str, _Limit]
+    mirrors: dict[str, str]
+    rules: list[str]
+    baseline: str
+    render: str
+    helm_values: list[str]
+    fail_on: str
+
+
 def _config(data: Datum, folder: str) -> Config:
-    values: dict[str, Any] = plain(data)
-    members: dict[str, Any] = data.value if isinstance(data, Known) else {}
-    places = {name: schemas.at(member.origin.written) for name, member in members.items()}
+    values: _Settings = plain(data)
+    members: dict[str, Datum] = data.value if isinstance(data, Known) else {}
+    places = {name: schemas.at(member.origin.written) for name, member in members.items() if member.origin}
 
     def near(path: str) -> str:
         return os.path.normpath(os.path.join(folder, path)).replace(os.sep, "/")
 
-    def paths(name: str, table: dict[str, Any] = values) -> tuple[str, ...]:
-        return tuple(map(near, table.get(name, ())))
+    def paths(written: list[str] | None) -> tuple[str, ...]:
+        return tuple(map(near, written or ()))
 
     nodes, price = values.get("nodes"), values.get("price")
     environments = []
     for table in values.get("clusters", ()):
-        files, own = paths("var_files", table), table.get("price")
+        files, own = paths(table.get("var_files")), table.get("price")
         label = table.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else "")
         cents = None if own is None else round(own * 100)
         environment = Environment(
-            near(table["root"]), label, files, paths("manifests", table), table.get("nodes"), cents
+            near(table["root"]), label, files, paths(table.get("manifests")), table.get("nodes"), cents
         )
         environments.append(environment)
     for one in environments:
         if sum((one.root, one.name) == (other.root, other.name) for other in environments) > 1:
             raise ConfigError(f"{places['clusters']}: clusters: two entries for {one.root} need names that differ")
-    accepted = [_accepted(item, near) for item in (members["suppressions"].value if "suppressions" in members else ())]
+    suppressions = members.get("suppressions")
+    accepted = [_accepted(item, near) for item in (suppressions.value if isinstance(suppressions, Known) else ())]
     per_path = {near(path): tuple(names) for path, names in values.get("per_path_ignores", {}).items()}
     baseline = values.get("baseline")
     return Config(
         nodes={"": nodes} if nodes else {},
-        var_files=paths("var_files"),
+        var_files=paths(values.get("var_files")),
         price=None if price is None else round(price * 100),
         environments=tuple(environments),
-        exclude=paths("exclude"),
+        exclude=paths(values.get("exclude")),
         select=tuple(values.get("select", ())),
         ignore=tuple(values.get("ignore", ())),
         per_path_ignores=per_path,
@@ -159,17 +199,17 @@ def _config(data: Datum, folder: str) -> Config:
         severity=values.get("severity", {}),
         limits={name: limit["value"] for name, limit in values.get("limits", {}).items()},
         mirrors={registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
-        rules=paths("rules"),
+        rules=paths(values.get("rules")),
         accepted=tuple(accepted),
         baseline=near(baseline) if baseline else "",
         render=values.get("render", ""),
-        helm_values=paths("helm_values"),
+        helm_values=paths(values.get("helm_values")),
         fail_on=values.get("fail_on", "warning"),
         places=places,
     )
 
 
-def _accepted(item: Known[Any], near: Any) -> Accepted:
+def _accepted(item: Known[object], near: Callable[[str], str]) -> Accepted:
     table = plain(item)
     place = item.origin.written
     expires = table.get("expires")

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from kcheck.words.views import View
 
 
-def limits_view(cloud: str, world: World) -> dict[str, Any]:
+def limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bool]]:
     """The limits of a cloud as rules see them: limits.group.name."""
     return world.remember("limits view", cloud, lambda: _limits_view(cloud, world))
 
 
-def _limits_view(cloud: str, world: World) -> dict[str, Any]:
-    result: dict[str, Any] = {}
+def _limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bool]]:
+    result: dict[str, dict[str, int | str | bool]] = {}
     for key, entry in world.limits(cloud).items():
         if entry.value is None:
             continue  # it differs by account, and nobody has said it
@@ -55,7 +55,7 @@ class Judge:
         self.limits = limits_view(cloud_of(view.thing, view.world), view.world)
         self.activation = self.activated(view.data)
 
-    def activated(self, data: dict[str, Any]) -> cel.Activation:
+    def activated(self, data: dict[str, object]) -> cel.Activation:
         """The data that expressions see."""
         return cel.activation({self.view.subject: data, "limits": self.limits}, self.variables)
 
@@ -81,7 +81,7 @@ class Judge:
                 raise
             return None, f"it does not fit what is written: {error}"
 
-    def value(self, expression: str, activation: cel.Activation | None = None) -> Any:
+    def value(self, expression: str, activation: cel.Activation | None = None) -> object:
         """The value of an expression; None where it is not known."""
         compiled = _compiled(expression, self.variables)
         if activation is None and self.view.open and self.view.hidden(cel.usage(compiled)):
@@ -105,14 +105,19 @@ class Judge:
 
     def graded(self, grade: Grade) -> Severity | None:
         """How bad it is by size; None where that is known and small."""
-        size = self.value(grade.of)
+        size = self.number(grade.of)
         if size is None:
             return Severity.INFO
-        if grade.wall and size > self.value(grade.wall):
-            return Severity.ERROR
-        if grade.recommended and size > self.value(grade.recommended):
-            return Severity.WARNING
+        for limit, severity in ((grade.wall, Severity.ERROR), (grade.recommended, Severity.WARNING)):
+            most = self.number(limit) if limit else None
+            if most is not None and size > most:
+                return severity
         return None
+
+    def number(self, expression: str) -> float | None:
+        """The number that an expression gives; None where it is not known."""
+        value = self.value(expression)
+        return value if isinstance(value, int | float) else None
 
     # --- findings
 
@@ -171,7 +176,8 @@ class Judge:
     def records(self, expression: str) -> list[int]:
         """The numbers of the records that an expression gives: one, or a list of them."""
         text = f"type({expression}) == list ? dyn({expression}).map(r, r.{ID}) : [dyn({expression}).{ID}]"
-        return self.value(text, self.numbered) or []
+        found = self.value(text, self.numbered)
+        return found if isinstance(found, list) else []
 
     @cached_property
     def numbered(self) -> cel.Activation:
@@ -232,7 +238,7 @@ class Judge:
             return None, ""
         return Fix(rule.safety, tuple(changes), ", ".join(dict.fromkeys(titles))), ""
 
-    def part(self, origin: Origin, record: int, path: tuple[str, ...], value: Any) -> computed_literals.Part | None:
+    def part(self, origin: Origin, record: int, path: tuple[str, ...], value: object) -> computed_literals.Part | None:
         """The literal in a computed text by which it would be another one."""
         old = None if origin.literal or origin.missing else self.view.value(record, path)
         return (
@@ -278,7 +284,7 @@ def _parts(origin: Origin) -> str:
     return f"it is put together from {' and '.join(places)}; "
 
 
-def _ordered(value: Any, text: str) -> Any:
+def _ordered(value: object, text: str) -> Any:
     """A value with the keys of its maps in the order of the expression: CEL keeps none."""
     if isinstance(value, list):
         return [_ordered(item, text) for item in value]
@@ -321,5 +327,5 @@ def _with_part(part: computed_literals.Part, origin: Origin) -> str:
     return f"set {name} = {before}{part.value}{after}"
 
 
-def _line(span: Any) -> tuple[str, int]:
+def _line(span: Span) -> tuple[str, int]:
     return span.source.path, span.begin.line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from kcheck.config.config import ConfigError
 from kcheck.files.tree import shown
@@ -28,6 +28,73 @@ class RuleError(ConfigError):
     """A rule file that is not a rule: what is wrong, with its path."""
 
 
+class GradeTable(TypedDict, total=False):
+    """How bad a finding is by size."""
+
+    of: str
+    wall: str
+    recommended: str
+
+
+class ChangeTable(TypedDict, total=False):
+    """One change of a fix: a place to `set`, or a list to `append` to."""
+
+    set: str
+    append: str
+    to: str | int | bool
+
+
+class ObstacleTable(TypedDict):
+    """Where a fix may not be made."""
+
+    where: str
+    help: str
+
+
+class FixTable(ChangeTable, total=False):
+    """A fix: one change, or several."""
+
+    safety: str
+    changes: list[ChangeTable]
+    withheld: list[ObstacleTable]
+
+
+class RuleTable(TypedDict, total=False):
+    """The first document of a rule file, as `rule.schema.json` describes it."""
+
+    summary: str
+    severity: str
+    grade: GradeTable
+    waste: bool
+    subject: str
+    when: str
+    problem: str | bool
+    weak: str
+    mild: str
+    at: str
+    related: list[str]
+    message: str
+    help: str
+    unless: list[str]
+    fix: FixTable
+    sources: list[str]
+
+
+Files: TypeAlias = str | dict[str, str]
+"""One file, or several by name."""
+
+
+class ExampleTable(TypedDict, total=False):
+    """An example of the second document."""
+
+    bad: Files
+    good: Files
+    fixed: Files
+    file: str
+    nodes: int
+    price: str | float
+
+
 @dataclass(frozen=True)
 class File:
     """A file that has the shape of a rule: its two documents, and where their parts are."""
@@ -35,7 +102,7 @@ class File:
     path: str
     group: str
     name: str
-    rule: dict[str, Any]
+    rule: RuleTable
     root: yaml.Target
 
     def at(self, path: tuple[str | int, ...], text: str = "", index: int = 0) -> str:
@@ -101,7 +168,7 @@ def read(group: str, path: str) -> File:
         data = schemas.datum(root)
         found_wrong = schemas.differences(data, schema[part], "key", whole)
         wrong += [f"{_place(place or root.span)}: {message}" for place, message in found_wrong]
-    rule = {} if wrong else plain(schemas.datum(found[0]))
+    rule: RuleTable = {} if wrong else plain(schemas.datum(found[0]))
     if rule:
         if ("severity" in rule) == ("grade" in rule):
             wrong.append(f"{_place(found[0].span)}: the rule needs a severity or a grade, not both")

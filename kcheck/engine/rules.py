@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
@@ -13,6 +13,7 @@ from kcheck.engine import rule_files
 from kcheck.engine.rule_files import RuleError
 from kcheck.model import Raw
 from kcheck.numbers import profiles
+from kcheck.numbers.profiles import Loader
 from kcheck.source.bundled import RULES
 from kcheck.source.units import as_text
 from kcheck.syntax import cel
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from kcheck.numbers.profiles import Entry
 
 _BELOW = tuple(f"{word}." for word in OPEN)
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Grade(NamedTuple):
@@ -127,7 +127,7 @@ def load() -> tuple[Rule, ...]:
     """Kcheck's own rules, by group and name."""
     found = ((group, path) for group, path in rule_files.find(RULES))
     # the second document is only for people and tests: do not pay for it on every run
-    return tuple(_rule(group, path, yaml.load(_read(path).split(b"\n---", 1)[0], _Loader)) for group, path in found)  # noqa: S506 - the loader is a safe one
+    return tuple(_rule(group, path, yaml.load(_read(path).split(b"\n---", 1)[0], Loader)) for group, path in found)  # noqa: S506 - the loader is a safe one
 
 
 def read(folder: str) -> list[Rule]:
@@ -180,7 +180,7 @@ def every(folders: Iterable[str]) -> list[Rule]:
 
 
 def _details(path: str) -> Details:
-    documents = [document for document in yaml.load_all(_read(path), _Loader) if document is not None]
+    documents = [document for document in yaml.load_all(_read(path), Loader) if document is not None]
     data = documents[1] if len(documents) > 1 else {}
     return Details(data.get("why", "").strip(), tuple(_example(item) for item in data.get("examples", ())))
 
@@ -369,9 +369,10 @@ def _read(path: str) -> bytes:
         return file.read()
 
 
-def _rule(group: str, path: str, data: dict[str, Any]) -> Rule:
+def _rule(group: str, path: str, data: rule_files.RuleTable) -> Rule:
     try:
-        grade, fix = data.get("grade"), data.get("fix") or {}
+        grade = data.get("grade")
+        fix: rule_files.FixTable = data.get("fix") or {}
         changes = fix.get("changes") or ([fix] if fix else [])
         return Rule(
             name=os.path.basename(path).rpartition(".")[0],
@@ -400,13 +401,13 @@ def _rule(group: str, path: str, data: dict[str, Any]) -> Rule:
         raise RuleError(f"{path}: {error!r} is missing or of the wrong kind") from error
 
 
-def _setting(change: dict[str, Any]) -> Setting:
+def _setting(change: rule_files.ChangeTable) -> Setting:
     append = "append" in change
-    return Setting(change["append" if append else "set"], as_text(change["to"]), append)
+    return Setting(change["append"] if append else change["set"], as_text(change["to"]), append)
 
 
-def _example(data: dict[str, Any]) -> Example:
-    def files(value: Any) -> dict[str, str]:
+def _example(data: rule_files.ExampleTable) -> Example:
+    def files(value: rule_files.Files) -> dict[str, str]:
         return value if isinstance(value, dict) else {data.get("file", "main.tf"): value}
 
     fixed = data.get("fixed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import recommended
 from kcheck.generate.pools import label, system_nodes
@@ -33,7 +33,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
     return [*nodes, *pods, services]
 
 
-def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:
+def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
     """The vSwitches, the tier of the control plane, the engine, the registry."""
     usual, numbers = recommended.values(intent.cloud), limits(intent.cloud)
     return {

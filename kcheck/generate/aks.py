@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.generate import jobs, recommended
@@ -68,7 +68,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
     return [Slot("nodes", "the network", least=24), services, *([] if intent.mode == "node-subnet" else [pods])]
 
 
-def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:  # noqa: ARG001 - as of every cloud
+def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
     """The node pools, the addresses of the NAT gateway, and what the autoscaler is told."""
     usual = recommended.values("aks")
     found = groups(pools)

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import count
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kcheck.config import settings
 from kcheck.files.disk import Disk
@@ -23,6 +23,8 @@ from kcheck.scale.world import World
 from kcheck.source.values import Unknown, known
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcheck.config.config import Config
     from kcheck.engine.engine import Result
     from kcheck.model import Cluster, PodRange, Subnet
@@ -40,7 +42,7 @@ class Cloud(Protocol):
         """The ranges that its network needs."""
         ...
 
-    def context(self, intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:
+    def context(self, intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
         """What its templates are filled with, beside what all are."""
         ...
 
@@ -63,7 +65,7 @@ class _Made:
     """A cluster on its way: its files, and how kcheck reads them."""
 
     files: dict[str, bytes]
-    context: dict[str, Any]
+    context: dict[str, object]
     config: Config
     world: World
 
@@ -131,12 +133,12 @@ def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _
     usual, why = recommended.values(intent.cloud), recommended.reasons(intent.cloud)
     system = system_nodes(intent)
     target = intent.nodes + system
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
         "use": _nested(usual), "why": _nested(why), "requests": [], "beyond": {}, "target": target,
         "system_nodes": system,
     }  # fmt: skip
-    context |= {"about": intent_text.context(intent)["about"]}
+    context |= {"about": intent_text.meanings()}
     context |= manifests.context(intent, pools, layout, target)
     context |= cloud.context(intent, pools, layout)
     files = render.files(intent.cloud, context)
@@ -144,9 +146,9 @@ def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _
     return _Made(files, context, config, World(inventory.read(tree, config).inventory, config))
 
 
-def _nested(flat: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _nested(flat: Mapping[str, object]) -> dict[str, dict[str, object]]:
     """`group.name` as a mapping of mappings."""
-    result: dict[str, dict[str, Any]] = {}
+    result: dict[str, dict[str, object]] = {}
     for key, value in flat.items():
         group, _, name = key.partition(".")
         result.setdefault(group, {})[name] = value

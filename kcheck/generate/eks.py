@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.generate import jobs, ranges, recommended
@@ -40,7 +40,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
     return [*private, *public, Slot("services", prefix=_SERVICES, routed=False)]
 
 
-def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:
+def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
     """The blocks of the VPC, and which zone of its list each pool is in."""
     inner = [layout.ranges[slot.name] for slot in slots(intent, pools) if slot.network]
     machine = machines.machine(intent.cloud, intent.machine)

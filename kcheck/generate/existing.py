@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.config import schemas, settings
 from kcheck.config.config import ConfigError
@@ -33,7 +33,7 @@ _PLACES = {"eks": ("aws_subnet", "availability_zone"), "ack": ("alicloud_vswitch
 _OWN = ("kube-system", "default", "kube-public")
 
 
-def read(path: str) -> tuple[str, dict[str, Any]]:
+def read(path: str) -> tuple[str, dict[str, object]]:
     """The cloud of the only cluster below a path, and what its code says of an intent; what no intent has is left out.
 
     Raises:
@@ -59,7 +59,7 @@ def _is_field(name: str, value: object, place: Span) -> bool:
     )
 
 
-def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[str, Any]]:
+def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[str, object]]:
     """Every field of which something is known."""
     every, usual = world.pools(cluster), recommended.values(cluster.cloud)
     training = _training(every)
@@ -185,7 +185,7 @@ def _job(jobs: list[Workload], pools: list[NodePool]) -> dict[str, int]:
     return ({"nodes": nodes} if nodes else {}) | ({"hours": ceil(seconds * 100 / usual)} if seconds else {})
 
 
-def _teams(reading: Reading) -> list[dict[str, Any]]:
+def _teams(reading: Reading) -> list[dict[str, object]]:
     """The namespaces that have a quota of GPUs, with shares by it."""
     found: dict[str, int] = {}
     for quota in reading.inventory.limits:
@@ -219,7 +219,7 @@ def _image(jobs: list[Workload]) -> Iterator[tuple[str, str]]:
             return
 
 
-def _network(cluster: Cluster, reading: Reading, world: World) -> dict[str, Any]:
+def _network(cluster: Cluster, reading: Reading, world: World) -> dict[str, object]:
     """What other networks of the same code have."""
     subnets = [subnet for pool in world.pools(cluster) for subnet in known(pool.subnets) or ()]
     own = {known(subnet.network) for subnet in subnets}

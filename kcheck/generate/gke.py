@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.gke.addresses import pod_block
 from kcheck.config.config import ConfigError
@@ -63,7 +63,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
     return [Slot("nodes", least=24), Slot("pods", least=21, most=9), Slot("services", prefix=services)]
 
 
-def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, Any]:  # noqa: ARG001 - as of every cloud
+def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
     """The pools by machine type, the gateway, the repositories, and what goes without saying on GKE."""
     usual, total = recommended.values(intent.cloud), intent.nodes + system_nodes(intent)
     own = [one for pool in pools for one in _of_one_type(pool)]

@@ -95,7 +95,7 @@ class Intent:
         return int(self.kubernetes.partition(".")[2])
 
 
-def load(path: str) -> dict[str, Any]:
+def load(path: str) -> dict[str, object]:
     """What an intent file says.
 
     Raises:
@@ -109,7 +109,7 @@ def load(path: str) -> dict[str, Any]:
         raise ConfigError(f"{path}: no such file, or it cannot be read")
     data = schemas.document(Source(os.path.relpath(path).replace(os.sep, "/"), content))
     schemas.check(data, schemas.load("intent"), "field", "the intent")
-    found: dict[str, Any] = plain(data)
+    found: dict[str, object] = plain(data)
     return found
 
 
@@ -138,7 +138,7 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
     most = max(nodes - nodes * share // 100, nodes * share // 100)
     names = {"short": letters_of(str(given.get("name", usual["intent.name"]))), "unique": letters_of(account)[:8]}
     registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
-    teams = given.get("teams") or _teams(str(usual["intent.teams"]))
+    teams = [Team(team["name"], team["share"]) for team in given.get("teams") or ()]
     mode, own = str(network.get("mode", usual["intent.mode"])), str(network.get("range", ""))
 
     def chosen(key: str) -> str:
@@ -149,7 +149,7 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
         int(gpus or 0), share, None if cap is None else round(cap * 1000),
         int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
         int(job.get("hours", usual["intent.job_hours"])),
-        tuple(Team(team["name"], team["share"]) for team in teams),
+        tuple(teams or _teams(str(usual["intent.teams"]))),
         tuple(given.get("tiers") or _listed(usual["intent.tiers"])), chosen("scheduler"), chosen("autoscaler"),
         str(given.get("registry", registry)), chosen("image"), mode, own, tuple(network.get("in_use") or ()),
     )  # fmt: skip
@@ -166,10 +166,10 @@ def _listed(text: object) -> list[str]:
     return str(text).split(", ")
 
 
-def _teams(text: str) -> list[dict[str, Any]]:
+def _teams(text: str) -> list[Team]:
     """Teams in a profile: `name share`, separated by commas."""
     pairs = (entry.split(" ") for entry in text.split(", "))
-    return [{"name": name, "share": int(share)} for name, share in pairs]
+    return [Team(name, int(share)) for name, share in pairs]
 
 
 def _job(nodes: int, most: int) -> int:

@@ -18,10 +18,15 @@ def text(intent: Intent) -> str:
     return render.text(TEMPLATE, context(intent))
 
 
-def context(intent: Intent) -> dict[str, Any]:
-    """What the template is filled with: the meaning of every field from the schema."""
+def context(intent: Intent) -> dict[str, object]:
+    """What the template is filled with."""
     use = {"intent": {name.partition(".")[2]: value for name, value in recommended.values(intent.cloud).items()}}
-    return {"intent": intent, "use": use, "about": dict(_about(schemas.load("intent")))}
+    return {"intent": intent, "use": use, "about": meanings()}
+
+
+def meanings() -> dict[str, str]:
+    """The meaning of every field from the schema."""
+    return dict(_about(schemas.load("intent")))
 
 
 def _about(schema: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipaddress import ip_network
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import jobs, recommended
 from kcheck.numbers.profiles import flag_default, limits
@@ -65,7 +65,7 @@ class Queue(NamedTuple):
     amounts: list[Amount]
 
 
-def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> dict[str, Any]:
+def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> dict[str, object]:
     """What all manifests are filled with, for so many nodes in all.
 
     A cloud may say otherwise of what is in FLAGS, and of nothing else.
@@ -104,7 +104,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     }
 
 
-FLAGS: dict[str, Any] = {
+FLAGS: dict[str, object] = {
     "provisioning_class": "",  # of ProvisioningRequests, where the autoscaler knows any
     "node_local_dns": True,  # false where the cloud has a switch for it
     "dns_autoscaler": True,  # false where CoreDNS scales without us

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
@@ -46,7 +46,7 @@ class Far(NamedTuple):
     source: str
 
 
-def context(world: World, intent: Intent, top: str) -> dict[str, Any]:
+def context(world: World, intent: Intent, top: str) -> dict[str, object]:
     """What the README is filled with beside what all files are, once the quotas are as they were asked for."""
     cluster = world.inventory.clusters[0]
     return {"walls": _lowest(world, cluster, top), "sentence": sentence(cluster, world), "run": _run(intent)}

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from itertools import count
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.source.bundled import PROFILES
 
@@ -55,12 +55,12 @@ def names(cloud: str) -> Iterator[tuple[str, str]]:
                     yield path.removesuffix(_SUFFIX), f"{owner}/templates/{path}"
 
 
-def text(template: str, context: dict[str, Any]) -> str:
+def text(template: str, context: dict[str, object]) -> str:
     """What a template makes of a context."""
     return _environment().get_template(template).render(context)
 
 
-def files(cloud: str, context: dict[str, Any]) -> dict[str, bytes]:
+def files(cloud: str, context: dict[str, object]) -> dict[str, bytes]:
     """The files of a cloud by path, but for those that come out empty."""
     from kcheck.syntax.hcl import align
 

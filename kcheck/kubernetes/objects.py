@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.files.tree import holds_objects, in_braces
 from kcheck.source.values import Known, Origin, Piece, Unknown, Unset, pieces_of
@@ -145,7 +145,7 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
         yield Object(kind, version, root, _header(root))
 
 
-def value_of(node: yaml.Scalar) -> Value[Any]:
+def value_of(node: yaml.Scalar) -> Value[object]:
     """What a scalar says, with its place; Unset where it is null."""
     if isinstance(node, yaml.Computed):
         datum = node.datum

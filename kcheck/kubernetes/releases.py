@@ -6,7 +6,7 @@ import posixpath
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.kubernetes import flags
 from kcheck.kubernetes.objects import inner, value_of
@@ -61,7 +61,7 @@ class Release:
         """All values as one tree, each with its place."""
         return laid_over(merged(self.trees), self.sets)
 
-    def scalar(self, *path: str | int) -> Value[Any]:
+    def scalar(self, *path: str | int) -> Value[object]:
         """The single value at a path: Unset where nobody says it, Unknown where somebody may."""
         node = self.values
         for step in path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.kubernetes.patches import put, rebuilt, replaced, text
 from kcheck.source.values import Known, Origin, Unknown
@@ -228,8 +228,7 @@ def with_replicas(resources: list[Resource], replicas: list[yaml.Mapping]) -> li
 
 def not_known(why: str, node: yaml.Target) -> yaml.Computed:
     """A value that something gives which kcheck does not render."""
-    datum: Any = Unknown(why, Origin((node.span,)))
-    return yaml.Computed(*node.span, None, "", "double", None, datum)
+    return yaml.Computed(*node.span, None, "", "double", None, Unknown(why, Origin((node.span,))))
 
 
 _VARIABLE = re.compile(r"\$\(([\w.-]+)\)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard, TypeVar
 
 from kcheck.numbers import profiles
 from kcheck.source import scalars
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from kcheck.source.values import Record
     from kcheck.source.versions import Range
 
+
+T = TypeVar("T")
 
 _LARGEST = 10**9
 
@@ -57,7 +59,33 @@ class Fields:
         self._table = profiles.table(cloud)[resource]
         self._settings = profiles.settings(cloud)
 
-    def __getitem__(self, name: str) -> Value[Any]:
+    def text(self, name: str) -> Value[str]:
+        """The value of a field that is a text."""
+        return self._checked(name, str)
+
+    def number(self, name: str) -> Value[int]:
+        """The value of a field that is a whole number, of seconds or bytes too."""
+        return self._checked(name, int)
+
+    def flag(self, name: str) -> Value[bool]:
+        """The value of a field that is true or false."""
+        return self._checked(name, bool)
+
+    def texts(self, name: str) -> Value[tuple[str, ...]]:
+        """The value of a field that is a list of texts."""
+        return self._checked(name, tuple)
+
+    def mapping(self, name: str) -> Value[dict[str, str]]:
+        """The value of a field that is a map of texts."""
+        return self._checked(name, dict)
+
+    def _checked(self, name: str, kind: type[T]) -> Value[T]:
+        value = self.read(name)
+        if _is_of(value, kind):
+            return value
+        raise TypeError(f"{name} of {self.resource} is no {kind.__name__}")
+
+    def read(self, name: str) -> Value[object]:
         """The field's value, converted to its type; a default where it is absent or null."""
         value = self._value(name)
         origin = value.origin
@@ -68,10 +96,10 @@ class Fields:
             value = replace(value, origin=Origin((self.record.span,), within=keys))  # a body is not written in parts
         return value
 
-    def _value(self, name: str) -> Value[Any]:
-        entry: Any = self._table[name]
+    def _value(self, name: str) -> Value[object]:
+        entry = self._table[name]
         kind = entry.get("type", "string")
-        found: Value[Any] | None = None
+        found: Value[object] | None = None
         for path in _paths(entry["path"]):
             value = self._read(path, entry.get("since", {}))
             if not isinstance(value, Unset):
@@ -108,7 +136,7 @@ class Fields:
         values = (self._read(path, {}) for path in _paths(self._table[name]["path"]))
         return next((value for value in values if not isinstance(value, Unset)), None)
 
-    def _read(self, path: _Path, since: Mapping[str, str]) -> Value[Any]:
+    def _read(self, path: _Path, since: Mapping[str, str]) -> Value[object]:
         record = self.record
         for i, step in enumerate(path.outer):
             nested = record.blocks(step)
@@ -132,18 +160,22 @@ class Fields:
         return item
 
 
-def _refused(value: Value[Any]) -> bool:
+def _is_of(value: Value[object], kind: type[T]) -> TypeGuard[Value[T]]:
+    return not isinstance(value, Known) or isinstance(value.value, kind)
+
+
+def _refused(value: Value[object]) -> bool:
     return bool(value.origin and value.origin.why)
 
 
-def _typed(value: Known[Any], kind: str) -> Value[Any]:
+def _typed(value: Known[object], kind: str) -> Value[object]:
     try:
         return Known(_TYPES[kind](plain(value)), value.origin)
     except ValueError as error:  # it does not convert, or a part of it is not known
         return Unknown(str(error), value.origin)
 
 
-def _whole(value: Any) -> int:
+def _whole(value: object) -> int:
     number = scalars.to_number(value)
     if not isinstance(number, int):
         raise EvaluationError(f"{value} is not a whole number")
@@ -154,22 +186,22 @@ def _whole(value: Any) -> int:
     return number
 
 
-def _bytes(value: Any) -> int:
+def _bytes(value: object) -> int:
     number = scalars.to_number(value)
     if not isinstance(number, int):
         raise EvaluationError(f"{value} is not a whole number")
     return number
 
 
-def _list(value: Any) -> tuple[str, ...]:
+def _list(value: object) -> tuple[str, ...]:
     return tuple(scalars.to_string(item) for item in value) if isinstance(value, list) else ()
 
 
-def _map(value: Any) -> dict[str, str]:
+def _map(value: object) -> dict[str, str]:
     return {key: scalars.to_string(item) for key, item in value.items()} if isinstance(value, dict) else {}
 
 
-_TYPES: dict[str, Callable[[Any], Any]] = {
+_TYPES: dict[str, Callable[[object], object]] = {
     "string": lambda value: str(scalars.to_string(value)),
     "int": _whole,
     "bytes": _bytes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
 from kcheck.numbers import profiles
 from kcheck.source.bundled import PROFILES
@@ -41,10 +41,30 @@ class Price(NamedTuple):
     region: str = ""
 
 
+_Sizes: TypeAlias = Literal["interfaces", "vcpus", "gpus", "efa", "nvme"]
+"""The tables of sizes by family."""
+
+
+class _Tables(TypedDict, total=False):
+    """What `instances.yaml` has: mostly lines of `type value` by family."""
+
+    interfaces: dict[str, str]
+    vcpus: dict[str, str]
+    gpus: dict[str, str]
+    efa: dict[str, str]
+    nvme: dict[str, str]
+    accelerators: dict[str, str]
+    local_ssds: dict[str, str]
+    families: dict[str, str]
+    patterns: dict[str, list[str]]
+    exceptions: dict[str, int]
+    shared_core: dict[str, int]
+
+
 @cache
-def _tables(cloud: str) -> dict[str, Any]:
+def _tables(cloud: str) -> _Tables:
     path = os.path.join(PROFILES, cloud, "instances.yaml")
-    data: dict[str, Any] = profiles.load_yaml(path) if os.path.exists(path) else {}
+    data: _Tables = profiles.load_yaml(path) if os.path.exists(path) else {}
     return data
 
 
@@ -75,7 +95,7 @@ def accelerator(name: str) -> str | None:
     """What Google calls the GPUs of a machine; None if it has none of its own, or TPUs, or is not known."""
     for kind, line in _tables("gke")["accelerators"].items():
         if kind.startswith("nvidia-") and _in(line, name) is not None:
-            return str(kind)
+            return kind
     return None
 
 
@@ -89,17 +109,20 @@ def _in(line: str, name: str) -> str | None:
     return next((value for key, _, value in (entry.partition(" ") for entry in line.split(", ")) if key == name), None)
 
 
-def _entry(cloud: str, table: str, name: str) -> str | None:
+def _entry(cloud: str, table: _Sizes, name: str) -> str | None:
     """What a table of `instances.yaml` says of a type: a line a family, `size value` separated by commas."""
     family, _, size = name.removeprefix("ecs.").rpartition(".")
-    return _in(_tables(cloud)[table].get(family, ""), size) or None
+    return _in(_tables(cloud).get(table, {}).get(family, ""), size) or None
 
 
 def _sized(cloud: str, name: str) -> Machine:
     """Of Amazon and Alibaba Cloud: family.size."""
-    found = {table: _entry(cloud, table, name) for table in ("vcpus", "gpus", "efa", "nvme") if table in _tables(cloud)}
-    numbers = {table: None if text is None else int(text) for table, text in found.items()}
-    return Machine(numbers["vcpus"], numbers["gpus"], numbers.get("efa") or 0, numbers.get("nvme") or 0)
+
+    def number(table: _Sizes) -> int | None:
+        text = _entry(cloud, table, name)
+        return None if text is None else int(text)
+
+    return Machine(number("vcpus"), number("gpus"), number("efa") or 0, number("nvme") or 0)
 
 
 def _gce(cloud: str, name: str) -> Machine:
@@ -173,11 +196,11 @@ def family(name: str) -> str | None:
     tables, size = _tables("aks"), name.removeprefix("Standard_")
     for key, line in tables["families"].items():
         if any(entry.partition(" ")[0] == size for entry in line.split(", ")):
-            return str(key)
+            return key
     pattern = re.sub(r"\d+(?:-\d+)?", "{n}", size, count=1)
     for key, patterns in tables["patterns"].items():
         if pattern in patterns or pattern in [text.replace("{n}-{m}", "{n}") for text in patterns]:
-            return str(key)
+            return key
     return None
 
 
@@ -217,7 +240,7 @@ def quotas(cloud: str, name: str, *, spot: bool) -> list[Quota]:
     result = []
     for key, entry in profiles.quotas(cloud).items():
         if entry["market"] in ("any", market) and re.search(entry["types"], name):
-            code, title = str(entry["code"]), str(entry["name"])
+            code, title = entry["code"], entry["name"]
             if "{family}" in code:
                 own = family(name)
                 if own is None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
 
 import yaml
 
 from kcheck.source.bundled import PROFILES
+
+if TYPE_CHECKING:
+    from datetime import date
 
 CLOUDS = {
     "aks": ("azurerm_kubernetes_", "azapi_resource"),
@@ -29,7 +32,8 @@ BESIDE = {
 }
 """Resources that clusters of other root modules may refer to."""
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Reads bundled YAML; the fast one where PyYAML has it."""
 
 
 class Entry(NamedTuple):
@@ -56,12 +60,19 @@ class Entry(NamedTuple):
             raise TypeError(f"{self.key} is {self.value!r}, no number")
         return self.value
 
+    @property
+    def text(self) -> str:
+        """The value, which must be a text."""
+        if not isinstance(self.value, str):
+            raise TypeError(f"{self.key} is {self.value!r}, no text")
+        return self.value
+
 
 def load_yaml(path: str, document: int = 0) -> Any:
     """A document of a bundled YAML file as plain data; those before and after it are not read."""
     with open(path, "rb") as file:
         parts = file.read().split(b"\n---\n")
-    return yaml.load(parts[document], _Loader) if document < len(parts) else {}  # noqa: S506 - the loader is a safe one
+    return yaml.load(parts[document], Loader) if document < len(parts) else {}  # noqa: S506 - the loader is a safe one
 
 
 @cache
@@ -93,18 +104,39 @@ def recommended(cloud: str) -> dict[str, Entry]:
     return _entries(cloud, "settings", 1)
 
 
+class Flag(TypedDict, total=False):
+    """A flag of the cluster autoscaler; `before` has the defaults that versions below a minor one used."""
+
+    type: str
+    default: int | str | bool
+    before: dict[int, int | str | bool]
+    first: int
+    removed: int
+    successor: str
+
+
+class _FlagFile(TypedDict):
+    sources: list[str]
+    checked: date
+    confidence: str
+    flags: dict[str, Flag]
+
+
 @cache
-def flags() -> dict[str, dict[str, Any]]:
-    """The cluster autoscaler's flags: type, default, first minor version, the one without it, and its successor."""
-    data: dict[str, dict[str, Any]] = _any("flags")["flags"]
+def _flag_file() -> _FlagFile:
+    data: _FlagFile = load_yaml(os.path.join(PROFILES, "any", "flags.yaml"))
     return data
+
+
+def flags() -> dict[str, Flag]:
+    """The cluster autoscaler's flags: type, default, first minor version, the one without it, and its successor."""
+    return _flag_file()["flags"]
 
 
 def flag_default(name: str, minor: int | None) -> int | str | bool | None:
     """What a minor version uses where a flag is not set; None where that depends on a version that is not known."""
     found = flags()[name]
-    default: int | str | bool = found["default"]
-    before: dict[int, int | str | bool] = found.get("before", {})
+    default, before = found["default"], found.get("before", {})
     if minor is None:
         return None if before else default
     return next((value for until, value in sorted(before.items()) if minor < until), default)
@@ -112,7 +144,8 @@ def flag_default(name: str, minor: int | None) -> int | str | bool | None:
 
 def flag(name: str) -> Entry | None:
     """A flag of the cluster autoscaler with its newest default as an entry; None if there is no such flag."""
-    found, file = flags().get(name), _any("flags")
+    file = _flag_file()
+    found = file["flags"].get(name)
     if found is None:
         return None
     changes = "; ".join(f"{value} before 1.{minor}" for minor, value in found.get("before", {}).items())
@@ -134,7 +167,7 @@ def entry(name: str) -> Entry | None:
 
 def chart_minor(version: str) -> int | None:
     """The minor version of the cluster autoscaler that a version of its Helm chart runs; None if that is not known."""
-    charts = _any("charts")["cluster-autoscaler"]
+    charts = _autoscaler_charts()
     match = re.fullmatch(r"v?(\d+)\.(\d+)\.\d+", version)
     if match is None or int(match[1]) != charts["major"]:
         return None
@@ -144,60 +177,124 @@ def chart_minor(version: str) -> int | None:
 
 def chart_of(minor: int) -> str | None:
     """The newest version of that chart that runs a minor version; None if none is known."""
-    charts = _any("charts")["cluster-autoscaler"]
+    charts = _autoscaler_charts()
     found = charts["minors"].get(minor)
     return f"{charts['major']}.{found[1]}.0" if found else None
 
 
-@cache
-def _any(name: str) -> dict[str, Any]:
-    data: dict[str, Any] = load_yaml(os.path.join(PROFILES, "any", f"{name}.yaml"))
-    return data
+class _Charts(TypedDict):
+    """Charts of one major version: the first and the last chart of each minor version of what they run."""
+
+    major: int
+    minors: dict[int, tuple[int, int]]
 
 
 @cache
-def table(cloud: str) -> dict[str, dict[str, dict[str, str]]]:
-    """Which attribute of which resource or manifest is which field: resource -> field -> {path, type, unset}."""
-    return {name: fields for name, fields in _tables(cloud).items() if name != _OLDEST}
+def _autoscaler_charts() -> _Charts:
+    charts: dict[str, _Charts] = load_yaml(os.path.join(PROFILES, "any", "charts.yaml"))
+    return charts["cluster-autoscaler"]
+
+
+class FieldEntry(TypedDict):
+    """Where a field is: `path`, its spellings; `unset`, the setting that holds where it is not written.
+
+    `since` and `values_since` are versions of the provider: the first with an attribute, and with its values.
+    """
+
+    path: str
+    type: NotRequired[str]
+    unset: NotRequired[str]
+    since: NotRequired[dict[str, str]]
+    values_since: NotRequired[str]
+
+
+def table(cloud: str) -> dict[str, dict[str, FieldEntry]]:
+    """Which attribute of which resource or manifest is which field: resource -> field -> where."""
+    return _tables(cloud)[0]
 
 
 def oldest(cloud: str) -> dict[str, str]:
     """The oldest version of each provider that the tables are about."""
-    found: dict[str, str] = _tables(cloud).get(_OLDEST, {})
-    return found
-
-
-_OLDEST = "providers"
+    return _tables(cloud)[1]
 
 
 @cache
-def _tables(cloud: str) -> dict[str, Any]:
-    data: dict[str, Any] = {}
+def _tables(cloud: str) -> tuple[dict[str, dict[str, FieldEntry]], dict[str, str]]:
+    fields: dict[str, dict[str, FieldEntry]] = {}
+    oldest: dict[str, str] = {}
     for name in ("terraform.yaml", "manifests.yaml"):
         path = os.path.join(PROFILES, cloud, name)
-        data |= load_yaml(path) if os.path.exists(path) else {}
-    return data
+        data = load_yaml(path) if os.path.exists(path) else {}
+        oldest |= data.pop("providers", {})
+        fields |= data
+    return fields, oldest
+
+
+class PodPlace(TypedDict, total=False):
+    """A place of pod templates, as `workloads.yaml` explains; each key but `role` and `container` is a path."""
+
+    at: str
+    count: str
+    most: str
+    each: str
+    list: str
+    name: str
+    times: str
+    role: str
+    container: bool
+
+
+class WorkloadKind(TypedDict):
+    """A kind that runs pods."""
+
+    pods: list[PodPlace]
+    per_node: NotRequired[bool]
+    batch: NotRequired[bool]
+    rigid: NotRequired[bool]
 
 
 @cache
-def workloads() -> dict[str, dict[str, Any]]:
+def workloads() -> dict[str, WorkloadKind]:
     """Where the pods of each kind are, by `group/Kind`."""
-    data: dict[str, dict[str, Any]] = load_yaml(os.path.join(PROFILES, "workloads.yaml"))
+    data: dict[str, WorkloadKind] = load_yaml(os.path.join(PROFILES, "workloads.yaml"))
     return data
 
 
+class Mechanism(TypedDict):
+    """What ends the growth of a cluster: its name, the limits that make it, and how it is moved, by cloud."""
+
+    what: str
+    limits: list[str]
+    move: dict[str, str]
+
+
 @cache
-def mechanisms() -> dict[str, dict[str, Any]]:
+def mechanisms() -> dict[str, Mechanism]:
     """What ends the growth of clusters: how it is called, and how it is moved."""
-    data: dict[str, dict[str, Any]] = load_yaml(os.path.join(PROFILES, "mechanisms.yaml"))
+    data: dict[str, Mechanism] = load_yaml(os.path.join(PROFILES, "mechanisms.yaml"))
     return data
 
 
+class Quota(TypedDict):
+    """A quota of an account, as the head of `quotas.yaml` explains."""
+
+    code: str
+    name: str
+    counts: str
+    types: str
+    market: str
+    default: int | None
+    sources: list[str]
+    checked: date
+    confidence: str
+    note: NotRequired[str]
+
+
 @cache
-def quotas(cloud: str) -> dict[str, dict[str, Any]]:
+def quotas(cloud: str) -> dict[str, Quota]:
     """Quotas of an account on a cloud, with what counts against them and what one types into its console."""
     path = os.path.join(PROFILES, cloud, "quotas.yaml")
-    data: dict[str, dict[str, Any]] = load_yaml(path) if os.path.exists(path) else {}
+    data: dict[str, Quota] = load_yaml(path) if os.path.exists(path) else {}
     return data
 
 
@@ -236,12 +333,21 @@ def _grouped(lines: dict[str, str]) -> dict[str, dict[str, int]]:
     return {group: {name: int(price) for name, price in entries} for group, entries in pairs.items()}
 
 
+class SkeletonEntry(TypedDict):
+    """The skeleton that stands for some versions of a published module."""
+
+    file: str
+    versions: str
+    providers: dict[str, str]
+    defaults: NotRequired[dict[str, object]]
+
+
 class ModuleEntry(TypedDict):
     """A published module in `modules.yaml`."""
 
     repository: str
     declares: list[str]
-    skeletons: list[dict[str, Any]]
+    skeletons: list[SkeletonEntry]
 
 
 @cache

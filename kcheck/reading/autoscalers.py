@@ -120,7 +120,7 @@ def _repository(image: str) -> str:
     return f"{path}/{name.partition(':')[0]}"
 
 
-def _of_container(item: Object, container: yaml.Node, image: Known[Any]) -> Autoscaler:
+def _of_container(item: Object, container: yaml.Node, image: Known[object]) -> Autoscaler:
     tag = str(image.value).partition("@")[0].rpartition("/")[2].partition(":")[2]
     version: Value[str] = (
         Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
@@ -141,13 +141,13 @@ def _of_container(item: Object, container: yaml.Node, image: Known[Any]) -> Auto
     return _autoscaler(identity, item.span, version, found, absent, flags.gap(container), cpu)
 
 
-def _cpus(request: Value[Any], limit: Value[Any]) -> tuple[Value[int], Value[int]]:
+def _cpus(request: Value[object], limit: Value[object]) -> tuple[Value[int], Value[int]]:
     """Processors that the autoscaler asks for, a limit alone is a request too; and those that it is limited to."""
     asked = request if isinstance(limit, Unset) or not isinstance(request, Unset) else limit
     return _cpu(asked), _cpu(limit)
 
 
-def _cpu(found: Value[Any]) -> Value[int]:
+def _cpu(found: Value[object]) -> Value[int]:
     if not isinstance(found, Known):
         return found
     try:
@@ -165,15 +165,10 @@ def _autoscaler(
     minor = minor_version(known(version) or "")
     fields = {name: _field(name, written, absent, place, minor, gap) for name in _FLAGS}
     owner: Unknown = Unknown("the manifest's cluster is not known")
-    settings: dict[str, Any] = {
-        **fields,
-        "managed": False,
-        "version": version,
-        "flags": tuple(found),
-        "cpu": cpu[0],
-        "cpu_limit": cpu[1],
-    }
-    return Autoscaler(identity, place, owner, NAME, **settings)
+    return Autoscaler(
+        identity, place, owner, NAME, **fields, managed=False, version=version, flags=tuple(found), cpu=cpu[0],
+        cpu_limit=cpu[1],
+    )  # fmt: skip
 
 
 def _written(found: Iterable[Argument], owner: str, version: Value[str]) -> Iterator[Flag]:
@@ -247,7 +242,7 @@ def _most(text: str) -> int:
     return _whole(most)
 
 
-_CONVERT: dict[str, Any] = {
+_CONVERT: dict[str, Callable[[str], int | str | bool]] = {
     "int": _whole, "float": _number, "duration": seconds, "string": str, "bool": _switch, "max_cores": _most,
     "max_memory": _most,
 }  # fmt: skip

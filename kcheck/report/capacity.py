@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.scale import walls
 from kcheck.scale.walls import quotas
@@ -26,7 +26,7 @@ def as_json(world: World) -> str:
     return json.dumps({"version": 1, "clusters": clusters}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _cluster(cluster: Cluster, world: World) -> dict[str, Any]:
+def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
     return {
         "name": _name(cluster),
         "id": cluster.id,
@@ -48,7 +48,7 @@ def _cluster(cluster: Cluster, world: World) -> dict[str, Any]:
     }
 
 
-def _wall(wall: Wall) -> dict[str, Any]:
+def _wall(wall: Wall) -> dict[str, object]:
     return {
         "mechanism": wall.mechanism,
         "scope": wall.scope,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.report.fingerprint import fingerprints
 from kcheck.source.findings import Severity
@@ -46,7 +46,7 @@ def render(report: Report) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def _finding(finding: Finding, fingerprint: str) -> dict[str, Any]:
+def _finding(finding: Finding, fingerprint: str) -> dict[str, object]:
     end = finding.span.finish
     fix = finding.fix
     return {
@@ -66,6 +66,6 @@ def _finding(finding: Finding, fingerprint: str) -> dict[str, Any]:
     }
 
 
-def _place(span: Span) -> dict[str, Any]:
+def _place(span: Span) -> dict[str, object]:
     begin = span.begin
     return {"path": span.source.path, "line": begin.line, "column": begin.column}

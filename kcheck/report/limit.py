@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.engine import rules
 from kcheck.numbers import profiles
@@ -102,7 +102,7 @@ def as_text(name: str, entry: Entry) -> str:
     return page.as_text([*blocks(name, entry), Prose(f"More: {page.HOME}/{home(name)}")])
 
 
-def _quota(name: str) -> dict[str, Any] | None:
+def _quota(name: str) -> profiles.Quota | None:
     """What a provider's console knows of a quota."""
     _, cloud, table, key = [*name.split(".", 3), ""][:4]
     return profiles.quotas(cloud).get(key) if table == "quota" else None
@@ -181,7 +181,7 @@ def _flags() -> str:
     for entry in entries:
         flag = entry.key.removeprefix("--")
         own = profiles.flags()[flag]
-        since, removed = (f"1.{own[key]}" if key in own else "" for key in ("first", "removed"))
+        since, removed = (f"1.{minor}" if minor else "" for minor in (own.get("first"), own.get("removed")))
         default = shown(entry.value) + (f" ({entry.note})" if entry.note else "")
         users = [
             page.link(Name(r.name, f"{page.RULES}/{r.name}.md"), f"{_FOLDER}/flags.md")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kcheck.reading import inventory
 from kcheck.scale.world import World
 from kcheck.source.units import shown
-from kcheck.source.values import Known, Unknown, Unset, Value
+from kcheck.source.values import Known, Unknown, Unset
 from kcheck.words.subjects import SUBJECTS, things
 
 if TYPE_CHECKING:
@@ -18,27 +18,30 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
     from kcheck.words.tables.field import Field
 
+Json: TypeAlias = dict[str, Any]
+"""What is printed."""
+
 _SUBJECTS = ("cluster", "autoscaler", "flag", "pool", "karpenter_pool", "subnet", "pod_range", "workload", "image")
 
 
-def collect(tree: Tree, config: Config) -> dict[str, Any]:
+def collect(tree: Tree, config: Config) -> Json:
     """Every subject with every field: its value or the reason why there is none, and where it comes from."""
     reading = inventory.read(tree, config)
     world = World(reading.inventory, config)
-    result: dict[str, Any] = {"version": 1}
+    result: Json = {"version": 1}
     for subject in _SUBJECTS:
         result[f"{subject}s"] = [_thing(subject, thing, world) for thing in things(subject, world)]
     result["problems"] = [f"{_at(problem.span)} {problem.message}" for problem in reading.problems]
     return result
 
 
-def _thing(subject: str, thing: Thing, world: World) -> dict[str, Any]:
+def _thing(subject: str, thing: Thing, world: World) -> Json:
     fields = {field.name: _field(field, thing, world) for field in SUBJECTS[subject]}
     return {"id": thing.id, "at": _at(thing.place), "fields": fields}
 
 
-def _field(field: Field, thing: Thing, world: World) -> dict[str, Any]:
-    value: Value[Any] | list[Any] = field.read(thing, world)
+def _field(field: Field, thing: Thing, world: World) -> Json:
+    value = field.read(thing, world)
     if isinstance(value, list):
         return {"value": [item.id for item in value]}
     if isinstance(value, Unknown):
@@ -49,7 +52,7 @@ def _field(field: Field, thing: Thing, world: World) -> dict[str, Any]:
     return {"value": list(plain) if isinstance(plain, tuple) else plain, **_origin(value, thing)}
 
 
-def _origin(value: Known[Any] | Unset, thing: Thing) -> dict[str, Any]:
+def _origin(value: Known[object] | Unset, thing: Thing) -> Json:
     """Where the value is written, or that it is a default; nothing for what is computed."""
     origin = value.origin
     if origin.missing is not None:
@@ -63,12 +66,12 @@ def _at(span: Span) -> str:
     return f"{span.source.path}:{span.begin.line}:{span.begin.column}"
 
 
-def as_json(data: dict[str, Any]) -> str:
+def as_json(data: Json) -> str:
     """The model for programs and golden files."""
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
-def as_text(data: dict[str, Any]) -> str:
+def as_text(data: Json) -> str:
     """The model for people."""
     lines: list[str] = []
     for subject in _SUBJECTS:
@@ -79,11 +82,11 @@ def as_text(data: dict[str, Any]) -> str:
     return "\n".join(lines[1:]) + "\n" if lines else "nothing relevant here\n"
 
 
-def _worth(field: dict[str, Any]) -> bool:
+def _worth(field: Json) -> bool:
     return "unknown" in field or field["value"] is not None
 
 
-def _line(subject: str, name: str, field: dict[str, Any]) -> str:
+def _line(subject: str, name: str, field: Json) -> str:
     unit = next(word.unit for word in SUBJECTS[subject] if word.name == name)
     if "unknown" in field:
         return f"  {name} ? {field['unknown']}"

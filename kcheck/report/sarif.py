@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from kcheck import __version__
@@ -66,7 +66,7 @@ def render(report: Report) -> str:
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _rule(rule: Rule) -> dict[str, Any]:
+def _rule(rule: Rule) -> dict[str, object]:
     page, why = url(rule), rule.details.why or f"{rule.summary}."
     silence = f"Silence it where it is accepted, with a reason: # kcheck: ignore[{rule.name}] reason"
     sources = [str(entry) if isinstance(entry, str) else entry.sources[0] for entry in rule.entries()]
@@ -89,7 +89,7 @@ class _Log:
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
 
-    def result(self, finding: Finding, index: int, fingerprint: str) -> dict[str, Any]:
+    def result(self, finding: Finding, index: int, fingerprint: str) -> dict[str, object]:
         """One finding."""
         details = [finding.message, f"Help: {finding.help}." if finding.help else ""]
         fixes = self.fixes(finding)
@@ -115,15 +115,15 @@ class _Log:
             **({"fixes": fixes} if fixes else {}),
         }
 
-    def location(self, span: Span) -> dict[str, Any]:
+    def location(self, span: Span) -> dict[str, object]:
         """A place: file and region."""
         return {"physicalLocation": {"artifactLocation": self.file(span.source), "region": _region(span)}}
 
-    def file(self, source: Source) -> dict[str, Any]:
+    def file(self, source: Source) -> dict[str, object]:
         """A file, from the top of the repository."""
         return {"uri": quote(os.fsencode(self.repository.path(source.path))), "uriBaseId": _ROOT}
 
-    def fixes(self, finding: Finding) -> list[dict[str, Any]]:
+    def fixes(self, finding: Finding) -> list[dict[str, object]]:
         """The fix as replacements of text; none where it cannot be written."""
         if finding.fix is None:
             return []

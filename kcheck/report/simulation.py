@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.simulate.model import PHASES
 from kcheck.simulate.results import binding
@@ -154,10 +154,10 @@ def as_json(outcomes: Iterable[tuple[Outcome, list[Saving] | None]]) -> str:
     return json.dumps({"version": 1, "runs": runs}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _data(outcome: Outcome, savings: list[Saving] | None) -> dict[str, Any]:
+def _data(outcome: Outcome, savings: list[Saving] | None) -> dict[str, object]:
     scenario, run, job = outcome.scenario, outcome.middle, outcome.scenario.case.job
     summary = run.summary
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "cluster": scenario.cluster.id,
         "nodes": job.pods,
         "duration": job.duration,
@@ -185,7 +185,7 @@ def _data(outcome: Outcome, savings: list[Saving] | None) -> dict[str, Any]:
     return data if savings is None else {**data, "what_if": [_saving(one) for one in savings]}
 
 
-def _saving(one: Saving) -> dict[str, Any]:
+def _saving(one: Saving) -> dict[str, object]:
     return {
         "rules": list(one.rules),
         "safety": one.safety,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kcheck.numbers import profiles
 from kcheck.simulate.model import Cloud
 from kcheck.source.bundled import PROFILES
 
-_BUNDLES = "bundles"
 _BESIDE = ("bandwidth", "karpenter_call")
 
 
@@ -28,26 +27,26 @@ class Parameter(NamedTuple):
 
 
 @cache
-def _file(cloud: str) -> dict[str, Any]:
-    data: dict[str, Any] = profiles.load_yaml(os.path.join(PROFILES, cloud, "simulation.yaml"))
-    return data
+def _file(cloud: str) -> tuple[dict[str, Parameter], dict[str, dict[str, float]]]:
+    """The parameters that a file has by name, and its bundles."""
+    data = profiles.load_yaml(os.path.join(PROFILES, cloud, "simulation.yaml"))
+    bundles = data.pop("bundles", {})
+    found = {
+        name: Parameter(name, **{**fields, "sources": tuple(fields.get("sources", ()))})
+        for name, fields in data.items()
+    }
+    return found, bundles
 
 
 @cache
 def parameters(cloud: str) -> dict[str, Parameter]:
     """All parameters of a cloud by name, those of every cloud included."""
-    both = _file("any") | _file(cloud)
-    return {
-        name: Parameter(name, **{**fields, "sources": tuple(fields.get("sources", ()))})
-        for name, fields in both.items()
-        if name != _BUNDLES
-    }
+    return _file("any")[0] | _file(cloud)[0]
 
 
 def bundle(cloud: str, name: str) -> dict[str, float]:
     """The settings that a profile or an engine of a cloud's autoscaler stands for; none if it is not known."""
-    found: dict[str, float] = _file(cloud).get(_BUNDLES, {}).get(name, {})
-    return found
+    return _file(cloud)[1].get(name, {})
 
 
 def of(cloud: str, **changed: float) -> Cloud:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.simulate.cloud import REGISTERED_AT, Provider, draws
 from kcheck.simulate.karpenter import Karpenter
@@ -31,7 +31,7 @@ class _Simulation:
         self.held: dict[str, float] = {}
         self.scaler = (Karpenter if case.settings.karpenter else Scaler)(case, self.fleet, self._hold)
         self.provider = Provider(case.cloud, case.seed)
-        self.queue: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self.queue: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
         self.number = 0
         self.bound = self.started = self.finished = 0
         self.next_start = 0.0
@@ -57,7 +57,7 @@ class _Simulation:
 
     # --- time
 
-    def _at(self, time: float, act: Callable[..., None], *arguments: Any) -> None:
+    def _at(self, time: float, act: Callable[..., None], *arguments: object) -> None:
         self.number += 1
         heappush(self.queue, (time, self.number, act, arguments))
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Any
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _SECONDS: dict[str, int | Fraction] = {"h": 3600, "m": 60, "s": 1, "ms": Fraction(1, 1000)}
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """A value as labels, flags and expressions have it as text: true, 0.5."""
     if isinstance(value, Fraction):  # as Terraform has numbers
         return str(float(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def data_text(value: Any) -> str:
+def data_text(value: object) -> str:
     """A value as YAML has it in braces, without quotes: for people."""
     if isinstance(value, dict):
         return f"{{{', '.join(f'{name}: {data_text(inner)}' for name, inner in value.items())}}}"
@@ -33,7 +32,7 @@ def minor_version(text: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def shown(value: Any, unit: str = "") -> str:
+def shown(value: object, unit: str = "") -> str:
     """A value in a message: thousands separated, seconds as minutes, lists joined."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -26,7 +26,7 @@ class Undecided(Enum):
 
 
 UNDECIDED: Final[Literal[Undecided.UNDECIDED]] = Undecided.UNDECIDED  # a value that is needed is not known
-Activation: TypeAlias = Any
+Activation: TypeAlias = _cel.Activation
 Result: TypeAlias = object  # UNDECIDED or plain Python data
 
 _ERROR = _cel.Type.ERROR
@@ -85,7 +85,7 @@ class Expression:
 
     text: str
     variables: tuple[str, ...]
-    program: Any = field(repr=False)
+    program: _cel.Expression = field(repr=False)
     used: Usage | None = field(default=None, repr=False)
 
 
@@ -97,7 +97,7 @@ class Hole:
 
 
 @cache
-def _env(variables: tuple[str, ...]) -> Any:
+def _env(variables: tuple[str, ...]) -> _cel.Env:
     types = dict.fromkeys(variables, _cel.Type.DYN)
     return _cel.NewEnv(variables=types, extensions=[ext_strings.ExtStrings()])  # the list is part of the format
 
@@ -215,10 +215,13 @@ def _dotted(expr: bytes) -> str:
 
 def _tree(expression: Expression) -> bytes:
     """The serialised syntax tree."""
-    envelope = _fields(expression.program.serialize())  # google.protobuf.Any: type, content
+    envelope = _fields(expression.program.serialize())  # type, content
     tree: bytes = _fields(envelope[2][0])[4 if envelope[1][0].endswith(b".CheckedExpr") else 2][0]
     return tree
 
+
+_Message: TypeAlias = dict[int, list[Any]]
+"""The fields of a protobuf message by number: ints of varints, bytes of all else."""
 
 _Refs: TypeAlias = frozenset[tuple[str, int]]  # where a value comes from: paths, and how many lists were put around
 _NONE: _Refs = frozenset()
@@ -273,7 +276,7 @@ class _Walker:
             return self.visit(result, {**scope, total.decode(): self.visit(step, inner)})
         return _NONE
 
-    def call(self, body: dict[int, list[Any]], scope: Mapping[str, _Refs]) -> _Refs:
+    def call(self, body: _Message, scope: Mapping[str, _Refs]) -> _Refs:
         function, args = body[2][0].decode(), body.get(1, []) + body.get(3, [])
         nodes = [_node(arg) for arg in args]
         kinds = [kind for kind, _ in nodes]
@@ -313,13 +316,12 @@ def _elements(refs: _Refs) -> _Refs:
     return frozenset((path, lists - 1) if lists else (f"{path}[]", 0) for path, lists in refs)
 
 
-def _node(expr: bytes) -> tuple[int, dict[int, list[Any]]]:
+def _node(expr: bytes) -> tuple[int, _Message]:
     return next((kind, _fields(body[0])) for kind, body in _fields(expr).items() if _CONST <= kind <= _LOOP)
 
 
-def _fields(message: bytes) -> dict[int, list[Any]]:
-    """The fields of a protobuf message by number: ints of varints, bytes of all else."""
-    fields: dict[int, list[Any]] = {}
+def _fields(message: bytes) -> _Message:
+    fields: _Message = {}
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)

@@ -237,7 +237,7 @@ def _number(text: str) -> int | Fraction:
     return int(number) if number.denominator == 1 else number
 
 
-def plain(node: Node) -> Any:
+def plain(node: Node) -> object:
     """The value without places."""
     if isinstance(node.value, dict):
         return {key: plain(member.value) for key, member in node.value.items()}

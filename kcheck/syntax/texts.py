@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source.text import Source, Span
 from kcheck.source.values import Datum, Known, Origin, Piece, Unknown
@@ -67,7 +67,7 @@ def data(node: yaml.Node) -> Datum:
         return Known(yaml.value(node), origin)
     if isinstance(node, yaml.Sequence):
         return Known(tuple(map(data, node.items)), origin)
-    entries: dict[str, Any] = {key: data(entry.value) for key, entry in yaml.entries(node).items()}
+    entries = {key: data(entry.value) for key, entry in yaml.entries(node).items()}
     return Known(dict(sorted(entries.items())), origin)
 
 

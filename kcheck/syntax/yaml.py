@@ -51,7 +51,7 @@ __all__ = [
     "walk",
 ]
 
-Loader: Any = getattr(yaml, "CLoader", yaml.Loader)
+Loader: type[yaml.Loader] = getattr(yaml, "CLoader", yaml.Loader)
 MAX_DEPTH, MAX_NODES, MAX_MERGES = 100, 1_000_000, 1_000
 
 
@@ -139,8 +139,8 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
     file = source.data
     roots: list[Target] = []
     anchors: dict[str | None, Target | None] = {}  # to None while the node is being built
-    children: list[Any] = []  # of the innermost open collection; of a map, keys and values in turn
-    stack: list[tuple[list[Any], int, str | None, bool]] = []
+    children: list[Node] = []  # of the innermost open collection; of a map, keys and values in turn
+    stack: list[tuple[list[Node], int, str | None, bool]] = []
     node: Any
     for nodes, event in enumerate(iter(Loader(data).get_event, None)):  # two for a list or a map
         kind = type(event)

@@ -48,7 +48,7 @@ def test_shown_intent_says_the_same(cloud: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_shown_intent_explains_every_field(cloud: str) -> None:
     text = intent_text.text(intent.filled(cloud, {}))
-    for name, description in intent_text.context(intent.filled(cloud, {}))["about"].items():
+    for name, description in intent_text.meanings().items():
         assert f"# {description}" in text, name
         assert f"{name.rpartition('.')[2]}:" in text
 

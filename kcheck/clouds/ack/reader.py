@@ -19,7 +19,7 @@ from kcheck.clouds.reader import (
     together,
     unlinked,
 )
-from kcheck.model import NOTHING, Autoscaler, Cluster, NodePool, PodRange, Surge
+from kcheck.model import NOTHING, Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
 from kcheck.numbers import machines, profiles
 from kcheck.source import scalars
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -27,7 +27,7 @@ from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, ma
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.model import Inventory, Subnet
+    from kcheck.model import Inventory
     from kcheck.numbers.fields import Fields
     from kcheck.source.values import Record
     from kcheck.terraform.module import Module
@@ -69,18 +69,18 @@ class _Ack(Reader):
             datum = fields.raw("network")
             symbol = datum.symbol if isinstance(datum, Unknown) else None
             if symbol is not None:
-                more.setdefault(symbol.address, []).append(fields["cidr"])
+                more.setdefault(symbol.address, []).append(fields.text("cidr"))
         for instance in self.root.instances(NETWORK):
             fields = self.fields(NETWORK, instance)
-            cidrs = [fields["cidr"], *more.get(instance.address, ())]
-            self.network(instance, fields["name"], together(cidrs))
+            cidrs = [fields.text("cidr"), *more.get(instance.address, ())]
+            self.network(instance, fields.text("name"), together(cidrs))
 
     def subnets(self) -> None:
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
-            found = linked(fields.raw("network"), self.addressed("networks", NETWORK))
-            network = found if found is not None else unlinked(fields["network"], "VPC")
-            self.subnet(instance.address, instance.span, fields["name"], fields["cidr"], network)
+            found = linked(fields.raw("network"), self.addressed(Network, NETWORK))
+            network = found if found is not None else unlinked(fields.text("network"), "VPC")
+            self.subnet(instance.address, instance.span, fields.text("name"), fields.text("cidr"), network)
 
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:
@@ -104,14 +104,14 @@ class _Ack(Reader):
             return
         for record in nested:
             addon = self.fields(INLINE_ADDON, record)
-            if not known(addon["disabled"]):
-                yield addon["name"]
+            if not known(addon.flag("disabled")):
+                yield addon.text("name")
 
     def _addons_of(self, cluster: Instance, addons: list[Fields]) -> Iterator[Value[str]]:
         for addon in addons:
             datum = addon.raw("cluster")
             if isinstance(datum, Unknown) and datum.symbol is not None and datum.symbol.address == cluster.address:
-                yield addon["name"]
+                yield addon.text("name")
 
     def _cluster(self, instance: Instance, fields: Fields, addons: list[Value[str]]) -> None:
         place = Origin((instance.span,))
@@ -123,13 +123,13 @@ class _Ack(Reader):
             instance.address,
             self.folder,
             self.gap,
-            name=fields["name"],
+            name=fields.text("name"),
             environment=self.root.environment,
-            version=fields["version"],
-            provisioned=fields["auto_mode"],
-            tier=Known("dedicated", place) if dedicated else fields["tier"],
+            version=fields.text("version"),
+            provisioned=fields.flag("auto_mode"),
+            tier=Known("dedicated", place) if dedicated else fields.text("tier"),
             network_plugin=_plugin(fields, addons),
-            service_cidr=fields["service_cidr"],
+            service_cidr=fields.text("service_cidr"),
             security_group=_security_group(fields),
             pod_subnets=self.several(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
         )
@@ -138,7 +138,7 @@ class _Ack(Reader):
         if known(cluster.network_plugin) != "terway":
             pod_range = PodRange(
                 f"{cluster.id}/pods", instance.span, CLOUD, instance.address, self.folder, self.gap, cluster.name,
-                fields["pod_cidr"], block=fields["node_mask"],
+                fields.text("pod_cidr"), block=fields.number("node_mask"),
             )  # fmt: skip
             self.ranges[cluster.id] = pod_range
             self.found.ranges.append(pod_range)
@@ -147,25 +147,27 @@ class _Ack(Reader):
     def _workers(self, instance: Instance, owner: Value[Cluster], cluster: Cluster) -> None:
         """The workers that old code writes in the cluster."""
         fields = self.fields(WORKERS, instance)
-        if isinstance(fields["count"], Unset):
+        if isinstance(fields.number("count"), Unset):
             return
         name = Known("workers", Origin((instance.span,)))
         fixed = Known(value=False, origin=Origin((instance.span,)))
         address = f"{instance.address}.workers"
-        self._pool(fields, instance, address, owner, cluster, name, fixed, (fields["count"], fields["count"]))
+        self._pool(
+            fields, instance, address, owner, cluster, name, fixed, (fields.number("count"), fields.number("count"))
+        )
 
     # --- pools
 
     def pools(self) -> None:
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            owner = linked(fields.raw("cluster"), self.addressed("clusters", CLUSTER)) or linked(
-                fields.raw("cluster"), self.addressed("clusters", DEDICATED)
+            owner = linked(fields.raw("cluster"), self.addressed(Cluster, CLUSTER)) or linked(
+                fields.raw("cluster"), self.addressed(Cluster, DEDICATED)
             )
-            cluster: Value[Cluster] = owner if owner is not None else unlinked(fields["cluster"], "cluster")
+            cluster: Value[Cluster] = owner if owner is not None else unlinked(fields.text("cluster"), "cluster")
             scaled = self._scaled(instance, fields)
             sizes = _sizes(fields, scaled)
-            self._pool(fields, instance, instance.address, cluster, known(cluster), fields["name"], scaled, sizes)
+            self._pool(fields, instance, instance.address, cluster, known(cluster), fields.text("name"), scaled, sizes)
         for instance in self.root.instances(AUTOSCALER):
             self._autoscaler(instance)
 
@@ -176,8 +178,7 @@ class _Ack(Reader):
             return nested
         if not nested:
             return Known(value=False, origin=Origin((instance.span,)))
-        scaled: Value[bool] = fields["scaling"]
-        return scaled
+        return fields.flag("scaling")
 
     def _pool(
         self,
@@ -192,7 +193,7 @@ class _Ack(Reader):
     ) -> None:
         place = Origin((instance.span,))
         subnets = self.several(fields.raw("subnets"), self.subnets_by_address, "vSwitch")
-        types: Value[tuple[str, ...]] = fields["instance_types"]
+        types = fields.texts("instance_types")
         inside = fields.resource == POOL
         pod_range = self.ranges.get(cluster.id) if cluster else None
         self.found.pools.append(
@@ -217,19 +218,19 @@ class _Ack(Reader):
                 pod_addresses=Known(_pod_addresses(), place),
                 max_pods=self._max_pods(fields, types, cluster) if inside else NOTHING,
                 pod_range=Known(pod_range, place) if pod_range else Unset(place),
-                spot=mapped(fields["spot"], lambda strategy: strategy != "NoSpot") if inside else NOTHING,
+                spot=mapped(fields.text("spot"), lambda strategy: strategy != "NoSpot") if inside else NOTHING,
                 labels=_labels(instance) if inside else NOTHING,
                 taints=taints_of(instance, "taints") if inside else NOTHING,
                 taint_form=taint_form(instance, "taints"),
-                bid=fields["spot"] if inside else NOTHING,
+                bid=fields.text("spot") if inside else NOTHING,
                 price_caps=_caps(instance) if inside else NOTHING,
-                rolling=mapped(fields["max_unavailable"], Surge) if inside else NOTHING,
-                disk_type=fields["disk_type"],
-                disk_size=fields["disk_size"],
-                charge=fields["charge"],
-                reservation=referred(fields["reservation"]) if inside else NOTHING,
-                on_demand_fallback=fields["on_demand_fallback"] if inside else NOTHING,
-                deployment_set=fields["deployment_set"] if inside else NOTHING,
+                rolling=mapped(fields.number("max_unavailable"), Surge) if inside else NOTHING,
+                disk_type=fields.text("disk_type"),
+                disk_size=fields.number("disk_size"),
+                charge=fields.text("charge"),
+                reservation=referred(fields.text("reservation")) if inside else NOTHING,
+                on_demand_fallback=fields.flag("on_demand_fallback") if inside else NOTHING,
+                deployment_set=fields.text("deployment_set") if inside else NOTHING,
                 hub_mirror=container_runtime.registry_mirrors(instance),
             )
         )
@@ -242,22 +243,22 @@ class _Ack(Reader):
             if not found or None in found:
                 return Unknown("the interfaces of its instance types are not known", types.origin)
             return mapped(types, lambda _: min(arithmetic.terway_pods(*one) for one in found if one))
-        written: Value[int] = fields["max_pods"]
+        written = fields.number("max_pods")
         pod_range = self.ranges.get(cluster.id) if cluster else None
         block = pod_range.block if pod_range else NOTHING
         return mapped(block, lambda prefix: 1 << (32 - prefix)) if isinstance(written, Unset) else written
 
     def _autoscaler(self, instance: Instance) -> None:
         fields = self.fields(AUTOSCALER, instance)
-        owner = linked(fields.raw("cluster"), self.addressed("clusters", CLUSTER))
-        values: dict[str, Any] = {name: fields[name] for name in AUTOSCALER_FIELDS}
+        owner = linked(fields.raw("cluster"), self.addressed(Cluster, CLUSTER))
+        values: dict[str, Any] = {name: fields.read(name) for name in AUTOSCALER_FIELDS}
         self.found.autoscalers.append(
             Autoscaler(
                 self.identity(instance.address),
                 instance.span,
-                owner if owner is not None else unlinked(fields["cluster"], "cluster"),
+                owner if owner is not None else unlinked(fields.text("cluster"), "cluster"),
                 "ack",
-                profile=fields["engine"],
+                profile=fields.text("engine"),
                 **values,
             )
         )
@@ -303,7 +304,9 @@ def _sizes(fields: Fields, scaled: Value[bool]) -> tuple[Value[int], Value[int]]
         return why, why
     names = ("min", "max") if scaled.value else ("count", "count")
     what = "scaling_config.max_size" if scaled.value else "desired_size"
-    first, second = (either(fields[name], lambda origin: Unknown(f"{what} is not written", origin)) for name in names)
+    first, second = (
+        either(fields.number(name), lambda origin: Unknown(f"{what} is not written", origin)) for name in names
+    )
     return first, second
 
 
@@ -323,6 +326,6 @@ def _plugin(fields: Fields, addons: list[Value[str]]) -> Value[str]:
 
 def _security_group(fields: Fields) -> Value[str]:
     """Basic or enterprise; unknown where the group is given."""
-    if not isinstance(fields["security_group"], Unset):
-        return Unknown("the security group is given", fields["security_group"].origin)
-    return mapped(fields["enterprise_group"], lambda large: "enterprise" if large else "basic")
+    if not isinstance(fields.text("security_group"), Unset):
+        return Unknown("the security group is given", fields.text("security_group").origin)
+    return mapped(fields.flag("enterprise_group"), lambda large: "enterprise" if large else "basic")

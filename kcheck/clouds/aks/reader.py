@@ -11,7 +11,6 @@ from kcheck.clouds.reader import (
     Reader,
     either,
     first_span,
-    has_name,
     linked,
     read_all,
     reason,
@@ -77,14 +76,16 @@ class _Aks(Reader):
     def networks(self) -> None:
         for instance in self.root.instances(NETWORK):
             fields = self.fields(NETWORK, instance)
-            self.network(instance, fields["name"], fields["cidrs"])
+            self.network(instance, fields.text("name"), fields.texts("cidrs"))
 
     def subnets(self) -> None:
         for instance, network in zip(self.root.instances(NETWORK), self.found.networks, strict=True):
             self._inline_subnets(instance, network)
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
-            self.subnet(instance.address, instance.span, fields["name"], fields["cidr"], self._network(fields))
+            self.subnet(
+                instance.address, instance.span, fields.text("name"), fields.text("cidr"), self._network(fields)
+            )
 
     def _inline_subnets(self, instance: Instance, network: Network) -> None:
         nested = instance.blocks("subnet")
@@ -94,12 +95,12 @@ class _Aks(Reader):
         for i, record in enumerate(nested):
             fields = self.fields(INLINE_SUBNET, record)
             address = f"{instance.address}.subnet[{i}]"
-            self.subnet(address, record.span, fields["name"], fields["cidr"], Known(network, origin))
+            self.subnet(address, record.span, fields.text("name"), fields.text("cidr"), Known(network, origin))
 
     def _network(self, fields: Fields) -> Value[Network]:
         """The network of a subnet: named by reference, or by a name that one network of the root has."""
-        found = linked(fields.raw("network"), self.addressed("networks", NETWORK))
-        return found if found is not None else self.named(fields["network"], "networks", "virtual network")
+        found = linked(fields.raw("network"), self.addressed(Network, NETWORK))
+        return found if found is not None else self.named(fields.text("network"), Network, "virtual network")
 
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:
@@ -135,7 +136,7 @@ class _Aks(Reader):
         self.found.clusters.append(cluster)
         owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
         if not equals(cluster.grower, _KARPENTER):
-            values: dict[str, Any] = {name: fields[f"autoscaler.{name}"] for name in AUTOSCALER_FIELDS}
+            values: dict[str, Any] = {name: fields.read(f"autoscaler.{name}") for name in AUTOSCALER_FIELDS}
             place = first_span(instance, "auto_scaler_profile")
             kind = "cluster-autoscaler"
             self.found.autoscalers.append(Autoscaler(f"{cluster.id}/autoscaler", place, owner, kind, **values))
@@ -147,12 +148,12 @@ class _Aks(Reader):
             self._pool(pool, address, record.span, owner, cluster)
 
     def pools(self) -> None:
-        addresses = self.addressed("clusters", CLUSTER)
+        addresses = self.addressed(Cluster, CLUSTER)
         kinds = [(POOL, instance) for instance in self.pool_instances[POOL]]
         kinds += [(ARM_POOL, instance) for instance in self._arm("agentPools")]
         for kind, instance in kinds:
             fields = self.fields(kind, instance)
-            owner = linked(fields.raw("cluster"), addresses) or self._cluster_with_id(fields["cluster"])
+            owner = linked(fields.raw("cluster"), addresses) or self._cluster_with_id(fields.text("cluster"))
             self._pool(fields, instance.address, instance.span, owner, known(owner))
 
     def _cluster_with_id(self, value: Value[str]) -> Value[Cluster]:
@@ -160,11 +161,11 @@ class _Aks(Reader):
         match = _CLUSTER_ID.search(text_of(value) or "")
         if match is None:
             return unlinked(value, "cluster")
-        return self.named(Known(match[1], value.origin or Origin(())), "clusters", "cluster")
+        return self.named(Known(match[1], value.origin or Origin(())), Cluster, "cluster")
 
     def _subnet_named(self, name: Value[str], network: str) -> Subnet | None:
         """The subnet of a name in a network of a name, here or in another root."""
-        found: Subnet | None = known(self.named(name, "subnets", "subnet", lambda subnet: _is_in(subnet, network)))
+        found: Subnet | None = known(self.named(name, Subnet, "subnet", lambda subnet: _is_in(subnet, network)))
         return found
 
     def _range(self, instance: Instance, fields: Fields, cluster: Cluster) -> None:
@@ -172,7 +173,7 @@ class _Aks(Reader):
         mode = _mode(cluster)
         if isinstance(mode, Known) and mode.value not in ("overlay", "kubenet"):
             return
-        cidr: Value[str] = fields["pod_cidr"]
+        cidr = fields.text("pod_cidr")
         if isinstance(cidr, Unset):
             cidr = Unknown(mode.reason, cidr.origin) if isinstance(mode, Unknown) else self.default(
                 "network.pod_cidr", cidr.origin
@@ -192,27 +193,27 @@ class _Aks(Reader):
         self.found.ranges.append(pod_range)
 
     def _cluster(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> Cluster:
-        automatic = fields.resource == ARM_CLUSTER and equals(fields["sku"], "Automatic")
+        automatic = fields.resource == ARM_CLUSTER and equals(fields.text("sku"), "Automatic")
         gap = nested.reason if isinstance(nested, Unknown) else "" if nested or automatic else f"{what} is not written"
-        mode = fields["network_mode"]
+        mode = fields.text("network_mode")
         if isinstance(mode, Unset):
-            plugin = fields["network_plugin"]
+            plugin = fields.text("network_plugin")
             if isinstance(plugin, Known) and plugin.value == "azure":
                 mode = self.default("network.mode_of_azure", mode.origin)
         elif isinstance(mode, Known):
             mode = Known(mode.value.lower(), mode.origin)  # written "Overlay" up to azurerm 3.61
-        tier = fields["tier"]
+        tier = fields.text("tier")
         if isinstance(tier, Known) and tier.value == "Paid":  # azurerm up to 3.50
             tier = Known("Standard", tier.origin)
         if automatic:  # its tier cannot be chosen
-            tier = Known("Standard", fields["sku"].origin or Origin((instance.span,)))
-        plugin = fields["network_plugin"]
+            tier = Known("Standard", fields.text("sku").origin or Origin((instance.span,)))
+        plugin = fields.text("network_plugin")
         if isinstance(plugin, Unset):
             why = "network_profile is absent: azurerm sends nothing and AKS chooses; write network_plugin explicitly"
             plugin = Unknown(why, plugin.origin)
             mode = Unknown(why, mode.origin) if isinstance(mode, Unset) else mode
         ips = _outbound_ips(fields)
-        values: dict[str, Any] = {name: fields[name] for name in CLUSTER_FIELDS}
+        values: dict[str, Any] = {name: fields.read(name) for name in CLUSTER_FIELDS}
         return Cluster(
             self.identity(instance.address),
             instance.span,
@@ -226,17 +227,17 @@ class _Aks(Reader):
             network_mode=mode,
             tier=tier,
             outbound_ips=ips,
-            grower=mapped(fields["provisioning"], lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
+            grower=mapped(fields.text("provisioning"), lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
             **values,
         )
 
     def _pool(self, fields: Fields, address: str, place: Span, owner: Value[Cluster], cluster: Cluster | None) -> None:
-        autoscaled = fields["autoscaled"]
+        autoscaled = fields.flag("autoscaled")
         pod_subnet = self._subnet_of(fields, "pod_subnet")
         subnet = self._subnet_of(fields, "subnet")
         pod_range = self.ranges.get(cluster.id) if cluster and isinstance(pod_subnet, Unset) else None
         origin = Origin((place,))
-        instance_type: Value[str] = fields["instance_type"]
+        instance_type = fields.text("instance_type")
         limits = profiles.limits(CLOUD)
         batch = arithmetic.dynamic_addresses(1, limits["pod_subnet.batch"].number, limits["pod_subnet.spare"].number)
         pool = NodePool(
@@ -244,7 +245,7 @@ class _Aks(Reader):
             place,
             address,
             owner,
-            fields["name"],
+            fields.text("name"),
             autoscaled,
             min_nodes=self._size(fields, autoscaled, "min"),
             max_nodes=self._size(fields, autoscaled, "max"),
@@ -253,27 +254,27 @@ class _Aks(Reader):
             maybe=() if isinstance(subnet, Known) else self.maybe(fields.raw("subnet"), self.subnets_by_address),
             pods_take_addresses=_pods_take_addresses(cluster, pod_subnet),
             root=self.folder,
-            mode=fields["mode"] if fields.resource != DEFAULT_POOL else Known("System", origin),
+            mode=fields.text("mode") if fields.resource != DEFAULT_POOL else Known("System", origin),
             instance_types=mapped(instance_type, lambda name: (name,)),
             gpu=either(mapped(instance_type, self.has_gpu), lambda at: Known(value=False, origin=at)),
             gpus=self._gpus(instance_type),
             max_pods=self._max_pods(fields, cluster, pod_subnet),
             pod_subnets=mapped(pod_subnet, lambda found: (found,)),
             pod_addresses=Known((batch, batch), origin),
-            system=fields["os"],
+            system=fields.text("os"),
             pod_range=Unset(origin) if pod_range is None else Known(pod_range, origin),
-            spot=mapped(fields["priority"], lambda priority: priority == "Spot"),
-            zones=fields["zones"],
-            labels=fields["labels"],
+            spot=mapped(fields.text("priority"), lambda priority: priority == "Spot"),
+            zones=fields.texts("zones"),
+            labels=fields.mapping("labels"),
             taints=self._taints(fields),
             taint_form="text",
             rolling=self._rolling(fields, cluster),
-            drain_timeout=mapped(fields["drain_timeout"], lambda minutes: minutes * 60),
-            neighbours=fields["neighbours"],
-            disk_type=fields["disk_type"],
-            disk_size=fields["disk_size"],
-            together=fields["together"],
-            reservation=referred(fields["reservation"]),
+            drain_timeout=mapped(fields.number("drain_timeout"), lambda minutes: minutes * 60),
+            neighbours=fields.number("neighbours"),
+            disk_type=fields.text("disk_type"),
+            disk_size=fields.number("disk_size"),
+            together=fields.text("together"),
+            reservation=referred(fields.text("reservation")),
             price_caps=self._caps(fields),
         )
         self.found.pools.append(pool)
@@ -289,13 +290,13 @@ class _Aks(Reader):
 
     def _taints(self, fields: Fields) -> Value[tuple[str, ...]]:
         """The taints of a pool: as written, or the one of the default pool that is for critical add-ons only."""
-        if fields.resource == DEFAULT_POOL and known(fields["critical_only"]):
-            return mapped(fields["critical_only"], lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
-        return fields["taints"]
+        if fields.resource == DEFAULT_POOL and known(fields.flag("critical_only")):
+            return mapped(fields.flag("critical_only"), lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
+        return fields.texts("taints")
 
     def _caps(self, fields: Fields) -> Value[dict[str, str]]:
         """The most that a spot pool pays; -1 is whatever it costs on demand."""
-        cap, name = fields["max_price"], known(fields["instance_type"])
+        cap, name = fields.text("max_price"), known(fields.text("instance_type"))
         if not isinstance(cap, Known):
             return cap
         if name is None:
@@ -306,14 +307,14 @@ class _Aks(Reader):
         """The bound of an autoscaled pool, or the fixed size of another."""
         if not isinstance(autoscaled, Known):
             return Unknown(reason(autoscaled, "auto_scaling_enabled"), autoscaled.origin)
-        size: Value[int] = fields[bound] if autoscaled.value else fields["count"]
+        size = fields.number(bound if autoscaled.value else "count")
         if isinstance(size, Unset):
             what = f"{bound}_count" if autoscaled.value else "node_count"
             return Unknown(f"{what} is not written", size.origin)
         return size
 
     def _max_pods(self, fields: Fields, cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[int]:
-        written: Value[int] = fields["max_pods"]
+        written = fields.number("max_pods")
         if not isinstance(written, Unset):
             return written
         mode = _mode(cluster)
@@ -330,12 +331,12 @@ class _Aks(Reader):
 
     def _surge(self, fields: Fields, cluster: Cluster | None) -> Value[Surge]:
         """What an upgrade adds: as written, nothing with max_unavailable and on spot pools, else AKS's default."""
-        written: Value[str] = fields["max_surge"]
+        written = fields.text("max_surge")
         if isinstance(written, Known):
             return _surge(written)
         if isinstance(written, Unknown):
             return written
-        if equals(fields["priority"], "Spot") or isinstance(fields["max_unavailable"], Known):
+        if equals(fields.text("priority"), "Spot") or isinstance(fields.text("max_unavailable"), Known):
             return Known(Surge(), written.origin)
         version = cluster.version if cluster else written
         if isinstance(version, Unknown):
@@ -346,8 +347,8 @@ class _Aks(Reader):
 
     def _rolling(self, fields: Fields, cluster: Cluster | None) -> Value[Surge]:
         """How many nodes an upgrade replaces at a time: those that it adds, or those that it does without."""
-        missing: Value[str] = fields["max_unavailable"]
-        if isinstance(fields["max_surge"], Unset) and isinstance(missing, Known):
+        missing = fields.text("max_unavailable")
+        if isinstance(fields.text("max_surge"), Unset) and isinstance(missing, Known):
             return _surge(missing)
         return self._surge(fields, cluster)
 
@@ -355,7 +356,7 @@ class _Aks(Reader):
         found = linked(fields.raw(name), self.subnets_by_address)
         if found is not None:
             return found
-        value: Value[str] = fields[name]
+        value = fields.text(name)
         match = _SUBNET_ID.search(text_of(value) or "")
         subnet = self._subnet_named(Known(match[2], value.origin or Origin(())), match[1]) if match else None
         return Known(subnet, value.origin or Origin(())) if subnet else unlinked(value, "subnet")
@@ -382,15 +383,17 @@ def _surge(written: Known[str]) -> Value[Surge]:
 
 def _outbound_ips(fields: Fields) -> Value[int]:
     """Public addresses through which the nodes reach the internet; unset where they are not the cluster's."""
-    name = {"loadBalancer": "outbound_ips", "managedNATGateway": "nat_ips"}.get(known(fields["outbound_type"]) or "")
+    name = {"loadBalancer": "outbound_ips", "managedNATGateway": "nat_ips"}.get(
+        known(fields.text("outbound_type")) or ""
+    )
     if name is not None:
-        return fields[name]
-    origin = fields["outbound_type"].origin or Origin((fields.record.span,))
+        return fields.number(name)
+    origin = fields.text("outbound_type").origin or Origin((fields.record.span,))
     return Unset(origin)
 
 
 def _is_in(subnet: Subnet, network: str) -> bool:
-    return isinstance(subnet.network, Known) and has_name(subnet.network.value, network)
+    return isinstance(subnet.network, Known) and equals(subnet.network.value.name, network)
 
 
 def _mode(cluster: Cluster | None) -> Known[str] | Unknown:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.model import NOTHING, Cni
 from kcheck.numbers import profiles
@@ -22,17 +23,22 @@ from kcheck.source.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcheck.numbers.fields import Fields
     from kcheck.source.text import Span
     from kcheck.source.values import Datum
     from kcheck.terraform.resource import Instance
 
 
+T = TypeVar("T")
+
+
 def is_of(addon: Fields, name: Value[str], cluster: Instance, kind: str = "vpc-cni") -> bool:
     """Whether an add-on of a kind is that of a cluster."""
-    if not equals(addon["name"], kind):
+    if not equals(addon.text("name"), kind):
         return False
-    owner = addon["cluster"]
+    owner = addon.text("cluster")
     datum = addon.raw("cluster")
     if isinstance(datum, Unknown) and datum.symbol is not None:
         return datum.symbol.address == cluster.address
@@ -58,16 +64,7 @@ def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
     return Known(int(count.value), count.origin) if isinstance(count, Known) and str(count.value).isdigit() else default
 
 
-def dns(addons: list[Fields], place: Span) -> dict[str, Any]:
-    """The fields of a cluster that its add-on of CoreDNS gives."""
-    return {
-        "dns_replicas": dns_replicas(addons, place),
-        "dns_scaling": dns_scaling(addons),
-        "dns_compute": _compute(addons),
-    }
-
-
-def _compute(addons: list[Fields]) -> Value[str]:
+def dns_compute(addons: list[Fields]) -> Value[str]:
     """What CoreDNS runs on as its add-on says; unset where that says nothing."""
     raw = addons[0].raw("settings") if addons else None
     found = _member(_json(raw), "computeType") if raw is not None else None
@@ -81,7 +78,7 @@ def dns_scaling(addons: list[Fields]) -> Value[bool]:
 
 def _absent(addon: Fields, name: str) -> Origin:
     """Where a setting that an add-on lacks would be written: in its object, or in one that `jsonencode` is given."""
-    settings = addon["settings"]
+    settings = addon.text("settings")
     if isinstance(settings, Unset):
         missing = settings.origin.missing
         if missing is not None and missing.path:
@@ -106,15 +103,15 @@ def read(addons: list[Fields], place: Span) -> Cni:
     """The settings that the first of a cluster's `vpc-cni` add-ons has; `place` is the cluster's."""
     origin = Origin((addons[0].record.span if addons else place,))
     settings: Datum = wrap({}, origin)
-    if addons and not isinstance(addons[0]["settings"], Unset):
+    if addons and not isinstance(addons[0].text("settings"), Unset):
         raw = addons[0].raw("settings")
         settings = _json(raw) if raw is not None else settings
     environment = _member(settings, "env")
 
-    def setting(name: str, default: str | None, convert: Any) -> Value[Any]:
+    def setting(name: str, default: str | None, convert: Callable[[object], T]) -> Value[T]:
         value = _member(environment, name) if environment is not None else None
         if value is None or (isinstance(value, Known) and value.value is None):
-            return Known(profiles.settings("eks")[default].value, origin) if default else Unset(origin)
+            return Known(convert(profiles.settings("eks")[default].value), origin) if default else Unset(origin)
         try:
             return mapped(value, convert)
         except ValueError:
@@ -123,10 +120,10 @@ def read(addons: list[Fields], place: Span) -> Cni:
     return Cni(
         setting("ENABLE_PREFIX_DELEGATION", "cni.prefix_delegation", _flag),
         setting("AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG", "cni.custom_networking", _flag),
-        setting("WARM_ENI_TARGET", "cni.warm_interfaces", int),
-        setting("WARM_PREFIX_TARGET", "cni.warm_prefixes", int),
-        setting("WARM_IP_TARGET", None, int),
-        setting("MINIMUM_IP_TARGET", None, int),
+        setting("WARM_ENI_TARGET", "cni.warm_interfaces", _whole),
+        setting("WARM_PREFIX_TARGET", "cni.warm_prefixes", _whole),
+        setting("WARM_IP_TARGET", None, _whole),
+        setting("MINIMUM_IP_TARGET", None, _whole),
     )
 
 
@@ -174,7 +171,11 @@ def _member(datum: Datum, name: str) -> Datum | None:
     return found
 
 
-def _flag(value: Any) -> bool:
+def _whole(value: object) -> int:
+    return int(value if isinstance(value, int | Fraction) else str(value))
+
+
+def _flag(value: object) -> bool:
     text = str(value).lower()
     if text not in ("true", "false"):
         raise ValueError(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.clouds.eks import addon_settings, launch_templates
 from kcheck.clouds.eks import addresses as arithmetic
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Inventory
+    from kcheck.source.values import Record
 
 CLOUD = "eks"
 KIND = "ClusterConfig"
@@ -45,11 +46,11 @@ class _Config:
         self.origin = Origin((item.span,))
         self.folder = item.folder
         self.defaults = profiles.settings(CLOUD)
-        label = known(self.fields["name"]) or "?"
+        label = known(self.fields.text("name")) or "?"
         self.address = f"{KIND}/{label}"
         self.identity = unique(f"{CLOUD}/{item.home}:{self.address}", inventory)
 
-    def _fields(self, resource: str, record: Any) -> Fields:
+    def _fields(self, resource: str, record: Record) -> Fields:
         return Fields(CLOUD, resource, record)
 
     def add(self) -> None:
@@ -58,7 +59,7 @@ class _Config:
         settings = addon_settings.read(self._addons("vpc-cni"), self.place)
         custom = settings.custom_networking
         inside: Value[bool] = mapped(custom, lambda apart: not apart)
-        if (known(fields["ip_family"]) or "").lower() == "ipv6":
+        if (known(fields.text("ip_family")) or "").lower() == "ipv6":
             inside = Known(value=False, origin=self.origin)
         cluster = Cluster(
             self.identity,
@@ -67,13 +68,13 @@ class _Config:
             self.address,
             self.folder,
             "",
-            name=fields["name"],
-            version=fields["version"],
-            location=fields["region"],
-            provisioned=fields["auto_mode"],
-            tier=fields["tier"],
+            name=fields.text("name"),
+            version=fields.text("version"),
+            location=fields.text("region"),
+            provisioned=fields.flag("auto_mode"),
+            tier=fields.text("tier"),
             network_plugin=Known("vpc-cni", self.origin),
-            service_cidr=fields["service_cidr"],
+            service_cidr=fields.text("service_cidr"),
             outbound_type=Known("nat" if self._private() else NODE_ADDRESSES, self.origin),
             outbound_ips=self._gateways() if self._private() else NOTHING,
             cni=settings,
@@ -90,11 +91,11 @@ class _Config:
     def _addons(self, name: str) -> list[Fields]:
         nested = self.record.blocks("addons")
         addons = [self._fields(f"{KIND}.addon", one) for one in (() if isinstance(nested, Unknown) else nested)]
-        return [addon for addon in addons if known(addon["name"]) == name]
+        return [addon for addon in addons if known(addon.text("name")) == name]
 
     def _private(self) -> bool:
         """Whether some group has no public addresses of its own."""
-        return any(known(group["private"]) is not False for group in self._groups())
+        return any(known(group.flag("private")) is not False for group in self._groups())
 
     def _groups(self) -> list[Fields]:
         return [self._fields(f"{KIND}.group", record) for kind in _GROUPS for record in _blocks(self.record, kind)]
@@ -103,14 +104,14 @@ class _Config:
         """What grows the groups: eksctl installs Karpenter if asked, and gives rights to what others install."""
         if _blocks(self.record, "karpenter"):
             return Known("karpenter", self.origin)
-        if any(known(group["may_scale"]) for group in self._groups()):
+        if any(known(group.flag("may_scale")) for group in self._groups()):
             return Unknown("a group has the rights of the Cluster Autoscaler, which is not in this code", self.origin)
         return NOTHING
 
     def _gateways(self) -> Value[int]:
         """Public addresses of the NAT gateways: one, or one a zone; in a VPC that exists they are not known."""
-        nat = self.fields["nat"]
-        if not isinstance(self.fields["vpc"], Unset):
+        nat = self.fields.text("nat")
+        if not isinstance(self.fields.text("vpc"), Unset):
             return Unknown("the NAT gateways are those of a VPC that exists", self.origin)
         if known(nat) == "HighlyAvailable":
             return mapped(self._zones(), len)
@@ -120,10 +121,10 @@ class _Config:
 
     def _zones(self) -> Value[tuple[str, ...]]:
         """The zones of the cluster; where none are written, as many as eksctl picks."""
-        written: Value[tuple[str, ...]] = self.fields["zones"]
+        written = self.fields.texts("zones")
         if not isinstance(written, Unset):
             return written
-        key = "eksctl.zones_us_east_1" if known(self.fields["region"]) == "us-east-1" else "eksctl.zones"
+        key = "eksctl.zones_us_east_1" if known(self.fields.text("region")) == "us-east-1" else "eksctl.zones"
         return Known(tuple(str(i) for i in range(self.defaults[key].number)), self.origin)
 
     def _subnets(self) -> dict[str, list[Subnet]]:
@@ -131,8 +132,12 @@ class _Config:
         written = {side: self._written(side) for side in _SIDES}
         if any(written.values()):
             return written
-        zones, cidr = self._zones(), self.fields["cidr"]
-        if not isinstance(self.fields["vpc"], Unset) or not isinstance(zones, Known) or not isinstance(cidr, Known):
+        zones, cidr = self._zones(), self.fields.text("cidr")
+        if (
+            not isinstance(self.fields.text("vpc"), Unset)
+            or not isinstance(zones, Known)
+            or not isinstance(cidr, Known)
+        ):
             return written
         network = Network(
             f"{self.identity}/vpc", self.place, self.address, self.folder, NOTHING, Known((cidr.value,), cidr.origin)
@@ -156,7 +161,7 @@ class _Config:
                         for one in _blocks(inner, name):
                             fields = self._fields(f"{KIND}.subnet", one)
                             why = f"the subnet {name} is given by its id"
-                            cidr = either(fields["cidr"], lambda o, why=why: Unknown(why, o))  # type: ignore[misc]
+                            cidr = either(fields.text("cidr"), lambda o, why=why: Unknown(why, o))  # type: ignore[misc]
                             result.append(self._subnet(name, cidr, Unknown("the VPC is given by its id")))
         return result
 
@@ -181,14 +186,14 @@ class _Config:
         minimum, maximum = self._sizes(fields, managed=managed)
         types = self._types(fields)
         own = self._of_group(fields, subnets)
-        efa = known(fields["efa"])
+        efa = known(fields.flag("efa"))
         self.inventory.pools.append(
             NodePool(
                 f"{self.identity}/{kind}[{number}]",
                 place,
                 f"{self.address}.{kind}[{number}]",
                 Known(cluster, self.origin),
-                fields["name"],
+                fields.text("name"),
                 mapped(maximum, lambda most: most > (known(minimum) or 0)),
                 min_nodes=minimum,
                 max_nodes=maximum,
@@ -201,17 +206,17 @@ class _Config:
                 gpu=mapped(types, lambda names: any(has_accelerator(CLOUD, name) for name in names)),
                 gpus=mapped(types, lambda names: min((machines.gpus(CLOUD, n) or 0 for n in names), default=0)),
                 efa_addresses=mapped(types, _efa_addresses) if efa else NOTHING,
-                spot=fields["spot"],
-                together=fields["together"],
+                spot=fields.flag("spot"),
+                together=fields.text("together"),
                 reservation=launch_templates.reserved(fields),
-                labels=fields["labels"],
+                labels=fields.mapping("labels"),
                 taints=_taints(fields),
                 rolling=self._rolling(fields) if managed else NOTHING,
-                disk_type=fields["disk_type"],
-                disk_size=fields["disk_size"],
+                disk_type=fields.text("disk_type"),
+                disk_size=fields.number("disk_size"),
                 image=self._image(fields),
                 boot_data=_boot_data(fields),
-                local_disks=mapped(fields["bootstrap"], lambda text: "localStorage" in text or "mdadm" in text),
+                local_disks=mapped(fields.text("bootstrap"), lambda text: "localStorage" in text or "mdadm" in text),
                 # a reservation of capacity is in one zone
                 zone_count=Known(1, Origin((place,))) if _blocks(fields.record, "capacityReservation") else NOTHING,
                 efa=mapped(types, _efa_kinds) if efa else Known((), Origin((place,))),
@@ -223,7 +228,7 @@ class _Config:
 
         https://github.com/eksctl-io/eksctl/blob/main/pkg/apis/eksctl.io/v1alpha5/validation.go
         """
-        low, high, wanted = fields["min"], fields["max"], fields["count"]
+        low, high, wanted = fields.number("min"), fields.number("max"), fields.number("count")
         base = either(wanted, lambda origin: Known(self.defaults["eksctl.nodes"].number, origin))
         minimum = either(low, lambda _: base)
         maximum = either(high, lambda origin: _written_at(minimum, origin) if isinstance(wanted, Unset) else wanted)
@@ -232,23 +237,23 @@ class _Config:
         return minimum, maximum
 
     def _types(self, fields: Fields) -> Value[tuple[str, ...]]:
-        several: Value[tuple[str, ...]] = fields["instance_types"]
+        several = fields.texts("instance_types")
         if not isinstance(several, Unset):
             return several
-        one = fields["instance_type"]
+        one = fields.text("instance_type")
         if not isinstance(one, Unset) and known(one) != "mixed":
             return mapped(one, lambda name: (name,))
-        if fields.record.blocks("instanceSelector") or not isinstance(fields["template"], Unset):
+        if fields.record.blocks("instanceSelector") or not isinstance(fields.text("template"), Unset):
             return Unknown("the instance types are in a launch template or chosen by a selector")
         return Known((str(self.defaults["eksctl.instance_type"].value),), one.origin or self.origin)
 
     def _of_group(self, fields: Fields, subnets: dict[str, list[Subnet]]) -> Value[tuple[Subnet, ...]]:
         """The subnets of a group: those it names, those of its zones, else all of its side."""
-        inside = fields["private"]
+        inside = fields.flag("private")
         if not isinstance(inside, Known):
             return Unknown("privateNetworking is not known", inside.origin)
         side = subnets["private" if inside.value else "public"]
-        named, zones = fields["subnets"], fields["zones"]
+        named, zones = fields.texts("subnets"), fields.texts("zones")
         for wanted, label in ((named, "subnets"), (zones, "zones")):
             if isinstance(wanted, Unset):
                 continue
@@ -257,19 +262,19 @@ class _Config:
             found = [s for s in side if any(_is(s, name, zone=label == "zones") for name in wanted.value)]
             if len(found) != len(set(wanted.value)):
                 return Unknown(f"the {label} of the group are not those of the cluster", wanted.origin)
-            alone = known(fields["efa"])  # eksctl takes the first one of those that are listed
+            alone = known(fields.flag("efa"))  # eksctl takes the first one of those that are listed
             return Known(tuple(found[:1] if alone else found), wanted.origin)
-        why = "the subnets are given by their ids" if not isinstance(self.fields["vpc"], Unset) else "its network"
+        why = "the subnets are given by their ids" if not isinstance(self.fields.text("vpc"), Unset) else "its network"
         return Known(tuple(side), self.origin) if side else Unknown(f"{why}: they are not in this file", self.origin)
 
     def _image(self, fields: Fields) -> Value[str]:
         """The family of the images; of an image of one's own it says only how it starts."""
-        own = known(fields["ami"]) or "auto"
-        return fields["image"] if own in _CHOSEN else Unknown(f"the nodes boot an image of one's own, {own}")
+        own = known(fields.text("ami")) or "auto"
+        return fields.text("image") if own in _CHOSEN else Unknown(f"the nodes boot an image of one's own, {own}")
 
     def _rolling(self, fields: Fields) -> Value[Surge]:
         """How many nodes an update of a managed group replaces at a time."""
-        percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
+        percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
         most = profiles.limits(CLOUD)["pool.max_surge"].number
         if not isinstance(percent, Unset):
             return mapped(percent, lambda share: Surge(percent=share, least=1, most=most))
@@ -278,7 +283,7 @@ class _Config:
 
     def _surge(self, fields: Fields, subnets: Value[tuple[Subnet, ...]]) -> Value[Surge]:
         """What an update of a managed group adds."""
-        percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
+        percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
         for value in (percent, count):
             if isinstance(value, Unknown):
                 return value
@@ -296,7 +301,7 @@ def _written_at(value: Value[int], origin: Origin) -> Value[int]:
     return Known(value.value, origin) if isinstance(value, Known) else value
 
 
-def _blocks(record: Any, kind: str) -> tuple[MappingRecord, ...]:
+def _blocks(record: Record, kind: str) -> tuple[Record, ...]:
     found = record.blocks(kind)
     return () if isinstance(found, Unknown) else found
 
@@ -304,10 +309,10 @@ def _blocks(record: Any, kind: str) -> tuple[MappingRecord, ...]:
 def _boot_data(fields: Fields) -> Value[str]:
     """What starts the nodes beside what eksctl does; its settings of the kubelet are translated by it."""
     for name, label in (("bootstrap", "overrideBootstrapCommand"), ("prepared", "preBootstrapCommands")):
-        written = fields[name]
+        written = fields.read(name)
         if not isinstance(written, Unset):
             return Known(label, written.origin or Origin((fields.record.span,)))
-    own = fields["template"]
+    own = fields.text("template")
     return own if isinstance(own, Unset) else Unknown(launch_templates.ELSEWHERE, own.origin)
 
 

@@ -23,9 +23,9 @@ def of(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
     """The launch template of a group, by reference or by name."""
     found = linked(fields.raw("launch_template"), templates)
     if found is not None:
-        return found.value  # type: ignore[no-any-return]
-    name = fields["launch_template"]
-    return next((template for template in templates.values() if same(template["name"], name)), None)
+        return found.value
+    name = fields.text("launch_template")
+    return next((template for template in templates.values() if same(template.text("name"), name)), None)
 
 
 def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
@@ -44,9 +44,9 @@ def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
 
 def spot(fields: Fields, template: Fields | None) -> Value[bool]:
     """Whether all machines of a group are spot: by its launch template, or by its mixed-instances policy."""
-    share, base = fields["on_demand"], fields["on_demand_base"]
+    share, base = fields.number("on_demand"), fields.number("on_demand_base")
     if isinstance(share, Unset):
-        market: Value[str] = template["market"] if template else share
+        market: Value[str] = template.text("market") if template else share
         return mapped(market, lambda name: name == "spot")
     return mapped(share, lambda percent: percent == 0 and not known(base))
 
@@ -56,17 +56,17 @@ def reservation(capacity: Value[str], fields: Fields, template: Fields | None) -
     if known(capacity) == "CAPACITY_BLOCK":
         return capacity
     if template is None:
-        written = fields["launch_template"]
+        written = fields.text("launch_template")
         return written if isinstance(written, Unset) else Unknown(ELSEWHERE, written.origin)
     return reserved(template)
 
 
 def reserved(fields: Fields) -> Value[str]:
     """The same as a launch template, or a group of eksctl, says it."""
-    market = fields["market"]
+    market = fields.text("market")
     if isinstance(market, Unknown) or known(market) == _BLOCK:
         return market
-    return referred(fields["reservation"])
+    return referred(fields.text("reservation"))
 
 
 _BLOCK = "capacity-block"
@@ -107,9 +107,9 @@ def local_disks(template: Fields | None, place: Span) -> Value[bool]:
 def boot_data(fields: Fields, template: Fields | None) -> Value[str]:
     """What starts the nodes of a group beside what EKS does: the user data of its launch template."""
     if template is None:
-        written = fields["launch_template"]
+        written = fields.text("launch_template")
         return written if isinstance(written, Unset) else Unknown(ELSEWHERE, written.origin)
-    data = template["user_data"]
+    data = template.text("user_data")
     origin = data.origin or Origin((template.record.span,))
     if isinstance(data, Unset) or (isinstance(data, Known) and not data.value.strip()):
         return Unset(origin)
@@ -127,7 +127,7 @@ _MIRRORS = ("certs.d/docker.io", "certs.d/_default", "registry.mirrors", "contai
 
 def _starts_with(template: Fields | None, place: Span, marks: tuple[str, ...]) -> Value[bool]:
     """Whether the user data of a launch template, encoded or not, has any of some marks."""
-    written = template["user_data"] if template else Unset(Origin((place,)))
+    written = template.text("user_data") if template else Unset(Origin((place,)))
     if isinstance(written, Unset):
         return Known(value=False, origin=Origin((place,)))
     return mapped(written, lambda text: any(mark in found for mark in marks for found in (text, _decoded(text))))
@@ -142,7 +142,7 @@ def _decoded(text: str) -> str:
 
 def own_image(template: Fields | None) -> bool:
     """Whether a launch template brings an image of its own, so that the group's type says nothing."""
-    return template is not None and not isinstance(template["image_id"], Unset)
+    return template is not None and not isinstance(template.text("image_id"), Unset)
 
 
 def _nested(record: Record, kind: str) -> tuple[Record, ...]:

@@ -77,11 +77,11 @@ class _Eks(Reader):
             symbol = datum.symbol if isinstance(datum, Unknown) else None
             if symbol is not None:
                 owners[instance.address] = symbol.address
-                more.setdefault(symbol.address, []).append(fields["cidr"])
+                more.setdefault(symbol.address, []).append(fields.text("cidr"))
         for instance in self.root.instances(NETWORK):
             fields = self.fields(NETWORK, instance)
-            cidrs = [fields["cidr"], *more.get(instance.address, ())]
-            self.networks_by_address[instance.address] = self.network(instance, fields["name"], together(cidrs))
+            cidrs = [fields.text("cidr"), *more.get(instance.address, ())]
+            self.networks_by_address[instance.address] = self.network(instance, fields.text("name"), together(cidrs))
         for address, owner in owners.items():
             if owner in self.networks_by_address:
                 self.networks_by_address[address] = self.networks_by_address[owner]
@@ -92,10 +92,12 @@ class _Eks(Reader):
             fields = self.fields(SUBNET, instance)
             datum = fields.raw("network")
             found = linked(datum, networks) or self._of_association(datum, networks)
-            network = found if found is not None else unlinked(fields["network"], "VPC")
-            cidr, tags = _text(fields["cidr"]), _texts(fields.raw("tags"))
-            subnet = self.subnet(instance.address, instance.span, fields["name"], cidr, network, tags, fields["zone"])
-            written = fields["tags"]
+            network = found if found is not None else unlinked(fields.text("network"), "VPC")
+            cidr, tags = _text(fields.text("cidr")), _texts(fields.raw("tags"))
+            subnet = self.subnet(
+                instance.address, instance.span, fields.text("name"), cidr, network, tags, fields.text("zone")
+            )
+            written = fields.mapping("tags")
             if isinstance(written, Known) and _POD_SUBNET_TAG in written.value:
                 self.pod_subnets.append(subnet)
 
@@ -129,7 +131,7 @@ class _Eks(Reader):
 
     def subnets_named(self, patterns: list[str]) -> list[Subnet]:
         """The subnets whose `Name` fits a pattern, in this root or, if none is here, in others."""
-        near = self.names.all(self.area, "subnets")
+        near = self.names.all(self.area, Subnet)
         found = [subnet for subnet in near if any(fits(text_of(subnet.name), pattern) for pattern in patterns)]
         return [subnet for subnet in found if subnet.root == self.folder] or found
 
@@ -139,7 +141,7 @@ class _Eks(Reader):
         addons = [self.fields(ADDON, instance) for instance in self.root.instances(ADDON)]
         for instance in self.root.instances(CLUSTER):
             fields = self.fields(CLUSTER, instance)
-            name = fields["name"]
+            name = fields.text("name")
             of_cluster = [addon for addon in addons if addon_settings.is_of(addon, name, instance)]
             dns = [addon for addon in addons if addon_settings.is_of(addon, name, instance, "coredns")]
             settings = addon_settings.read(of_cluster, instance.span)
@@ -152,17 +154,19 @@ class _Eks(Reader):
                 self.gap,
                 name=name,
                 environment=self.root.environment,
-                version=fields["version"],
-                provisioned=fields["auto_mode"],
-                tier=fields["tier"],
+                version=fields.text("version"),
+                provisioned=fields.flag("auto_mode"),
+                tier=fields.text("tier"),
                 network_plugin=Known("vpc-cni", Origin((instance.span,))),
-                service_cidr=fields["service_cidr"],
+                service_cidr=fields.text("service_cidr"),
                 outbound_ips=self._nat_gateways(instance),
                 **nat_gateways.inputs([self.fields(NAT, one) for one in self.root.instances(NAT)]),
                 cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
-                pods_take_addresses=self._pods_take_addresses(fields["ip_family"], settings, instance.span),
-                **addon_settings.dns(dns, instance.span),
+                pods_take_addresses=self._pods_take_addresses(fields.text("ip_family"), settings, instance.span),
+                dns_replicas=addon_settings.dns_replicas(dns, instance.span),
+                dns_scaling=addon_settings.dns_scaling(dns),
+                dns_compute=addon_settings.dns_compute(dns),
             )
             self.found.clusters.append(cluster)
 
@@ -191,7 +195,7 @@ class _Eks(Reader):
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
             template = template_of.of(fields, templates)
-            spot = mapped(fields["capacity"], lambda capacity: capacity == "SPOT")
+            spot = mapped(fields.text("capacity"), lambda capacity: capacity == "SPOT")
             types = self._types(fields, template)
             self.found.pools.append(self._pool(instance, fields, self._cluster(fields), types, spot, template))
         for instance in self.pool_instances[GROUP]:
@@ -214,7 +218,7 @@ class _Eks(Reader):
         template: Fields | None,
     ) -> NodePool:
         cluster = known(owner)
-        minimum, maximum = fields["min"], fields["max"]
+        minimum, maximum = fields.number("min"), fields.number("max")
         growable: Value[bool] = mapped(maximum, lambda most: most > (known(minimum) or 0))
         if isinstance(growable, Unset):
             growable = Unknown("max_size is not written", growable.origin)
@@ -226,7 +230,7 @@ class _Eks(Reader):
             instance.span,
             instance.address,
             owner,
-            fields["name"],
+            fields.text("name"),
             growable,
             min_nodes=minimum,
             max_nodes=either(maximum, lambda origin: Unknown("max_size is not written", origin)),
@@ -242,51 +246,50 @@ class _Eks(Reader):
             gpu=mapped(types, lambda names: any(map(self.has_gpu, names))),
             gpus=mapped(types, lambda names: min((machines.gpus("eks", name) or 0 for name in names), default=0)),
             spot=spot,
-            labels=fields["labels"] if managed else Unknown("the kubelet's arguments set its labels"),
+            labels=fields.mapping("labels") if managed else Unknown("the kubelet's arguments set its labels"),
             taints=taints_of(instance, "taint") if managed else Unknown("the kubelet's arguments set its taints"),
             taint_form=taint_form(instance, "taint"),
             no_schedule="NO_SCHEDULE",
             rolling=self._rolling(fields) if managed else NOTHING,
-            disk_type=template["disk_type"] if template else NOTHING,
+            disk_type=template.text("disk_type") if template else NOTHING,
             disk_size=self._disk_size(fields, template),
-            image=fields["image"] if managed and not template_of.own_image(template) else NOTHING,
+            image=fields.text("image") if managed and not template_of.own_image(template) else NOTHING,
             max_pods=_max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
             pod_subnets=cluster.pod_subnets if cluster else NOTHING,
             boot_data=template_of.boot_data(fields, template),
             local_disks=template_of.local_disks(template, instance.span),
             hub_mirror=template_of.hub_mirror(template, instance.span),
-            together=template["together"] if template else NOTHING,
-            reservation=template_of.reservation(fields["capacity"] if managed else NOTHING, fields, template),
+            together=template.text("together") if template else NOTHING,
+            reservation=template_of.reservation(fields.text("capacity") if managed else NOTHING, fields, template),
             efa=efa,
             efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
         )
 
     def _disk_size(self, fields: Fields, template: Fields | None) -> Value[int]:
         """Of the boot disk: as the group or its template says, else EKS's default where there is no template."""
-        own: Value[int] = fields["disk_size"] if fields.resource == POOL else NOTHING
+        own: Value[int] = fields.number("disk_size") if fields.resource == POOL else NOTHING
         if not isinstance(own, Unset):
             return own
         if template is not None:
-            size: Value[int] = template["disk_size"]
-            return size
-        return self.default("pool.disk_size", own.origin) if fields.resource == POOL else NOTHING
+            return template.number("disk_size")
+        return self.default_number("pool.disk_size", own.origin) if fields.resource == POOL else NOTHING
 
     def _rolling(self, fields: Fields) -> Value[Surge]:
         """How many nodes an update of a managed group replaces at a time."""
-        percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
+        percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
         most = profiles.limits(CLOUD)["pool.max_surge"].number
         if not isinstance(percent, Unset):
             return mapped(percent, lambda share: Surge(percent=share, most=most, least=1))
         if not isinstance(count, Unset):
             return mapped(count, lambda nodes: Surge(nodes, most=most))
-        return mapped(self.default("pool.max_unavailable", count.origin), lambda nodes: Surge(nodes, most=most))
+        return mapped(self.default_number("pool.max_unavailable", count.origin), lambda nodes: Surge(nodes, most=most))
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
-        found = linked(fields.raw("cluster"), self.addressed("clusters", CLUSTER))
+        found = linked(fields.raw("cluster"), self.addressed(Cluster, CLUSTER))
         if found is not None:
             return found
-        name = fields["cluster"]
+        name = fields.text("cluster")
         return self._cluster_named(name, name.origin or Origin((fields.record.span,)))
 
     def _owner(self, instance: Instance) -> Value[Cluster] | None:
@@ -306,7 +309,7 @@ class _Eks(Reader):
     def _cluster_named(self, name: Value[str], place: Origin) -> Value[Cluster]:
         """The one cluster of a name, or of the same unknown name."""
         if isinstance(name, Known):
-            found = self.named(name, "clusters", "cluster")
+            found = self.named(name, Cluster, "cluster")
             return Known(found.value, place) if isinstance(found, Known) else found
         equal = [c for c in self.found.clusters if same(c.name, name)]
         if len(equal) == 1:
@@ -336,21 +339,21 @@ class _Eks(Reader):
 
     def _types(self, fields: Fields, template: Fields | None) -> Value[tuple[str, ...]]:
         """The instance types of a group: its own, its launch template's, else the default of managed groups."""
-        written: Value[tuple[str, ...]] = fields["instance_types"] if fields.resource == POOL else NOTHING
+        written: Value[tuple[str, ...]] = fields.texts("instance_types") if fields.resource == POOL else NOTHING
         if not isinstance(written, Unset):
             return written
-        if template is not None and not isinstance(template["instance_type"], Unset):
-            return mapped(template["instance_type"], lambda name: (name,))
+        if template is not None and not isinstance(template.text("instance_type"), Unset):
+            return mapped(template.text("instance_type"), lambda name: (name,))
         if fields.resource == POOL:
-            if template is None and not isinstance(fields["launch_template"], Unset):
-                return Unknown(template_of.ELSEWHERE, fields["launch_template"].origin)
+            if template is None and not isinstance(fields.text("launch_template"), Unset):
+                return Unknown(template_of.ELSEWHERE, fields.text("launch_template").origin)
             return mapped(self.default("pool.instance_type", written.origin), lambda name: (name,))
         return Unknown("the instance type is in a launch template that is not in this root")
 
     def _surge(self, fields: Fields, subnets: Value[tuple[Subnet, ...]]) -> Value[Surge]:
         """What an update adds to a managed group."""
-        strategy = fields["update_strategy"]
-        percent, count = fields["max_unavailable_percentage"], fields["max_unavailable"]
+        strategy = fields.text("update_strategy")
+        percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
         for value in (strategy, percent, count):
             if isinstance(value, Unknown):
                 return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.model import NOTHING, Autoscaler
 from kcheck.numbers.fields import Fields
@@ -14,36 +14,31 @@ if TYPE_CHECKING:
 
 CLOUD = "gke"
 LIMITS = "google_container_cluster.resource_limits"
-_LIMITS = {"cpu": "max_cores", "memory": "max_memory"}
-"""Resource -> the field of the model that limits it."""
 
 
 def autoscaler(cluster: Cluster, fields: Fields, unneeded: Value[str]) -> Autoscaler:
     """The autoscaler of a cluster; `unneeded` is how long the BALANCED profile keeps an idle node."""
-    profile = fields["profile"]
+    profile = fields.text("profile")
     balanced = equals(profile, "BALANCED")
+    most = _most(fields) if known(fields.flag("provisioning")) else {}
     return Autoscaler(
         f"{cluster.id}/autoscaler",
         cluster.place,
         Known(cluster, Origin((cluster.place,))),
         "gke",
         profile=profile,
-        provisioning=fields["provisioning"],
+        provisioning=fields.flag("provisioning"),
         unneeded_time=mapped(unneeded, seconds) if balanced else Unset(profile.origin or Origin(())),
-        **(_most(fields) if known(fields["provisioning"]) else {}),
+        max_cores=most.get("cpu", NOTHING),
+        max_memory=most.get("memory", NOTHING),
     )
 
 
-def _most(fields: Fields) -> dict[str, Any]:
-    """The limits of auto-provisioning; they hold for all pools of the cluster."""
-    result: dict[str, Value[int]] = dict.fromkeys(_LIMITS.values(), NOTHING)
+def _most(fields: Fields) -> dict[str, Value[int]]:
+    """The limits of auto-provisioning by resource; they hold for all pools of the cluster."""
     outer = fields.record.blocks("cluster_autoscaling")
     nested = outer if isinstance(outer, Unknown) or not outer else outer[0].blocks("resource_limits")
     if isinstance(nested, Unknown):
-        return dict.fromkeys(result, nested)
-    for record in nested:
-        own = Fields(CLOUD, LIMITS, record)
-        name = _LIMITS.get(known(own["resource"]) or "")
-        if name is not None:
-            result[name] = own["most"]
-    return result
+        return {"cpu": nested, "memory": nested}
+    limits = [Fields(CLOUD, LIMITS, record) for record in nested]
+    return {known(own.text("resource")) or "": own.number("most") for own in limits}

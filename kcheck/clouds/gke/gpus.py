@@ -19,17 +19,17 @@ _GPU = "nvidia.com/gpu"
 
 def of_node(fields: Fields) -> Value[int]:
     """GPUs of one node: those attached to it, else those in the name of its machine type."""
-    attached: Value[int] = fields["gpus"]
+    attached = fields.number("gpus")
     if not isinstance(attached, Unset):
         return attached
-    name = fields["instance_type"]
+    name = fields.text("instance_type")
     match = _IN_NAME.search(known(name) or "")
     return Known(int(match[1]), name.origin) if match and isinstance(name, Known) else Unset(attached.origin)
 
 
 def sharing(fields: Fields, pool: NodePool) -> Iterator[Sharing]:
     """How the nodes of a pool share their GPUs, if they do."""
-    strategy, copies = fields["sharing"], fields["sharers"]
+    strategy, copies = fields.text("sharing"), fields.number("sharers")
     if not isinstance(strategy, Known) or isinstance(copies, Unset) or known(copies) == 1:
         return
     mps = equals(strategy, "MPS")

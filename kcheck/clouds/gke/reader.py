@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds import container_runtime, nat_gateways
 from kcheck.clouds.gke import autoscaler, gpus, upgrades, zones
-from kcheck.clouds.reader import Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
-from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, NodePool, PodRange, Subnet, Surge
+from kcheck.clouds.reader import N, Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
+from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, Network, NodePool, PodRange, Subnet, Surge
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.model import Inventory
     from kcheck.numbers.fields import Fields
     from kcheck.source.text import Span
-    from kcheck.source.values import Datum, Record
+    from kcheck.source.values import Record
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
 
@@ -29,7 +29,7 @@ SUBNET = "google_compute_subnetwork"
 RANGE = "google_compute_subnetwork.secondary_ip_range"
 NETWORK = "google_compute_network"
 
-_RESOURCES = {"networks": NETWORK, "subnets": SUBNET, "clusters": CLUSTER}
+_RESOURCES = {Network: NETWORK, Subnet: SUBNET, Cluster: CLUSTER}
 
 
 def read(roots: Iterable[Module], inventory: Inventory) -> None:
@@ -69,8 +69,8 @@ class _Gke(Reader):
     def networks(self) -> None:
         for instance in self.root.instances(NETWORK):
             fields = self.fields(NETWORK, instance)
-            self.network(instance, fields["name"], Unset(Origin((instance.span,))))
-            if known(fields["automatic"]):
+            self.network(instance, fields.text("name"), Unset(Origin((instance.span,))))
+            if known(fields.flag("automatic")):
                 self._automatic(instance, f"the subnets of {instance.address}")
 
     def _automatic(self, instance: Instance, what: str) -> None:
@@ -81,13 +81,15 @@ class _Gke(Reader):
     def subnets(self) -> None:
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
-            network = self._find(fields, "network", "networks")
-            subnet = self.subnet(instance.address, instance.span, fields["name"], fields["cidr"], network)
+            network = self._find(fields, "network", Network)
+            subnet = self.subnet(instance.address, instance.span, fields.text("name"), fields.text("cidr"), network)
             nested = instance.blocks("secondary_ip_range")
             ranges = () if isinstance(nested, Unknown) else nested
             read = [self.fields(RANGE, record) for record in ranges]
             self.secondary[subnet.id] = [
-                _Secondary(f"{subnet.id}/{known(one['name']) or i}", one["name"], one["cidr"], one.record.span)
+                _Secondary(
+                    f"{subnet.id}/{known(one.text('name')) or i}", one.text("name"), one.text("cidr"), one.record.span
+                )
                 for i, one in enumerate(read)
             ]
             if isinstance(nested, Unknown):
@@ -101,13 +103,13 @@ class _Gke(Reader):
         nats = [self.fields(nat_gateways.KIND, instance) for instance in self.root.instances(nat_gateways.KIND)]
         for instance in self.root.instances(CLUSTER):
             fields = self.fields(CLUSTER, instance)
-            location = fields["location"]
+            location = fields.text("location")
             written = not isinstance(location, Unset)
             if not written:
                 location = zones.of_provider(instance, self.root)
             nested = instance.blocks("node_pool")
-            autopilot, provisioning = fields["autopilot"], fields["provisioning"]
-            private = fields["private_nodes"]
+            autopilot, provisioning = fields.flag("autopilot"), fields.flag("provisioning")
+            private = fields.flag("private_nodes")
             near = nat_gateways.near(nats, location)
             cluster = Cluster(
                 self.identity(instance.address),
@@ -116,35 +118,35 @@ class _Gke(Reader):
                 instance.address,
                 self.folder,
                 self.gap or (nested.reason if isinstance(nested, Unknown) else ""),
-                name=fields["name"],
+                name=fields.text("name"),
                 environment=self.root.environment,
-                version=fields["version"],
+                version=fields.text("version"),
                 location=location,
-                node_locations=fields["zones"],
-                zonal=zones.zonal(location, fields["regional"])
+                node_locations=fields.texts("zones"),
+                zonal=zones.zonal(location, fields.flag("regional"))
                 if written
                 else Known(value=True, origin=Origin((instance.span,))),
                 provisioned=autopilot if known(autopilot) or isinstance(autopilot, Unknown) else provisioning,
-                network_mode=fields["network_mode"],
+                network_mode=fields.text("network_mode"),
                 service_cidr=self._services(fields),
                 outbound_type=mapped(private, lambda inside: "nat" if inside else NODE_ADDRESSES),
                 outbound_ips=nat_gateways.addresses(near) if known(private) else NOTHING,
                 outbound_ports=nat_gateways.ports(near) if known(private) else NOTHING,
-                data_plane=fields["network_policy"],
+                data_plane=fields.text("network_policy"),
             )
             self.found.clusters.append(cluster)
-            plane = fields["plane_cidr"]
-            if isinstance(fields["subnet"], Unset):  # in auto mode, as nobody says where
+            plane = fields.text("plane_cidr")
+            if isinstance(fields.text("subnet"), Unset):  # in auto mode, as nobody says where
                 self._automatic(instance, "the subnets of its network")
             if not isinstance(plane, Unset):
                 self.reserve(f"{cluster.id}/plane", instance.span, f"the control plane of {instance.address}", plane)
             self.cluster_fields[cluster.id] = fields
-            self.cluster_subnets[cluster.id] = self._find(fields, "subnet", "subnets")
+            self.cluster_subnets[cluster.id] = self._find(fields, "subnet", Subnet)
             if known(autopilot):
                 continue
             self._range(cluster, fields)
             owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
-            unneeded = self.default("autoscaler.unneeded_time", fields["profile"].origin or Origin(()))
+            unneeded = self.default("autoscaler.unneeded_time", fields.text("profile").origin or Origin(()))
             self.found.autoscalers.append(autoscaler.autoscaler(cluster, fields, unneeded))
             self._own_pools(instance, fields, owner, cluster)
 
@@ -155,20 +157,20 @@ class _Gke(Reader):
             return
         for i, record in enumerate(nested):
             self._pool(self.fields(INLINE_POOL, record), f"{instance.address}.node_pool[{i}]", record, owner, cluster)
-        removed = fields["remove_default_pool"]
-        if nested or known(removed):
+        removed = known(fields.flag("remove_default_pool"))
+        if nested or removed:
             return
         pool = self.fields(DEFAULT_POOL, instance)
-        count = pool["count"]
+        count = pool.number("count")
         if isinstance(count, Unset):
             return
         self._pool(pool, f"{instance.address}.default_pool", instance, owner, cluster)
 
     def _services(self, fields: Fields) -> Value[str]:
-        name = fields["service_range"]
+        name = fields.text("service_range")
         if isinstance(name, Unset):
-            return fields["service_cidr"]
-        subnet = known(self._find(fields, "subnet", "subnets"))
+            return fields.text("service_cidr")
+        subnet = known(self._find(fields, "subnet", Subnet))
         found = self._secondary(subnet, name)
         return found.cidr if found else Unknown(reason(name, "services_secondary_range_name"), name.origin)
 
@@ -181,15 +183,17 @@ class _Gke(Reader):
         """The range of the cluster's pods: a secondary range of its subnet, or a block of its own."""
         if not equals(cluster.network_mode, "VPC_NATIVE"):
             return
-        name = _given(fields["pod_range"])
+        name = _given(fields.text("pod_range"))
         subnet = known(self.cluster_subnets[cluster.id])
         found = None if isinstance(name, Unset) else self._secondary(subnet, name)
         if found is None:
-            cidr = fields["pod_cidr"] if isinstance(name, Unset) else _outside(name, "cluster_secondary_range_name")
+            cidr = (
+                fields.text("pod_cidr") if isinstance(name, Unset) else _outside(name, "cluster_secondary_range_name")
+            )
             found = _Secondary(f"{cluster.id}/pods", name, cidr, cluster.place)
         self.ranges[cluster.id] = self._pod_range(found, cluster, self._more(fields, subnet))
 
-    def _pod_range(self, found: _Secondary, cluster: Cluster, more: Value[Any]) -> PodRange:
+    def _pod_range(self, found: _Secondary, cluster: Cluster, more: Value[tuple[str, ...]]) -> PodRange:
         """The range as a thing of its own; several clusters and pools may share one."""
         known_already = next((one for one in self.found.ranges if one.id == found.id), None)
         if known_already is not None:
@@ -203,7 +207,7 @@ class _Gke(Reader):
 
     def _more(self, fields: Fields, subnet: Subnet | None) -> Value[tuple[str, ...]]:
         """Further ranges that continue the cluster's."""
-        names = fields["more_ranges"]
+        names = fields.texts("more_ranges")
         if not isinstance(names, Known):
             return names
         cidrs = []
@@ -214,19 +218,17 @@ class _Gke(Reader):
             cidrs.append(found.cidr.value)
         return Known(tuple(cidrs), names.origin)
 
-    def _find(self, fields: Fields, name: str, kind: str) -> Value[Any]:
+    def _find(self, fields: Fields, name: str, kind: type[N]) -> Value[N]:
         """The thing that a field refers to: by id, by name, or by a path that ends with its name."""
-        things = getattr(self.found, kind)
-        datum: Datum | None = fields.raw(name)
-        found = linked(datum, self.addressed(kind, _RESOURCES[kind]))
+        found = linked(fields.raw(name), self.addressed(kind, _RESOURCES[kind]))
         if found is not None:
             return found
-        value = fields[name]
+        value = fields.text(name)
         text = text_of(value)
         last = None if text is None else text.rpartition("/")[2]
         if last and "$" not in last:
             return self.named(Known(last, value.origin or Origin((fields.record.span,))), kind, name)
-        alike = [thing for thing in things if same(thing.name, value)]
+        alike = [thing for thing in self.things(kind) if same(thing.name, value)]
         return (
             Known(alike[0], value.origin or Origin((fields.record.span,))) if len(alike) == 1 else unlinked(value, name)
         )
@@ -236,7 +238,7 @@ class _Gke(Reader):
     def pools(self) -> None:
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            owner: Value[Cluster] = self._find(fields, "cluster", "clusters")
+            owner: Value[Cluster] = self._find(fields, "cluster", Cluster)
             self._pool(fields, instance.address, instance, owner, known(owner))
 
     def _pool(
@@ -249,16 +251,19 @@ class _Gke(Reader):
         autoscaled: Value[bool] = (
             scaling if isinstance(scaling, Unknown) else Known(bool(scaling), Origin(((*scaling, record)[0].span,)))
         )
-        total = known(autoscaled) and not isinstance(fields["total_max"], Unset)
-        instance_type: Value[str] = fields["instance_type"]
+        total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
+        instance_type = fields.text("instance_type")
         subnet = self._subnet(fields, cluster)
-        spot = fields["spot"] if known(fields["spot"]) else fields["preemptible"]
+        spot = fields.flag("spot") if known(fields.flag("spot")) else fields.flag("preemptible")
+        upgrade: upgrades.Upgrade = (
+            {"rolling": Unset(Origin((place,)))} if default else upgrades.of_pool(fields, self._gpu(fields), spot)
+        )
         pool = NodePool(
             self.identity(address),
             place,
             address,
             owner,
-            Known("default-pool", Origin((place,))) if default else fields["name"],
+            Known("default-pool", Origin((place,))) if default else fields.text("name"),
             autoscaled,
             min_nodes=_size(fields, autoscaled, spread, "min"),
             max_nodes=_size(fields, autoscaled, spread, "max"),
@@ -272,21 +277,21 @@ class _Gke(Reader):
             instance_types=mapped(instance_type, lambda name: (name,)),
             gpu=self._gpu(fields),
             gpus=gpus.of_node(fields),
-            accelerator=fields["accelerator"],
+            accelerator=fields.text("accelerator"),
             max_pods=self._max_pods(fields, of_cluster),
             pod_range=self._range_of(fields, address, place, of_cluster, cluster),
             spot=spot,
-            location=fields["location"] if fields.resource == POOL else NOTHING,
-            location_policy=NOTHING if default else fields["location_policy"],
-            together=NOTHING if default else fields["together"],
+            location=fields.text("location") if fields.resource == POOL else NOTHING,
+            location_policy=NOTHING if default else fields.text("location_policy"),
+            together=NOTHING if default else fields.text("together"),
             reservation=_reservation(fields),
-            zones=fields["zones"],
-            labels=fields["labels"],
+            zones=fields.texts("zones"),
+            labels=fields.mapping("labels"),
             taints=_taints(record),
-            **({"rolling": Unset(Origin((place,)))} if default else upgrades.of_pool(fields, self._gpu(fields), spot)),
-            disk_type=fields["disk_type"],
-            disk_size=fields["disk_size"],
-            image=fields["image"],
+            **upgrade,
+            disk_type=fields.text("disk_type"),
+            disk_size=fields.number("disk_size"),
+            image=fields.text("image"),
             streaming=container_runtime.streaming(fields, of_cluster),
             hub_mirror=container_runtime.registry_hosts(record),
         )
@@ -295,7 +300,7 @@ class _Gke(Reader):
 
     def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
         """How many zones a pool's nodes are in; counts are per zone."""
-        own = fields["zones"]
+        own = fields.texts("zones")
         if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL:
             return mapped(own, lambda names: len(set(names)))
         if of_cluster is None or cluster is None:
@@ -303,25 +308,25 @@ class _Gke(Reader):
         zonal = cluster.zonal
         if not isinstance(zonal, Known):
             return Unknown(reason(zonal, "location"), zonal.origin)
-        shared = of_cluster["zones"]
+        shared = of_cluster.texts("zones")
         if isinstance(shared, Unknown):
             return shared
         if zonal.value:  # the list leaves out the cluster's own zone
             return Known(1 + len(known(shared) or ()), cluster.location.origin or Origin((cluster.place,)))
         if isinstance(shared, Unset) or not known(shared):
-            return self.default("cluster.zones", Origin((cluster.place,)))
+            return self.default_number("cluster.zones", Origin((cluster.place,)))
         return mapped(shared, lambda names: len(set(names)))
 
     def _surge(self, fields: Fields) -> Value[Surge]:
         """What an upgrade adds: some nodes, or with BLUE_GREEN the pool a second time."""
-        if equals(fields["strategy"], "BLUE_GREEN"):
-            return mapped(fields["strategy"], lambda _: Surge(percent=100))
-        return mapped(fields["max_surge"], Surge)
+        if equals(fields.text("strategy"), "BLUE_GREEN"):
+            return mapped(fields.text("strategy"), lambda _: Surge(percent=100))
+        return mapped(fields.number("max_surge"), Surge)
 
     def _subnet(self, fields: Fields, cluster: Cluster | None) -> Value[Subnet]:
-        own = fields["subnet"] if fields.resource != DEFAULT_POOL else None
+        own = fields.text("subnet") if fields.resource != DEFAULT_POOL else None
         if own is not None and not isinstance(own, Unset):
-            return self._find(fields, "subnet", "subnets")
+            return self._find(fields, "subnet", Subnet)
         if cluster is None:
             return Unknown("the pool's cluster is not in this code")
         return self.cluster_subnets[cluster.id]
@@ -330,24 +335,24 @@ class _Gke(Reader):
         """The subnets that a pool's own reference, else its cluster's, may be to."""
         own = fields.raw("subnet") if fields.resource != DEFAULT_POOL else None
         datum = own if own is not None or of_cluster is None else of_cluster.raw("subnet")
-        return self.maybe(datum, self.addressed("subnets", SUBNET))
+        return self.maybe(datum, self.addressed(Subnet, SUBNET))
 
     def _max_pods(self, fields: Fields, of_cluster: Fields | None) -> Value[int]:
-        own: Value[int] = fields["max_pods"]
+        own = fields.number("max_pods")
         if not isinstance(own, Unset):
             return own
         if of_cluster is None:
             return Unknown("max_pods_per_node is not written, and the pool's cluster is not in this root")
-        found: Value[int] = of_cluster["max_pods"]
+        found = of_cluster.number("max_pods")
         if not isinstance(found, Known):
             return found
         written = found.origin.missing is None  # another value belongs to the pool, not to the cluster and all of them
         return Known(found.value, Origin(found.origin.spans) if written else own.origin)
 
     def _gpu(self, fields: Fields) -> Value[bool]:
-        if known(fields["gpus"]):
-            return mapped(fields["gpus"], bool)
-        return mapped(fields["instance_type"], self.has_gpu)
+        if known(fields.number("gpus")):
+            return mapped(fields.number("gpus"), bool)
+        return mapped(fields.text("instance_type"), self.has_gpu)
 
     def _range_of(
         self, fields: Fields, address: str, place: Span, of_cluster: Fields | None, cluster: Cluster | None
@@ -356,8 +361,8 @@ class _Gke(Reader):
         origin = Origin((place,))
         if cluster is None or of_cluster is None:
             return Unknown("the pool's cluster is not in this root")
-        name = Unset(origin) if fields.resource == DEFAULT_POOL else _given(fields["pod_range"])
-        cidr = Unset(origin) if fields.resource == DEFAULT_POOL else fields["pod_cidr"]
+        name = Unset(origin) if fields.resource == DEFAULT_POOL else _given(fields.text("pod_range"))
+        cidr = Unset(origin) if fields.resource == DEFAULT_POOL else fields.text("pod_cidr")
         if isinstance(name, Unset) and isinstance(cidr, Unset):
             shared = self.ranges.get(cluster.id)
             return Known(shared, origin) if shared else Unset(origin)
@@ -378,10 +383,9 @@ def _size(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: st
     """A bound of an autoscaled pool, or the size of another: a total as it is, any other count in every zone."""
     if not isinstance(autoscaled, Known):
         return Unknown(reason(autoscaled, "autoscaling"), autoscaled.origin)
-    if autoscaled.value and not isinstance(fields[f"total_{bound}"], Unset):
-        total: Value[int] = fields[f"total_{bound}"]
-        return total
-    in_zone = fields[bound] if autoscaled.value else fields["count"]
+    if autoscaled.value and not isinstance(fields.number(f"total_{bound}"), Unset):
+        return fields.number(f"total_{bound}")
+    in_zone = fields.number(bound if autoscaled.value else "count")
     if isinstance(in_zone, Unset):
         what = f"{bound}_node_count" if autoscaled.value else "node_count"
         return Unknown(f"{what} is not written", in_zone.origin)
@@ -400,7 +404,7 @@ def _outside(name: Value[str], what: str) -> Unknown:
 
 def _reservation(fields: Fields) -> Value[str]:
     """The reservation that the machines of a pool come from, and no other: ANY_RESERVATION takes what there is."""
-    affinity = fields["reservation"]
+    affinity = fields.text("reservation")
     return Unset(affinity.origin) if isinstance(affinity, Known) and affinity.value != _SPECIFIC else affinity
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from kcheck.model import Surge
 from kcheck.numbers import profiles
@@ -12,12 +12,21 @@ if TYPE_CHECKING:
     from kcheck.numbers.fields import Fields
 
 
-def of_pool(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> dict[str, Any]:
+class Upgrade(TypedDict, total=False):
+    """The fields of a pool that say how it is upgraded."""
+
+    rolling: Value[Surge]
+    max_surge: Value[int]
+    max_unavailable: Value[int]
+    scarce_surge: Value[bool]
+
+
+def of_pool(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Upgrade:
     """The fields of a pool that say how it is upgraded."""
     return {
         "rolling": _rolling(fields),
-        "max_surge": fields["max_surge"],
-        "max_unavailable": fields["max_unavailable"],
+        "max_surge": fields.number("max_surge"),
+        "max_unavailable": fields.number("max_unavailable"),
         "scarce_surge": _scarce(fields, gpu, spot),
     }
 
@@ -25,10 +34,10 @@ def of_pool(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> dict[str, An
 def _scarce(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Value[bool]:
     """Whether an upgrade adds machines of which there are rarely more: GPUs, spot, reserved or queued ones."""
     origin = Origin((fields.record.span,))
-    if known(fields["max_surge"]) == 0:
+    if known(fields.number("max_surge")) == 0:
         return Known(value=False, origin=origin)
-    reserved = mapped(fields["reservation"], lambda name: name not in ("", "NO_RESERVATION"))
-    kinds = (gpu, spot, reserved, fields["queued"], fields["flex_start"])
+    reserved = mapped(fields.text("reservation"), lambda name: name not in ("", "NO_RESERVATION"))
+    kinds = (gpu, spot, reserved, fields.flag("queued"), fields.flag("flex_start"))
     if any(known(kind) for kind in kinds):
         return Known(value=True, origin=origin)
     return next((kind for kind in kinds if isinstance(kind, Unknown)), Known(value=False, origin=origin))
@@ -36,9 +45,9 @@ def _scarce(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Value[bool]:
 
 def _rolling(fields: Fields) -> Value[Surge]:
     """How many nodes an upgrade replaces at a time: those it adds and those it does without."""
-    added, missing = fields["max_surge"], fields["max_unavailable"]
-    if equals(fields["strategy"], "BLUE_GREEN"):
-        return mapped(fields["strategy"], lambda _: Surge(percent=100))
+    added, missing = fields.number("max_surge"), fields.number("max_unavailable")
+    if equals(fields.text("strategy"), "BLUE_GREEN"):
+        return mapped(fields.text("strategy"), lambda _: Surge(percent=100))
     most = profiles.limits("gke")["pool.parallel_upgrades"].number
     own, other = (missing, added) if known(added) == 0 else (added, missing)  # GPUs have no nodes to add
     beside = known(other) or 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.clouds.reader import unique
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
@@ -17,11 +17,12 @@ from kcheck.source.values import Item, Known, Missing, Origin, Unknown, Unset, V
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Inventory
     from kcheck.source.text import Source, Span
+    from kcheck.source.values import Record
 
 CLOUD = "selfmanaged"
 KIND = "ClusterConfiguration"
@@ -29,6 +30,8 @@ KUBELET = "KubeletConfiguration"
 _PLACES = "topology.kubernetes.io/"
 _JOINING = ("InitConfiguration", "JoinConfiguration")
 _PARTS = ("kube-controller-manager", "kube-apiserver", "etcd")
+
+T = TypeVar("T")
 
 _MAPPED = re.compile(r"/v1(alpha\d|beta[1-3])$")
 """Versions of kubeadm's API in which `extraArgs` are a map."""
@@ -70,7 +73,7 @@ def _folder(key: str) -> str:
     return os.path.dirname(key.partition(":")[0]) or "."
 
 
-def _records(item: Object) -> Iterable[tuple[str, Any]]:
+def _records(item: Object) -> Iterable[tuple[str, Record]]:
     """The configuration, or the part of the control plane, that an object is."""
     if item.kind == KIND and item.api_version.startswith("kubeadm.k8s.io/"):
         yield KIND, MappingRecord(item.root, item.span)
@@ -110,29 +113,39 @@ class _Cluster:
         self.origin = Origin((self.place,))
         path = self.place.source.path
         self.folder = os.path.dirname(path) or "."
-        self.address = f"{KIND}/{known(first['name'])}" if KIND in parts else "static pods"
+        self.address = f"{KIND}/{known(first.text('name'))}" if KIND in parts else "static pods"
         self.identity = unique(f"{CLOUD}/{path if KIND in parts else self.folder}:{self.address}", inventory)
 
-    def kubelet(self, name: str, default: str) -> Value[Any]:
-        """A field of the kubelets' configuration; its default where there is none in the folder."""
+    def _serial_pulls(self) -> Value[bool]:
+        """Whether kubelets pull one image after the other; the default where none of them is in the folder."""
+        name = "serial_pulls"
         if KUBELET in self.parts:
-            return self.parts[KUBELET][name]
+            return self.parts[KUBELET].flag(name)
         why = f"no {KUBELET} is in its folder"
         missing = Missing(self.place, tuple(profiles.table(CLOUD)[KUBELET][name]["path"].split(".")))
-        return Known(profiles.settings(CLOUD)[default].value, self.origin._replace(missing=missing, why=why))
+        usual = profiles.settings(CLOUD)[f"plane.{name}"].value is True
+        return Known(usual, self.origin._replace(missing=missing, why=why))
 
-    def value(self, name: str, *parts: str) -> Value[Any]:
+    def text(self, name: str, *parts: str) -> Value[str]:
+        """A field that is a text."""
+        return self._value(Fields.text, name, parts)
+
+    def number(self, name: str, *parts: str) -> Value[int]:
+        """A field that is a number."""
+        return self._value(Fields.number, name, parts)
+
+    def _value(self, read: Callable[[Fields, str], Value[T]], name: str, parts: tuple[str, ...]) -> Value[T]:
         """A field: as a flag of a static pod says it, else as kubeadm's configuration does."""
-        found: list[Value[Any]] = []
+        found = []
         for part in (*parts, KIND):
             if part in self.parts:
-                value = self.spelled(self.parts[part][name])
+                value = self.spelled(read(self.parts[part], name))
                 if not isinstance(value, Unset) and (value.origin is None or value.origin.missing is None):
                     return value
                 found.append(value)
         return found[-1] if found else Unset(self.origin)
 
-    def spelled(self, value: Value[Any]) -> Value[Any]:
+    def spelled(self, value: Value[T]) -> Value[T]:
         """A value with the place where it would be written: `extraArgs` are a map up to v1beta3 and a list since."""
         origin = value.origin
         if origin is None or origin.missing is None or not self.listed or "extraArgs" not in origin.missing.path:
@@ -150,7 +163,7 @@ class _Cluster:
     def add(self) -> None:
         """Enter the cluster, the range of its pods, and its nodes, of which nothing is written."""
         fields = self.parts.get(KIND)
-        external = fields is not None and not isinstance(fields["external"], Unset)
+        external = fields is not None and not isinstance(fields.texts("external"), Unset)
         cluster = Cluster(
             self.identity,
             self.place,
@@ -158,28 +171,28 @@ class _Cluster:
             self.address,
             self.folder,
             "",
-            name=fields["name"] if fields else Unset(self.origin),
-            version=fields["version"] if fields else Unset(self.origin),
-            service_cidr=_ipv4(self.value("service_cidr", "kube-apiserver", "kube-controller-manager")),
+            name=fields.text("name") if fields else Unset(self.origin),
+            version=fields.text("version") if fields else Unset(self.origin),
+            service_cidr=_ipv4(self.text("service_cidr", "kube-apiserver", "kube-controller-manager")),
             plane=Plane(
-                data_dir=Unset(self.origin) if external else self.value("data_dir", "etcd"),
-                etcd_quota=Unset(self.origin) if external else mapped(self.value("etcd_quota", "etcd"), _quota),
-                event_servers=self.value("event_servers", "kube-apiserver"),
-                reads_inflight=self.value("reads_inflight", "kube-apiserver"),
-                writes_inflight=self.value("writes_inflight", "kube-apiserver"),
-                controller_burst=self.value("controller_burst", "kube-controller-manager"),
-                controller_qps=self.value("controller_qps", "kube-controller-manager"),
-                serial_pulls=self.kubelet("serial_pulls", "plane.serial_pulls") if KIND in self.parts else NOTHING,
+                data_dir=Unset(self.origin) if external else self.text("data_dir", "etcd"),
+                etcd_quota=Unset(self.origin) if external else mapped(self.number("etcd_quota", "etcd"), _quota),
+                event_servers=self.text("event_servers", "kube-apiserver"),
+                reads_inflight=self.number("reads_inflight", "kube-apiserver"),
+                writes_inflight=self.number("writes_inflight", "kube-apiserver"),
+                controller_burst=self.number("controller_burst", "kube-controller-manager"),
+                controller_qps=self.number("controller_qps", "kube-controller-manager"),
+                serial_pulls=self._serial_pulls() if KIND in self.parts else NOTHING,
             ),
             dns_replicas=self._dns(),
         )
         self.inventory.clusters.append(cluster)
-        cidr = _ipv4(self.value("pod_cidr", "kube-controller-manager"))
+        cidr = _ipv4(self.text("pod_cidr", "kube-controller-manager"))
         pod_range = None
         if not isinstance(cidr, Unset):
             pod_range = PodRange(
                 f"{self.identity}/pods", self.place, CLOUD, self.address, self.folder, "", cluster.name, cidr,
-                block=self.value("node_mask", "kube-controller-manager"),
+                block=self.number("node_mask", "kube-controller-manager"),
             )  # fmt: skip
             self.inventory.ranges.append(pod_range)
         self.inventory.pools.append(

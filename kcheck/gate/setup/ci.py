@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck import __version__
 from kcheck.gate.relevance import NAMES, SUFFIXES
@@ -15,6 +15,7 @@ from kcheck.syntax.style import PLAIN
 
 if TYPE_CHECKING:
     from kcheck.source.text import Source
+    from kcheck.source.values import Data
 
 WORKFLOWS = ".github/workflows"
 WORKFLOW = f"{WORKFLOWS}/kcheck.yml"
@@ -26,7 +27,7 @@ _CHECKS = re.compile(r"test|lint|check|valid|verify|quality", re.IGNORECASE)
 
 def workflow(below: str) -> str:
     """A workflow of GitHub; `below` is the folder that is checked, empty for all."""
-    paths = [f"{below}/**"] if below else [f"**/{pattern}" for pattern in _PATTERNS]
+    paths: list[Data] = [f"{below}/**"] if below else [f"**/{pattern}" for pattern in _PATTERNS]
     own = f"          paths: {yaml.literal(below)}\n" if below else ""
     listed = "".join(f'      - "{path}"\n' for path in paths)
     return f"""\
@@ -55,9 +56,9 @@ jobs:
 """
 
 
-def _job(below: str, stage: str | None) -> dict[str, Any]:
+def _job(below: str, stage: str | None) -> dict[str, Data]:
     """A job of GitLab: it runs for merge requests, and shows what it finds there."""
-    paths = [f"{below}/**/*"] if below else [f"**/{pattern}" for pattern in _PATTERNS]
+    paths: list[Data] = [f"{below}/**/*"] if below else [f"**/{pattern}" for pattern in _PATTERNS]
     where = f" {shlex.quote(below)}" if below else ""
     check = (
         f'kcheck check{where} --diff-base "$CI_MERGE_REQUEST_DIFF_BASE_SHA"'

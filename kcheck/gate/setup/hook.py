@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck import __version__
 from kcheck.gate.setup.addition import AdditionError, checked, root_of
@@ -14,15 +14,16 @@ from kcheck.syntax.style import PLAIN
 
 if TYPE_CHECKING:
     from kcheck.source.text import Source
+    from kcheck.source.values import Data
 
 NAME = ".pre-commit-config.yaml"
 _SPECIAL, _ESCAPED = re.compile(r"[.+*?^$()\[\]{}|\\]"), r"\\\g<0>"
 REPOSITORY = "https://github.com/kcheck/kcheck"
 
 
-def _repository(below: str) -> dict[str, Any]:
+def _repository(below: str) -> dict[str, Data]:
     """The entry; a folder to keep to is the one that is checked, and whose files start the hook."""
-    limits = {"files": f"^{_SPECIAL.sub(_ESCAPED, below)}/", "args": [below]} if below else {}
+    limits: dict[str, Data] = {"files": f"^{_SPECIAL.sub(_ESCAPED, below)}/", "args": [below]} if below else {}
     return {"repo": REPOSITORY, "rev": f"v{__version__}", "hooks": [{"id": "kcheck", **limits}]}
 
 
@@ -47,8 +48,9 @@ def inserted(source: Source, below: str) -> bytes | None:
     repo = _repository(below)
     edits = added(entry.value.span, Insertion(items=[repo]))
 
-    def expected(before: dict[str, Any]) -> dict[str, Any]:
-        return before | {"repos": [*(before["repos"] or ()), repo]}
+    def expected(before: dict[str, Data]) -> dict[str, Data]:
+        old = before["repos"]
+        return before | {"repos": [*(old if isinstance(old, list) else ()), repo]}
 
     return checked(source, edits, expected)
 

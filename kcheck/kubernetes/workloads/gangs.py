@@ -62,7 +62,7 @@ def queue(
     here = Origin((item.span,))
     if name is not None:
         return Known(name, here), Known("volcano", here)
-    written: Value[str] = fields["queue"] if fields is not None and _has_queue(kind) else Unset(here)
+    written: Value[str] = fields.text("queue") if fields is not None and _has_queue(kind) else Unset(here)
     if isinstance(written, Unset):
         return absent(item.root, *path, KUEUE), Unset(here)
     return written, Known("volcano", written.origin or here)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads import accounts, gangs, pods, runtimes
@@ -13,15 +13,18 @@ from kcheck.kubernetes.workloads.scalars import gap, items, mapping, scalar, tex
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, all_known, equals, known, total
+from kcheck.source.units import as_text
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, all_known, equals, known, mapped, total
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import PodTemplate
     from kcheck.source.text import Span
+
+T = TypeVar("T")
 
 KINDS = (
     frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | runtimes.KINDS | {"PodGroup", accounts.KIND}
@@ -57,7 +60,7 @@ def identity(item: Object) -> str:
     return f"{item.home}:{item.kind}/{space}{name if name is not None else '?'}"
 
 
-def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
+def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload:
     own = identity(item)
     places = [(place, found) for place in entry["pods"] for found in _places(item, place)]
     found = tuple(_template(item, own, place, *pods_at) for place, pods_at in places)
@@ -88,9 +91,16 @@ def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
         queue,
         system,
         _priority(fields, found, item),
-        **{name: _field(fields, name) for name in _FIELDS},
+        ttl=_field(Fields.number, fields, "ttl"),
+        retries=_field(Fields.number, fields, "retries"),
+        retries_each=_field(Fields.number, fields, "retries_each"),
+        cleaning=_field(Fields.text, fields, "cleaning"),
+        shutdown=_field(Fields.flag, fields, "shutdown"),
+        slots=_field(Fields.number, fields, "slots"),
+        processes=_field(Fields.text, fields, "processes"),
+        least=_field(Fields.number, fields, "least"),
         deadline=_deadline(fields, kind, item, specs),
-        launching=_field(fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
+        launching=_field(Fields.text, fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
         spares_disruptions=_spares(item, kind),
         release=False,
         rival=gangs.rival(kind, system, found, item),
@@ -99,9 +109,6 @@ def _workload(item: Object, kind: str, entry: dict[str, Any]) -> Workload:
         disposed=_disposed(item, kind, found),
     )
 
-
-_FIELDS = ("ttl", "retries", "retries_each", "cleaning", "shutdown", "slots", "processes", "least")
-"""What is read of a job as its table says, and nothing else."""
 
 _JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec")}
 """Kind -> the spec of its Jobs."""
@@ -148,7 +155,7 @@ _CLAIMS = {"jobset.x-k8s.io/JobSet": "volumeClaimPolicies", "batch.volcano.sh/Jo
 
 def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[yaml.Target]) -> Value[int]:
     """When a job is stopped: as it says itself, the first Job of a set, or the first of its pods."""
-    own = _field(fields, "deadline")
+    own = _field(Fields.number, fields, "deadline")
     jobs = [one for one in items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
     inner = [whole(one, "template", "spec", "activeDeadlineSeconds") for one in jobs]
     of_pods = [whole(spec, "activeDeadlineSeconds") for spec in specs]
@@ -160,26 +167,26 @@ def _fields(item: Object, kind: str) -> Fields | None:
     return Fields("any", kind, MappingRecord(item.root, item.span)) if kind in profiles.table("any") else None
 
 
-def _field(fields: Fields | None, name: str) -> Value[Any]:
+def _field(read: Callable[[Fields, str], Value[T]], fields: Fields | None, name: str) -> Value[T]:
     """A field of a job; unset where its kind has no such thing."""
-    return fields[name] if fields is not None and name in profiles.table("any")[fields.resource] else NOTHING
+    return read(fields, name) if fields is not None and name in profiles.table("any")[fields.resource] else NOTHING
 
 
 def _priority(fields: Fields | None, found: tuple[PodTemplate, ...], item: Object) -> Value[str]:
     """The priority class of a job: its own, else that of the pods that have one."""
-    own = _field(fields, "priority")
+    own = _field(Fields.text, fields, "priority")
     if not isinstance(own, Unset):
         return own
     values = [template.priority for template in found]
     return next((value for value in values if not isinstance(value, Unset)), Unset(_place(values, item)))
 
 
-def _place(values: list[Any], item: Object) -> Origin:
+def _place(values: list[Value[str]], item: Object) -> Origin:
     return values[0].origin if values and values[0].origin else Origin((item.span,))
 
 
 def _template(
-    item: Object, own: str, place: dict[str, Any], node: yaml.Target, role: str, count: Value[int], span: Span
+    item: Object, own: str, place: profiles.PodPlace, node: yaml.Target, role: str, count: Value[int], span: Span
 ) -> PodTemplate:
     """The pods at one place that a line of the table leads to."""
     if place.get("container"):
@@ -214,7 +221,7 @@ def _entries(node: yaml.Target | None) -> dict[str, yaml.Pair]:
     return yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
 
 
-def _places(item: Object, place: dict[str, Any]) -> Iterator[tuple[yaml.Target, str, Value[int], Span]]:
+def _places(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Target, str, Value[int], Span]]:
     """The pod templates that a line of the table leads to, with role, number, and the line that names them."""
     owners: list[tuple[yaml.Target, str, Span]] = [(item.root, place.get("role", ""), item.span)]
     if "each" in place:
@@ -243,9 +250,9 @@ def _spec(node: yaml.Target) -> yaml.Target | None:
     return spec if isinstance(spec, yaml.Mapping) else None
 
 
-def _count(owner: yaml.Target, place: dict[str, Any], span: Span) -> Value[int]:
+def _count(owner: yaml.Target, place: profiles.PodPlace, span: Span) -> Value[int]:
     """How many pods there are at once: one where nothing is written."""
-    written = [_number(owner, place[key]) for key in ("count", "times") if key in place]
+    written = [_number(owner, path) for path in (place.get("count"), place.get("times")) if path]
     numbers = all_known(written)
     if isinstance(numbers, Unknown):
         return numbers
@@ -279,7 +286,7 @@ def _most(values: list[Value[int]], item: Object) -> Value[int]:
     return unknown or max(numbers, key=lambda value: value.value, default=Known(0, Origin((item.span,))))
 
 
-def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: dict[str, Any]) -> Value[bool]:
+def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profiles.WorkloadKind) -> Value[bool]:
     """Whether the pods of a job wait for each other, so that some of them alone do nothing."""
     place = Origin((item.span,))
     if yaml.get(item.root, "spec", "elasticPolicy") is not None or total(one.count for one in found) == 1:
@@ -321,7 +328,7 @@ def services(objects: Iterable[Object]) -> Iterator[Service]:
         kind, address = known(scalar(item.root, "spec", "type")), known(scalar(item.root, "spec", "clusterIP"))
         ports = yaml.get(item.root, "spec", "ports")
         count = len(ports.items) if isinstance(ports, yaml.Sequence) and kind == "LoadBalancer" else 0
-        name = scalar(item.root, "metadata", "name")
+        name = mapped(scalar(item.root, "metadata", "name"), as_text)
         own = f"{item.home}:Service/{known(name) or '?'}"
         yield Service(own, item.span, name, count, address != "None" and kind != "ExternalName")
 

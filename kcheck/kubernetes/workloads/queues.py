@@ -32,7 +32,7 @@ from kcheck.model import (
     Thing,
     Watcher,
 )
-from kcheck.source.units import seconds
+from kcheck.source.units import as_text, seconds
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
 from kcheck.syntax import yaml
 
@@ -214,7 +214,7 @@ def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
             name = str(known(text(plugin, "name")))
             plugins[name] = known(found) or {}
             if name == "binpack":
-                packed = scalar(plugin, "arguments", "binpack.resources")
+                packed = mapped(scalar(plugin, "arguments", "binpack.resources"), as_text)
                 weight = whole(plugin, "arguments", f"binpack.resources.{CARDS[0]}")
         last = listed(tier, "plugins", lambda plugin: str(known(text(plugin, "name"))))
     return Scheduler(own, place, names, Known(plugins, Origin((root.span,))), last, packed, weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.source.units import as_text, quantity
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def scalar(node: yaml.Node, *path: str) -> Value[Any]:
+def scalar(node: yaml.Node, *path: str) -> Value[object]:
     """The scalar at a path below a node, with its place; Unset with the place where it would be written."""
     found = _reached(node, path)
     if isinstance(found, yaml.Scalar):
@@ -46,33 +46,29 @@ def absent(node: yaml.Node, *path: str) -> Unset:
 
 def text(node: yaml.Node, *path: str) -> Value[str]:
     """The text at a path."""
-    value = scalar(node, *path)
-    if isinstance(value, Known) and not isinstance(value.value, str):
-        return Unknown(f"`{'.'.join(path)}` is not a text", value.origin)
-    return value
+    return _typed(node, path, str, "is not a text")
 
 
 def boolean(node: yaml.Node, *path: str) -> Value[bool]:
     """The boolean at a path; false where nothing is written."""
-    value = scalar(node, *path)
-    if isinstance(value, Unset):
-        return Known(value=False, origin=value.origin)
-    if isinstance(value, Known) and not isinstance(value.value, bool):
-        return Unknown(f"`{'.'.join(path)}` is neither true nor false", value.origin)
-    return value
+    value = _typed(node, path, bool, "is neither true nor false")
+    return Known(value=False, origin=value.origin) if isinstance(value, Unset) else value
 
 
 def whole(node: yaml.Node, *path: str) -> Value[int]:
     """The whole number at a path."""
-    value = scalar(node, *path)
-    if isinstance(value, Known) and (not isinstance(value.value, int) or isinstance(value.value, bool)):
-        return Unknown(f"`{'.'.join(path)}` is not a number", value.origin)
-    return value
+    return _typed(node, path, int, "is not a number")
 
 
 def amount(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
     """The quantity at a path in units of which `times` are one: 1,000 for millicores, 1 for bytes; rounded up."""
-    return _typed(node, path, lambda found: -(-quantity(as_text(found)) * times // 1))
+    value = scalar(node, *path)
+    if not isinstance(value, Known):
+        return value
+    try:
+        return Known(-(-quantity(as_text(value.value)) * times // 1), value.origin)
+    except ValueError as error:
+        return Unknown(f"`{'.'.join(path)}`: {error}", value.origin)
 
 
 def mapping(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
@@ -119,14 +115,14 @@ def gap(node: yaml.Node, *path: str) -> Unknown | None:
     return value if isinstance(value, Unknown) else None
 
 
-def _typed(node: yaml.Node, path: tuple[str, ...], change: Callable[[Any], Any]) -> Value[Any]:
+def _typed(node: yaml.Node, path: tuple[str, ...], kind: type[T], why: str) -> Value[T]:
+    """The scalar at a path, which must be of a kind; to YAML true is no number."""
     value = scalar(node, *path)
     if not isinstance(value, Known):
         return value
-    try:
-        return Known(change(value.value), value.origin)
-    except ValueError as error:
-        return Unknown(f"`{'.'.join(path)}`: {error}", value.origin)
+    if not isinstance(value.value, kind) or (kind is int and isinstance(value.value, bool)):
+        return Unknown(f"`{'.'.join(path)}` {why}", value.origin)
+    return Known(value.value, value.origin)
 
 
 def _wrong(found: yaml.Target, path: tuple[str, ...], wanted: str) -> Unknown:

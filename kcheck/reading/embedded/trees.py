@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.source.values import Datum, Known, Piece, Unknown, encoded, pieces_of
 from kcheck.syntax import texts, yaml
@@ -38,7 +38,7 @@ def given(datum: Datum, span: Span) -> yaml.Computed:
     """A scalar whose value was worked out elsewhere."""
     if isinstance(datum, Unknown):
         return yaml.Computed(*span, None, "", "double", None, datum)
-    value: Any = datum.value
+    value: object = datum.value
     if isinstance(value, str):
         return yaml.Computed(*span, None, str(value), "double", None, datum)
     if isinstance(value, Fraction):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Expression:
-    """Any expression; `span` covers it without the blanks around it."""
+    """An expression; `span` covers it without the blanks around it."""
 
     span: Span
 

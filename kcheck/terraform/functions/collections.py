@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
@@ -31,7 +31,7 @@ TABLE = Table()
 
 
 @TABLE.function(present)
-def _length(value: Any) -> int:
+def _length(value: object) -> int:
     if isinstance(value, str):
         return len(clusters(value))
     if isinstance(value, tuple | dict):

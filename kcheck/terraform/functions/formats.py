@@ -70,7 +70,7 @@ def _shown(verb: str, flags: str, precision: int | None, argument: Datum) -> str
     if verb == "v":
         if "#" not in flags and isinstance(value, str):
             return value
-        if "#" not in flags and scalars.kind(value) == "number":
+        if "#" not in flags and isinstance(value, int | Fraction) and not isinstance(value, bool):
             return _floating("g", value, None)
         return json_text(argument)
     present(argument)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
@@ -14,6 +14,9 @@ from kcheck.terraform.functions.signature import NotKnownError, Table, anything,
 if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
+
+    from yaml import Node as YamlNode
+    from yaml import SafeLoader
 
     from kcheck.syntax.yaml import Node
 
@@ -31,7 +34,7 @@ def json_text(datum: Datum) -> str:
     return _json(data(datum))
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, dict):
@@ -45,7 +48,7 @@ def _quoted(value: str) -> str:
     return '"' + "".join(_ESCAPES.get(c) or (f"\\u{ord(c):04x}" if c < " " else c) for c in value) + '"'
 
 
-def _encoded(value: Datum, write: Callable[[Any], str]) -> str | Datum:
+def _encoded(value: Datum, write: Callable[[object], str]) -> str | Datum:
     """Text that keeps what it was made of."""
     try:
         result = Encoded(write(data(value)))
@@ -65,14 +68,14 @@ def _refuse(name: str) -> None:
     raise EvaluationError(f"jsondecode(): {name} is not JSON")
 
 
-def _sorted(value: Any) -> Any:
+def _sorted(value: object) -> object:
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 @TABLE.function(anything)
-def _jsondecode(datum: Datum) -> Any:
+def _jsondecode(datum: Datum) -> object:
     import json
 
     try:
@@ -86,18 +89,18 @@ def _yamlencode(value: Datum) -> str | Datum:
     return _encoded(value, _yaml)
 
 
-def _yaml(value: Any) -> str:
+def _yaml(value: object) -> str:
     """The value as Terraform writes YAML."""
     import yaml
 
     node = _node(value)
-    dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     written: str = yaml.serialize(node, Dumper=dumper, allow_unicode=True).removesuffix("...\n")
     plain_scalar = isinstance(node, yaml.ScalarNode) and node.style is None
     return f"{written}...\n" if plain_scalar else written  # as the libyaml that Terraform has
 
 
-def _node(value: Any) -> Any:
+def _node(value: object) -> YamlNode:
     """A YAML node: strings in double quotes, or as a block if they have several lines."""
     import yaml
 
@@ -131,14 +134,12 @@ _DATE = re.compile(
 
 
 @cache
-def _loader() -> Any:
+def _loader() -> type[SafeLoader]:
     """PyYAML's safe loader that leaves it to us what a scalar without quotes means: YAML 1.2, nearly."""
     import yaml
 
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    loader: Any = type("Loader", (base,), {})
-    loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(""))]}
-    return loader
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return type("Loader", (base,), {"yaml_implicit_resolvers": {None: [(_PLAIN, re.compile(""))]}})
 
 
 def _partly(value: Datum) -> list[Datum]:
@@ -156,13 +157,13 @@ def _partly(value: Datum) -> list[Datum]:
 
 
 @TABLE.function(anything)
-def _yamldecode(datum: Datum) -> Any:
+def _yamldecode(datum: Datum) -> object:
     if isinstance(datum, Unknown):
         return _partly(datum)[0]
     return _placed(_yaml_data(text(datum)), datum)
 
 
-def _placed(value: Any, datum: Datum) -> Any:
+def _placed(value: object, datum: Datum) -> object:
     """Data that was read from a text, with the places of its parts where the text has places."""
     if not pieces_of(datum):
         return value
@@ -172,7 +173,7 @@ def _placed(value: Any, datum: Datum) -> Any:
     return _at(value, roots[0]) if len(roots) == 1 else value
 
 
-def _at(value: Any, node: Node) -> Datum:
+def _at(value: object, node: Node) -> Datum:
     """A part of such data with its place."""
     from kcheck.syntax import yaml
 
@@ -189,7 +190,7 @@ def _at(value: Any, node: Node) -> Datum:
     return give(value, origin._replace(literal=isinstance(node, yaml.Scalar)))
 
 
-def _yaml_data(value: str) -> Any:
+def _yaml_data(value: str) -> object:
     import yaml
 
     try:
@@ -202,7 +203,7 @@ def _yaml_data(value: str) -> Any:
 
 
 @TABLE.function(anything)
-def _manifest_decode_multi(datum: Datum) -> Any:
+def _manifest_decode_multi(datum: Datum) -> object:
     import yaml
 
     if isinstance(datum, Unknown):
@@ -226,25 +227,28 @@ class _Reader:
         self.left = _MOST
         self.open: set[int] = set()
 
-    def read(self, node: Any) -> Any:
+    def read(self, node: YamlNode) -> object:
         """The data of a node."""
+        import yaml
+
         self.left -= 1
         if self.left < 0:
             raise EvaluationError("yamldecode(): the document is too large")
         if id(node) in self.open:
             raise EvaluationError("yamldecode(): an anchor is used inside its own definition")
-        if node.id == "scalar":
+        if isinstance(node, yaml.ScalarNode):
             return _scalar(node)
         if node.tag not in (f"{_TAG}map", f"{_TAG}seq", _PLAIN):
             raise EvaluationError(f'yamldecode(): unsupported tag "{node.tag}"')
         self.open.add(id(node))
-        result = [self.read(item) for item in node.value] if node.id == "sequence" else self._mapping(node)
+        listed = isinstance(node, yaml.SequenceNode)
+        result = [self.read(item) for item in node.value] if listed else self._mapping(node)
         self.open.discard(id(node))
         return result
 
-    def _mapping(self, node: Any) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        merged: dict[str, Any] = {}
+    def _mapping(self, node: YamlNode) -> dict[str, object]:
+        result: dict[str, object] = {}
+        merged: dict[str, object] = {}
         for key_node, value_node in node.value:
             if key_node.id != "scalar":
                 raise EvaluationError("yamldecode(): only strings are allowed as mapping keys")
@@ -259,7 +263,7 @@ class _Reader:
         return dict(sorted({**merged, **result}.items()))
 
 
-def _scalar(node: Any) -> str | bool | int | Fraction | None:
+def _scalar(node: YamlNode) -> str | bool | int | Fraction | None:
     """What a scalar means; quoted or tagged ones are text."""
     value: str = node.value
     if node.tag != _PLAIN:

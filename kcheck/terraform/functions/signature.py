@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, SetData, Symbol, Unknown, plain
 
 Function: TypeAlias = Callable[[list[Datum], Origin], Datum]
-Kind: TypeAlias = Callable[[Datum], Any]
+Kind: TypeAlias = Callable[[Datum], object]
 """Makes of an argument what an implementation wants to see."""
+
+F = TypeVar("F", bound=Callable[..., object])
 
 RESOURCE = "a whole resource is passed to a function"
 
@@ -31,7 +33,7 @@ class Table(dict[str, Function]):
 
     def function(
         self, *kinds: Kind, rest: Kind | None = None, optional: int = 0, part: bool = False
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    ) -> Callable[[F], F]:
         """Enter an implementation under its name, without leading underscores.
 
         It gets its arguments as `kinds` (the last `optional` of them may be absent) and `rest` make them, and may
@@ -39,14 +41,14 @@ class Table(dict[str, Function]):
         With `part` the result is a part of the first argument, and keeps the link to the resource that has it.
         """
 
-        def enter(implementation: Callable[..., Any]) -> Callable[..., Any]:
+        def enter(implementation: F) -> F:
             name = implementation.__name__.strip("_")
             least, most = len(kinds) - optional, len(kinds)
 
             def call(args: list[Datum], origin: Origin) -> Datum:
                 if len(args) < least or (rest is None and len(args) > most):
                     raise EvaluationError(f"{name}() does not take {len(args)} arguments")
-                values: list[Any] = []
+                values: list[object] = []
                 missing: NotKnownError | None = None
                 for at, arg in enumerate(args):
                     convert_argument = kinds[at] if at < most else rest
@@ -70,7 +72,7 @@ class Table(dict[str, Function]):
         return enter
 
 
-def give(value: Any, origin: Origin) -> Datum:
+def give(value: object, origin: Origin) -> Datum:
     """A result as a datum: parts that are data already keep their origin."""
     if isinstance(value, Known | Unknown):
         return value
@@ -83,7 +85,7 @@ def give(value: Any, origin: Origin) -> Datum:
     return Known(value, origin)
 
 
-def settled(datum: Datum) -> Any:
+def settled(datum: Datum) -> object:
     """The value of a datum whose top level is known.
 
     Raises:
@@ -96,7 +98,7 @@ def settled(datum: Datum) -> Any:
     return datum.value
 
 
-def present(datum: Datum) -> Any:
+def present(datum: Datum) -> object:
     """The value, which may not be null.
 
     Raises:
@@ -188,7 +190,7 @@ def numbers(datum: Datum) -> list[int | Fraction]:
     return [number(item) for item in items(datum)]
 
 
-def data(datum: Datum) -> Any:
+def data(datum: Datum) -> object:
     """The value as plain data, all parts known.
 
     Raises:

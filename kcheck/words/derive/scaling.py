@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.numbers import profiles
 from kcheck.scale import deletion
@@ -145,7 +145,7 @@ def minor(thing: Flag | Autoscaler, _world: World) -> Value[int]:
     return Known(found, thing.version.origin)
 
 
-def _flag(flag: Flag) -> dict[str, Any]:
+def _flag(flag: Flag) -> profiles.Flag:
     """What is known of a flag; nothing of one that upstream never had."""
     return profiles.flags().get(known(flag.name) or "", {})
 
