@@ -37,7 +37,7 @@ def limits_view(cloud: str, world: World) -> dict[str, Any]:
 
 def _limits_view(cloud: str, world: World) -> dict[str, Any]:
     result: dict[str, Any] = {}
-    for key, entry in world.limits(cloud).items():
+    for key, entry in world.numbers.limits(cloud).items():
         if entry.value is None:
             continue  # it differs by account, and nobody has said it
         group, name = key.split(".")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model.thing import NOTHING, Thing
+from kcheck.source.values import Known, known
 
 if TYPE_CHECKING:
     from kcheck.source.values import Value
@@ -293,6 +294,17 @@ class NodePool(Thing):
     max_surge: Value[int] = NOTHING
     max_unavailable: Value[int] = NOTHING
     scarce_surge: Value[bool] = NOTHING
+
+    @property
+    def display_name(self) -> str:
+        """What people call the pool."""
+        return self.name.value if isinstance(self.name, Known) else self.address.rsplit(".", 1)[-1]
+
+    @property
+    def full_name(self) -> str:
+        """The name with the cluster's, where several clusters have a pool of that name."""
+        cluster = known(self.cluster)
+        return f"{known(cluster.name) or cluster.address}/{self.display_name}" if cluster else self.address
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -26,9 +26,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("holds_pods", "bool", "whether pods take addresses of it", ranges.holds_pods),
         made("sufficient_cidr", "string", "next free block of the network that is big enough; null if there is none",
               larger_ranges.sufficient_cidr, nullable=True),
-        made("pools_count", "int", "number of pools in it", lambda s, w: basics.count(s, w.subnet_pools(s)), "pools"),
-        made("for_pods", "bool", "whether it holds pods and no nodes", lambda s, w: basics.computed(s, w.for_pods(s))),
-        Field("pools", "records", "pool", "", False, "pools whose nodes are in it", lambda s, w: w.subnet_pools(s)),
+        made("pools_count", "int", "number of pools in it", lambda s, w: basics.count(s, w.pools.in_subnet(s)), "pools"),
+        made("for_pods", "bool", "whether it holds pods and no nodes", lambda s, w: basics.computed(s, w.pools.holds_only_pods(s))),
+        Field("pools", "records", "pool", "", False, "pools whose nodes are in it", lambda s, w: w.pools.in_subnet(s)),
     ),
     "pod_range": (
         simple("name", "string", "name of the range, or of its cluster"),
@@ -48,8 +48,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("sufficient_cidr", "string", "the range widened until it has room; null if that overlaps",
               larger_ranges.sufficient_range, nullable=True),
         made("in_the_way", "string", "what it would then overlap, or may overlap; null if nothing is in the way", larger_ranges.in_the_way, nullable=True),
-        made("pools_count", "int", "number of pools in it", lambda r, w: basics.count(r, w.range_pools(r)), "pools"),
-        Field("pools", "records", "pool", "", False, "pools whose pods are in it", lambda r, w: w.range_pools(r)),
+        made("pools_count", "int", "number of pools in it", lambda r, w: basics.count(r, w.pools.in_range(r)), "pools"),
+        Field("pools", "records", "pool", "", False, "pools whose pods are in it", lambda r, w: w.pools.in_range(r)),
     ),
     "wall": (
         made("mechanism", "string", "what ends the growth: subnet, pod-range, cluster-limit ...", lambda w, _w: basics.computed(w, w.mechanism)),
