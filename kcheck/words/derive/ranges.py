@@ -9,7 +9,7 @@ from kcheck.scale import walls
 from kcheck.scale.growth import addresses_needed, full_at
 from kcheck.source.ip_ranges import parse_cidr
 from kcheck.source.values import Known, Unknown, Value, known, mapped, reason_of, total
-from kcheck.words.derive.basics import anyone, computed
+from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,14 +109,6 @@ def room(subnet: Subnet, world: World) -> Value[int]:
     if not isinstance(addresses, Known):
         return addresses
     return mapped(widest(subnet, world), lambda per_node: addresses.value // per_node if per_node else 0)
-
-
-def holds_pods(subnet: Subnet, world: World) -> Value[bool]:
-    """Whether pods take addresses of a subnet."""
-    pools = world.pools.in_subnet(subnet)
-    if isinstance(pools, Unknown):
-        return pools
-    return anyone(subnet, (pool.pods_take_addresses for pool in pools))
 
 
 def range_block(pod_range: PodRange, world: World) -> Value[int]:

@@ -38,7 +38,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("gateway_per_zone", "bool", "whether it is told to make one a zone"),
         simple("gateways_lack", "string", "the list of that module that is shorter than its zones: public_subnets, external_nat_ip_ids; null where none is"),
         simple("load_balancer", "string", "standard or basic (AKS)"),
-        simple("backend_type", "string", "NodeIP or NodeIPConfiguration: how nodes are behind the load balancer (AKS)"),
         simple("outbound_ports", "int", "outbound ports that a node has for itself; 0 where the cloud divides them (AKS)", "ports"),
         simple("data_plane", "string", "what moves packets: azure or cilium (AKS), ADVANCED_DATAPATH ... (GKE)"),
         made("cilium_fits", "bool", "whether Azure CNI powered by Cilium could be its network: overlay or pod subnets, and no Windows pool", control_plane.cilium_fits),

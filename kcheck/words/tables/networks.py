@@ -23,7 +23,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full, "nodes", nullable=True),
         made("addresses_per_node", "int", "addresses of the hungriest node in it", ranges.widest, "addresses"),
         made("room", "int", "how many of these nodes fit, no surge", ranges.room, "nodes"),
-        made("holds_pods", "bool", "whether pods take addresses of it", ranges.holds_pods),
         made("sufficient_cidr", "string", "next free block of the network that is big enough; null if there is none",
               larger_ranges.sufficient_cidr, nullable=True),
         made("pools_count", "int", "number of pools in it", lambda s, w: basics.count(s, w.pools.in_subnet(s)), "pools"),
@@ -39,7 +38,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("nodes", "int", "nodes in it when their clusters reach their targets", ranges.nodes, "nodes"),
         made("addresses_needed", "int", "addresses that the blocks of all nodes take, surge included",
               ranges.needed, "addresses"),
-        made("needs", "string", "addresses_needed, or at least so many where not all of it is known", ranges.needs),
         made("overflows", "bool", "whether it is full before its clusters reach their targets", demands.overflows),
         made("sum", "string", "the arithmetic of addresses_needed",
               ranges.arithmetic, nullable=True),
@@ -53,7 +51,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     ),
     "wall": (
         made("mechanism", "string", "what ends the growth: subnet, pod-range, cluster-limit ...", lambda w, _w: basics.computed(w, w.mechanism)),
-        made("what", "string", "what people call it", lambda w, _w: basics.computed(w, w.what)),
         made("scope", "string", "the cluster, pool, subnet or range that it ends", lambda w, _w: basics.computed(w, w.scope)),
         made("kind", "string", "hard, quota or recommended", lambda w, _w: basics.computed(w, w.kind)),
         made("nodes", "int", "nodes of the cluster when it is met; the bound where only one is known", limits.nodes, "nodes"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kcheck.scale import downloads, placement
+from kcheck.scale import placement
 from kcheck.words.derive import (
     basics,
     evictions,
@@ -102,12 +102,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("rigid", "bool", "whether the pods wait for each other", jobs.of_owner("rigid")),
         made("queue", "string", "the queue of the workload", jobs.of_owner("queue"), nullable=True),
         made("queue_system", "string", "kueue or volcano", jobs.of_owner("queue_system"), nullable=True),
-        made("processes", "string", "processes of each pod as the workload says", jobs.of_owner("processes"), nullable=True),
-        made("slots", "int", "processes on each worker (MPIJob)", jobs.of_owner("slots"), "slots", nullable=True),
         simple("count", "int", "such pods at once", "pods", nullable=False),
         _SCALE,
         simple("gpus", "int", "GPUs of one pod", "GPUs", nullable=False),
-        plain("shares", "bool", "whether parts of GPUs are asked for"),
         simple("cpu", "int", "CPU of one pod", "millicores", nullable=False),
         simple("memory", "int", "memory of one pod", "memory", nullable=False),
         simple("priority", "string", "its priority class"),
@@ -156,7 +153,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("virtual_kubelet", "string", "the label by which they select Azure's virtual node; null if they do not", spot.virtual_kubelet, nullable=True),
         Field("pools", "records", "pool", "", False, "pools they can land on", jobs.pools),
         Field("containers", "records", "container", "", False, "their containers", lambda t, _w: list(t.containers)),
-        _CLUSTER,
     ),
     "container": (
         simple("name", "string", "its name"),
@@ -169,7 +165,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("nodes", "int", "nodes that run a pod of it", lambda c, w: w.sizes.of_workload(w.deployed.workload(c)), "nodes"),
         made("beside_gpus", "bool", "whether its pod has GPUs", jobs.beside_gpus),
         made("defaulted", "bool", "whether a LimitRange or a runtime may fill in what it asks for", jobs.defaulted),
-        _SCALE,
         simple("image", "string", "its image as written"),
         made("fixed_tag", "bool", "whether the image has a digest, or a tag that is not latest", jobs.fixed_tag),
         simple("pull_policy", "string", "Always, IfNotPresent or Never as written"),
@@ -182,7 +177,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("mounts", "string", "the paths at which it has volumes", kind="list", nullable=False),
         made("mig_strategy", "string", "MIG strategy that a MIG slice meets; null where none is written, or it asks for none", gpus.mig_strategy, nullable=True),
         made("gpu_fraction", "bool", "whether it asks for a part of a whole card", jobs.fraction),
-        _CLUSTER,
     ),
     "image": (
         simple("text", "string", "the image as written", nullable=False),
@@ -204,11 +198,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("per_node", "bool", "whether every node runs it", lambda i, w: basics.computed(i, pulls.owner(i, w).per_node)),
         made("signed_in", "bool", "whether the workload names pull secrets",
              lambda i, w: pulls.owner(i, w).pull_secrets),
-        made("hub_images", "int", "Docker Hub images of one pod of the workload",
-             lambda i, w: basics.computed(i, len(downloads.hub_images(pulls.owner(i, w)))), "images"),
         made("pulls", "int", "pulls by fresh nodes through one public address", pulls.pulls, "pulls"),
-        made("out_of_pulls_at", "int", "the node at which anonymous pulls run out", pulls.out_of_pulls_at, "nodes"),
-        made("egress", "string", "the public addresses that all nodes share", pulls.egress),
         made("demand", "string", "what pulls it, on how many nodes, and at which node the anonymous pulls run out", pulls.demand),
         Field("others", "records", "image", "", False, "its other places", pulls.others),
     ),
