@@ -96,7 +96,7 @@ def _outcomes(
 
 def _asked(world: World, cluster: Cluster) -> int | None:
     """Nodes of the run that --nodes asks for; what the cluster is meant to reach says nothing of a job."""
-    own = world.named(cluster)
+    own = world.sizes.requested_by_name(cluster)
     return world.config.nodes.get("") if own is None else own
 
 

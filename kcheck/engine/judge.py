@@ -27,7 +27,7 @@ def limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | boo
 
 def _limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bool]]:
     result: dict[str, dict[str, int | str | bool]] = {}
-    for key, entry in world.limits(cloud).items():
+    for key, entry in world.numbers.limits(cloud).items():
         if entry.value is None:
             continue  # it differs by account, and nobody has said it
         group, name = key.split(".")

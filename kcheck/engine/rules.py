@@ -281,8 +281,12 @@ def expressions(rule: Rule) -> list[str]:
 
 def limits(rule: Rule) -> set[str]:
     """The limits that the expressions of a rule use, as `group.name`."""
-    used = {path for text in expressions(rule) for path in _used(text, rule.subject, place=False)}
-    return {path.removeprefix("limits.") for path in used if path.count(".") == 2 and path.startswith("limits.")}
+    return {path.removeprefix("limits.") for path in used(rule) if path.count(".") == 2 and path.startswith("limits.")}
+
+
+def used(rule: Rule) -> set[str]:
+    """The words and limits that a rule uses, its places included, as paths."""
+    return {path for steps, text in _texts(rule) for path in _used(text, rule.subject, place=_is_place(steps))}
 
 
 Steps = tuple["str | int", ...]

@@ -61,7 +61,7 @@ def _is_field(name: str, value: object, place: Span) -> bool:
 
 def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[str, object]]:
     """Every field of which something is known."""
-    every, usual = world.pools(cluster), recommended.values(cluster.cloud)
+    every, usual = world.pools.of_cluster(cluster), recommended.values(cluster.cloud)
     training = _training(every)
     spot = sum(_nodes(pool, world) for pool in training if known(pool.spot))
     told = training and cluster.plane is None  # kubeadm tells no nodes apart
@@ -85,7 +85,7 @@ def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[
     ordered = sorted(classes, key=lambda one: number(one.number, 0))
     yield "tiers", [name for one in ordered if (name := known(one.name)) and not name.startswith("system-")]
     yield "scheduler", _scheduler(reading, jobs)
-    grown = known(world.grown_by(cluster))
+    grown = known(world.autoscaling.tool(cluster))
     able = str(usual["intent.autoscalers"]).split(", ")
     yield "autoscaler", grown if grown in able else None
     yield from _image(jobs)
@@ -99,12 +99,12 @@ def _training(pools: list[NodePool]) -> list[NodePool]:
 
 
 def _nodes(pool: NodePool, world: World) -> int:
-    return known(world.nodes(pool)) or 0
+    return known(world.sizes.of_pool(pool)) or 0
 
 
 def _nodes_of_target(cluster: Cluster, world: World) -> int:
     """The training nodes of a target that counts all nodes; all of it where that is too few for others."""
-    target = known(world.target(cluster)) or 0
+    target = known(world.sizes.target(cluster)) or 0
     least = max(1, target - others(cluster.cloud, target))
     return next((n for n in range(least, target) if n + others(cluster.cloud, n) >= target), target)
 
@@ -221,7 +221,7 @@ def _image(jobs: list[Workload]) -> Iterator[tuple[str, str]]:
 
 def _network(cluster: Cluster, reading: Reading, world: World) -> dict[str, object]:
     """What other networks of the same code have."""
-    subnets = [subnet for pool in world.pools(cluster) for subnet in known(pool.subnets) or ()]
+    subnets = [subnet for pool in world.pools.of_cluster(cluster) for subnet in known(pool.subnets) or ()]
     own = {known(subnet.network) for subnet in subnets}
     taken = {cidr for one in reading.inventory.networks if one not in own for cidr in known(one.cidrs) or ()}
     return {"in_use": sorted(taken)} if taken and own else {}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.model.thing import NOTHING, Thing
+from kcheck.source.values import Known, known
 
 if TYPE_CHECKING:
     from kcheck.source.values import Value
@@ -122,10 +123,10 @@ class Cluster(Thing):
     `node_locations` are those of its nodes as written (GKE).
     `environment` is the name of its variables in the settings. A node has `outbound_ports` on the `outbound_ips`
     addresses; `single_gateway` and `gateway_per_zone` are the inputs of the module that makes the NAT gateways,
-    `gateways_lack` is what it has too few of for one a zone (EKS); `load_balancer` and `backend_type` are those of
-    Azure's load balancer. CoreDNS keeps `dns_replicas` whatever the size; unset where it scales, and `dns_scaling` is
-    where its add-on would say so; `dns_compute` is what that puts it on. `grower` is what the cluster's own code
-    installs to grow its pools, unknown where it only gives the rights to do so.
+    `gateways_lack` is what it has too few of for one a zone (EKS); `load_balancer` is the SKU of Azure's.
+    CoreDNS keeps `dns_replicas` whatever the size; unset where it scales, and `dns_scaling` is where its add-on would
+    say so; `dns_compute` is what that puts it on. `grower` is what the cluster's own code installs to grow its pools,
+    unknown where it only gives the rights to do so.
     """
 
     cloud: str
@@ -151,7 +152,6 @@ class Cluster(Thing):
     gateway_per_zone: Value[bool] = NOTHING
     gateways_lack: Value[str] = NOTHING
     load_balancer: Value[str] = NOTHING
-    backend_type: Value[str] = NOTHING
     data_plane: Value[str] = NOTHING
     security_group: Value[str] = NOTHING
     pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
@@ -293,6 +293,17 @@ class NodePool(Thing):
     max_surge: Value[int] = NOTHING
     max_unavailable: Value[int] = NOTHING
     scarce_surge: Value[bool] = NOTHING
+
+    @property
+    def display_name(self) -> str:
+        """What people call the pool."""
+        return self.name.value if isinstance(self.name, Known) else self.address.rsplit(".", 1)[-1]
+
+    @property
+    def full_name(self) -> str:
+        """The name with the cluster's, where several clusters have a pool of that name."""
+        cluster = known(self.cluster)
+        return f"{known(cluster.name) or cluster.address}/{self.display_name}" if cluster else self.address
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kcheck.model.clusters import (
         Autoscaler,
@@ -76,6 +77,14 @@ class Inventory:
             self.clusters, self.workloads, self.karpenter, self.classes, self.queues, self.limits, self.schedulers,
             self.admissions, self.sharings, self.objects, self.resources,
         ))  # fmt: skip
+
+    def divided(self, kinds: Sequence[str], key: Callable[..., str]) -> dict[str, Inventory]:
+        """An inventory of the things of some kinds for each key that a function gives them."""
+        result: dict[str, Inventory] = defaultdict(Inventory)
+        for kind in kinds:
+            for thing in getattr(self, kind):
+                getattr(result[key(thing)], kind).append(thing)
+        return result
 
     def placed(self) -> Iterator[Thing]:
         """What is in a cluster because somebody applies it there."""

@@ -31,7 +31,7 @@ def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
         "name": _name(cluster),
         "id": cluster.id,
         "cloud": cluster.cloud,
-        "target": world.aim(cluster).exact,
+        "target": world.sizes.target_interval(cluster).exact,
         "reaches": _reaches(cluster, world),
         "walls": [_wall(wall) for wall in walls.of(cluster, world)],
         "quotas": [
@@ -71,7 +71,7 @@ def _name(cluster: Cluster) -> str:
 
 def _reaches(cluster: Cluster, world: World) -> int | None:
     """Nodes that the cluster reaches: its target, or as far as its first wall lets it; None where that is not known."""
-    first, target = walls.first(cluster, world), world.aim(cluster).exact
+    first, target = walls.first(cluster, world), world.sizes.target_interval(cluster).exact
     if first is None or first.nodes is None:
         return None if _open(cluster, world) else target
     if target is not None and first.nodes.low >= target:
@@ -93,12 +93,12 @@ def _exactly(first: Wall, cluster: Cluster, world: World) -> int | None:
 
 def sentence(cluster: Cluster, world: World) -> str:
     """How far the cluster gets, in one sentence."""
-    name, aim, first = _name(cluster), world.aim(cluster), walls.first(cluster, world)
-    asked = "you ask for" if world.asked(cluster) else "its pools may have"
+    name, aim, first = _name(cluster), world.sizes.target_interval(cluster), walls.first(cluster, world)
+    asked = "you ask for" if world.sizes.requested(cluster) else "its pools may have"
     if first is None or first.nodes is None or first.nodes.high is None:
         return f"{name}: no wall is known{'' if aim.exact is None else f' below {aim.low:,} nodes'}."
     high = first.nodes.high
-    if not world.pools(cluster) and aim.high == 0:
+    if not world.pools.of_cluster(cluster) and aim.high == 0:
         return f"{name} has no node pools in this code; the first wall is the {first.what}, at {high:,}."
     what = f"; the first wall is the {first.what}"
     if aim.exact is not None and high >= aim.exact:
@@ -120,7 +120,7 @@ def as_text(world: World) -> str:
 
 
 def _text(cluster: Cluster, world: World) -> str:
-    target = world.aim(cluster).exact
+    target = world.sizes.target_interval(cluster).exact
     asked = "target not known" if target is None else f"target {target:,} nodes"
     lines = [f"{_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}"]
     groups = [group for group in _groups(cluster, world) if not _asked(group[0])]
@@ -144,7 +144,7 @@ def _quotas(cluster: Cluster, world: World) -> list[str]:
     found = quotas.at_target(cluster, world)
     if not found:
         return []
-    target = world.aim(cluster).exact
+    target = world.sizes.target_interval(cluster).exact
     lines = ["", f"  quotas that {'its nodes' if target is None else f'{target:,} nodes'} need:"]
     for one in found:
         more = "" if one.sure else " or more"

@@ -98,7 +98,7 @@ def _with_pods(pool: NodePool, world: World) -> Estimate:
 def _pods_bounds(pool: NodePool, world: World) -> tuple[int, int | None]:
     """What the cloud allows as the number of pods of a node."""
     cluster = known(pool.cluster)
-    limits = world.limits(cluster.cloud if cluster else "any")
+    limits = world.numbers.limits(cluster.cloud if cluster else "any")
     if "max_pods.least" not in limits:
         return 0, None
     return limits["max_pods.least"].number, limits["max_pods.most"].number
@@ -154,7 +154,7 @@ def pod_addresses(pool: NodePool, world: World) -> Estimate:
         return _held(pool, cni, own=False)
     if isinstance(pool.pod_addresses, Known):
         least, most = pool.pod_addresses.value
-        why = "" if least == most else f"how many addresses {world.label(pool)} keeps idle is not known"
+        why = "" if least == most else f"how many addresses {pool.display_name} keeps idle is not known"
         return Estimate(Interval(least, most), why)
     return Estimate(Interval(1, _pods_bounds(pool, world)[1]), reason_of(pool.pod_addresses))
 
@@ -181,7 +181,7 @@ def block_size(pool: NodePool, world: World) -> Estimate:
 
 def pools_of(place: Place, world: World) -> list[NodePool] | Unknown:
     """The pools whose nodes, or whose pods, are in a subnet or range."""
-    return world.subnet_pools(place) if isinstance(place, Subnet) else world.range_pools(place)
+    return world.pools.in_subnet(place) if isinstance(place, Subnet) else world.pools.in_range(place)
 
 
 def bounds(place: Place, world: World) -> Bounds | Unknown:
@@ -193,7 +193,7 @@ def _bounds(place: Place, world: World) -> Bounds | Unknown:
     pools = pools_of(place, world)
     if isinstance(pools, Unknown):
         return pools
-    names = [world.label(pool) for pool in pools]
+    names = [pool.display_name for pool in pools]
     shared = Counter(names)
     least: list[Demand] = []
     most: list[Demand] | None = []
@@ -203,15 +203,15 @@ def _bounds(place: Place, world: World) -> Bounds | Unknown:
         measure, parts = _measure(place, pool, seen)
         seen.add(pool)
         estimate = measure(pool, world)
-        label = world.full_label(pool) if shared[name] > 1 else name
+        label = pool.full_name if shared[name] > 1 else name
         default = isinstance(pool.max_nodes, Known) and pool.max_nodes.origin.missing is not None
         surge, high = known(pool.surge), estimate.bounds.high
-        size = number(world.nodes(pool), 0)
+        size = number(world.sizes.of_pool(pool), 0)
         least.append(Demand(label, size, surge or Surge(), estimate.bounds.low, parts, default))
         if most is not None:
             worst = least[-1]._replace(surge=surge or Surge(percent=100), per_node=high or 0)
             most = None if high is None else [*most, worst]
-        nodes = world.nodes(pool)
+        nodes = world.sizes.of_pool(pool)
         reasons = [estimate.why if estimate.bounds.exact is None else "", "" if surge else reason_of(pool.surge)]
         reasons.append("" if isinstance(nodes, Known) else reason_of(nodes))
         why = why or next(filter(None, reasons), "")
@@ -243,15 +243,15 @@ def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: 
 def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool) -> list[dict[str, int]]:
     """The sizes that the pools of one cluster may have at its target; none where they have no upper bound."""
     cluster = known(pools[own[0]].cluster)
-    nodes = [world.nodes(pools[i]) for i in own]
+    nodes = [world.sizes.of_pool(pools[i]) for i in own]
     sizes = all_known(nodes)
     if not isinstance(sizes, Unknown):
         return [{pools[i].id: size for i, size in zip(own, sizes, strict=True)}]
-    aim = world.aim(cluster) if cluster else None
+    aim = world.sizes.target_interval(cluster) if cluster else None
     target = aim.low if aim and kind else aim.high if aim else None
-    if cluster is None or target is None or isinstance(world.all_pools(cluster), Unknown):
+    if cluster is None or target is None or isinstance(world.pools.all_of_cluster(cluster), Unknown):
         return [{pools[i].id: number(count, 0) for i, count in zip(own, nodes, strict=True)}] if kind else []
-    growth, names = world.growth(cluster), [pool.id for pool in world.pools(cluster)]
+    growth, names = world.sizes.growth(cluster), [pool.id for pool in world.pools.of_cluster(cluster)]
     unknown = [i for i, size in enumerate(growth.maxima) if size is None]
     return [dict(zip(names, growth.grown(target, [i]), strict=True)) for i in unknown]
 
@@ -314,7 +314,7 @@ def room(place: Place, world: World) -> Value[int]:
 
 
 def _usable(subnet: Subnet, world: World) -> Value[int]:
-    reserved = world.limits(subnet.cloud)["subnet.reserved"].number
+    reserved = world.numbers.limits(subnet.cloud)["subnet.reserved"].number
     if not isinstance(subnet.cidr, Known):
         return subnet.cidr
     usable = usable_addresses(subnet.cidr.value, reserved)

@@ -24,9 +24,9 @@ def hub_images(workload: Workload) -> dict[str, Image]:
 def mirrored(workload: Workload, world: World) -> Value[bool]:
     """Whether all nodes that a workload may be on ask a mirror before Docker Hub."""
     cluster = world.inventory.cluster_of.get(workload)
-    pools = world.pools(cluster) if cluster else []
+    pools = world.pools.of_cluster(cluster) if cluster else []
     if pools and not workload.per_node:
-        found = [world.fits(template) for template in workload.templates]
+        found = [world.pools.candidates(template) for template in workload.templates]
         pools = [pool for one in found if not isinstance(one, Unknown) for pool, _ in one] or pools
     values = [pool.hub_mirror for pool in pools]
     unknown = next((value for value in values if isinstance(value, Unknown)), None)
@@ -40,7 +40,7 @@ def egress_addresses(workload: Workload, world: World) -> Value[int]:
     if cluster is None:
         return Known(1, Origin((workload.place,)))
     if equals(cluster.outbound_type, NODE_ADDRESSES):
-        return world.workload_nodes(workload)
+        return world.sizes.of_workload(workload)
     if isinstance(cluster.outbound_ips, Known):
         return cluster.outbound_ips
     return Known(1, cluster.outbound_type.origin or Origin((cluster.place,)))

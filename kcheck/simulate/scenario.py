@@ -90,7 +90,7 @@ def of(
     """
     assumed: list[str] = []
     job, template = (None if everything else _largest(world, cluster)) or (None, None)
-    pools = [pool for pool in world.pools(cluster) if number(pool.max_nodes, 0) and known(pool.autoscaled)]
+    pools = [pool for pool in world.pools.of_cluster(cluster) if number(pool.max_nodes, 0) and known(pool.autoscaled)]
     if template is not None:
         chosen = [pool for pool in pools if placement.fit(template, pool).fits is not False] or pools
     else:
@@ -127,16 +127,17 @@ def of(
         own,
         Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)), gpu=any(known(pool.gpu) for pool in chosen),
             anti_affinity=bool(template and known(template.spread))),
-        settings, cloud, system_nodes=sum(_standing(pool) for pool in world.pools(cluster) if pool not in chosen),
+        settings, cloud,
+        system_nodes=sum(_standing(pool) for pool in world.pools.of_cluster(cluster) if pool not in chosen),
     )  # fmt: skip
     hub = _budget(world, cluster, count)
     if hub is not None and not everything:
-        window = world.limits("any")["docker_hub.window"].number * 3600
+        window = world.numbers.limits("any")["docker_hub.window"].number * 3600
         case = replace(case, pulls=hub, window=window)
     wall = _wall(world, cluster, count + case.system_nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.number)
-    price = world.price(chosen[0] if chosen else None)
+    price = world.numbers.price(chosen[0] if chosen else None)
     return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), wall)
 
 
@@ -159,7 +160,7 @@ def _largest(world: World, cluster: Cluster) -> tuple[Workload, PodTemplate] | N
     """The job with most pods, and these."""
     every = [
         (job, template)
-        for job in world.workloads(cluster)
+        for job in world.deployed.on(cluster).workloads
         if job.batch and not job.per_node
         for template in job.templates
         if number(template.count, 0) > 1
@@ -190,7 +191,7 @@ def _nodes_of(budget: str, nodes: int) -> int:
 
 def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:
     """The settings of the cluster's autoscaler, with what is assumed where they are not known."""
-    own = world.autoscaler(cluster)
+    own = world.autoscaling.autoscaler(cluster)
     minor = minor_version(known(cluster.version) or "")
     if own is None:
         usual = Settings(minor=minor) if minor else Settings()

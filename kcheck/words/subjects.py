@@ -56,7 +56,7 @@ def things(subject: str, world: World) -> list[Any]:
         case "container":
             return [c for workload in whole for template in workload.templates for c in template.containers]
         case "image":
-            return [uses[0][1] for uses in world.images.values()]
+            return [uses[0][1] for uses in world.images.every]
     return list(getattr(inventory, _LISTS[subject])) if subject in _LISTS else world.inputs
 
 

@@ -92,7 +92,7 @@ def test_pools_are_read(key: str, result: Callable[..., Result]) -> None:
     system, training = world.inventory.pools
     assert (known(training.max_nodes), known(training.gpus), known(training.max_pods)) == (600, 2, 32)
     assert (training.subnets, training.pod_range) == (system.subnets, system.pod_range)
-    assert known(world.grown_by(world.inventory.clusters[0])) == "karpenter"
+    assert known(world.autoscaling.tool(world.inventory.clusters[0])) == "karpenter"
     assert world.inventory.autoscalers == []
 
 

@@ -269,7 +269,7 @@ def test_environments_are_told_apart(write: Callable[[Mapping[str, str]], Path])
         "main.tf": SIZED, "dev.tfvars": "nodes = 3\n", "prod.tfvars": "nodes = 500\n",
     })  # fmt: skip
     result = engine.run(Tree(["."]), settings.load(["."]))
-    targets = {c.environment: result.world.target(c) for c in result.world.inventory.clusters}
+    targets = {c.environment: result.world.sizes.target(c) for c in result.world.inventory.clusters}
     assert {name: getattr(value, "value", "?") for name, value in targets.items()} == {
         "dev": 3,
         "prod": 900,

@@ -107,7 +107,7 @@ def test_capacity_reaches_the_intent(case: Case) -> None:
     wanted, output = made(case)
     world = output.result.world
     (cluster,) = world.inventory.clusters
-    assert (known(world.target(cluster)) or 0) >= wanted.nodes
+    assert (known(world.sizes.target(cluster)) or 0) >= wanted.nodes
     for wall in walls.of(cluster, world):
         assert not wall.short, (wall.what, wall.arithmetic)
         assert wall.short is False or wall.kind == "recommended", (wall.what, wall.arithmetic)

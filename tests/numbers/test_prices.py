@@ -96,7 +96,7 @@ def built(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., World]:
 
 
 def price(world: World, name: str = "gpu") -> Price | None:
-    return world.price(next(pool for pool in world.inventory.pools if world.label(pool) == name))
+    return world.numbers.price(next(pool for pool in world.inventory.pools if pool.display_name == name))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_smallest_size_costs(built: Callable[..., World]) -> None:
 
 
 def waste(world: World) -> str:
-    shares = [(pool, 9) for pool in world.inventory.pools if world.label(pool) != "system"]
+    shares = [(pool, 9) for pool in world.inventory.pools if pool.display_name != "system"]
     return money.cost(shares, world, 600)
 
 

@@ -56,7 +56,7 @@ _SUBNET_ID = re.compile(r"/virtualNetworks/([^/$]+)/subnets/([^/$]+)$", re.IGNOR
 _CLUSTER_ID = re.compile(r"/managedClusters/([^/$]+)$", re.IGNORECASE)
 CLUSTER_FIELDS = (
     "name", "version", "location", "network_policy", "service_cidr", "outbound_type", "outbound_ports", "load_balancer",
-    "backend_type", "data_plane",
+    "data_plane",
 )  # fmt: skip
 
 

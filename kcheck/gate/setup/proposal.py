@@ -119,7 +119,7 @@ def _settled(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
     def text(result: Result) -> str:
         most: dict[tuple[str, str], list[int]] = {}
         for cluster in result.world.inventory.clusters:
-            target = result.world.target(cluster)
+            target = result.world.sizes.target(cluster)
             number = target.value if isinstance(target, Known) else 0
             most.setdefault((cluster.root, cluster.environment), []).append(number)
         single = {key: numbers[0] if len(numbers) == 1 else 0 for key, numbers in most.items()}

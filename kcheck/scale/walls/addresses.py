@@ -44,7 +44,7 @@ def _wall(place: Place, ground: Ground) -> Wall | None:
     found, there = demands.bounds(place, world), demands.room(place, world)
     own = [] if isinstance(found, Unknown) else [p for p in found.pools if known(p.cluster) is ground.cluster]
     name = known(place.name) or place.address
-    scope = scope_of(own, world) if pods and own else f"range {name}" if pods else f"subnet {name}"
+    scope = scope_of(own) if pods and own else f"range {name}" if pods else f"subnet {name}"
 
     def unknown(why: str) -> Wall:
         return ground.unknown(mechanism, scope, why, place.cidr, entry, place.id, own)
@@ -64,7 +64,7 @@ def _wall(place: Place, ground: Ground) -> Wall | None:
 def _mechanism(place: Place, ground: Ground) -> str:
     if not isinstance(place, Subnet):
         return "pod-range"
-    return "pod-subnet" if ground.world.for_pods(place) else "subnet"
+    return "pod-subnet" if ground.world.pools.holds_only_pods(place) else "subnet"
 
 
 _RANGE = {"aks": "pod_range.block"}
@@ -80,7 +80,7 @@ def _trial(found: Bounds, room: int, ground: Ground) -> Trial:
         )
 
     others = [pool for pool in found.pools if known(pool.cluster) is not ground.cluster]
-    high = found.high if all(isinstance(ground.world.nodes(pool), Known) for pool in others) else None
+    high = found.high if all(isinstance(ground.world.sizes.of_pool(pool), Known) for pool in others) else None
     weights: dict[str, int] = {}
     for pool, demand in zip(found.pools, found.high or found.low, strict=True):
         weights[pool.id] = weights.get(pool.id, 0) + demand.addresses(_MANY)

@@ -71,7 +71,7 @@ def _others(ground: Ground) -> int | None:
         and own.spans
         and own.spans == origin.spans
     ]
-    nodes = total(map(ground.world.target, others))
+    nodes = total(map(ground.world.sizes.target, others))
     return None if isinstance(nodes, Unknown) else nodes
 
 
@@ -80,7 +80,7 @@ def _pulls(ground: Ground) -> Iterator[Wall]:
     cluster, world = ground.cluster, ground.world
     found: list[tuple[int, int | None]] = []
     images: list[Image] = []
-    for workload in world.workloads(cluster):
+    for workload in world.deployed.on(cluster).workloads:
         spared = known(workload.pull_secrets) or known(downloads.mirrored(workload, world))
         own = {} if spared else downloads.hub_images(workload)
         pods = known(workload.pods)
@@ -89,10 +89,10 @@ def _pulls(ground: Ground) -> Iterator[Wall]:
             images += own.values()
     if not found:
         return
-    addresses = known(downloads.egress_addresses(world.workloads(cluster)[0], world))
+    addresses = known(downloads.egress_addresses(world.deployed.on(cluster).workloads[0], world))
     if addresses is None or not isinstance(addresses, int) or equals(cluster.outbound_type, NODE_ADDRESSES):
         return
-    entry = world.limits("any")["docker_hub.pulls"]
+    entry = world.numbers.limits("any")["docker_hub.pulls"]
     budget = entry.number * max(1, addresses)
     low, high = 0, CEILING
     while low < high:
@@ -112,7 +112,7 @@ def _balancers(ground: Ground) -> Iterator[Wall]:
     if ground.cluster.cloud != "aks":
         return
     entry = ground.limits["load_balancer.configurations"]
-    for service in ground.world.services(ground.cluster):
+    for service in ground.world.deployed.on(ground.cluster).services:
         if service.ports:
             nodes = egress.backend_nodes(entry.number, service.ports)
             text = f"{entry.number:,} places of a frontend / {service.ports} ports of the Service"

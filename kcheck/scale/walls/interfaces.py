@@ -47,7 +47,7 @@ def _wall(
             for zone in everywhere
         )
 
-    parts = " and ".join(f"{each[pool.id]:,} a node of {ground.world.label(pool)}" for pool in ground.pools[:4])
+    parts = " and ".join(f"{each[pool.id]:,} a node of {pool.display_name}" for pool in ground.pools[:4])
     text = (
         f"{entry.number:,} {entry.unit}{f' in each of {len(everywhere)} zones' if len(everywhere) > 1 else ''}; {parts}"
     )

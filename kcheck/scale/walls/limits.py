@@ -31,13 +31,13 @@ def walls(ground: Ground) -> Iterator[Wall]:
 def _maximum(ground: Ground) -> Iterator[Wall]:
     """The sum of the pools' maxima, beyond which nothing grows."""
     cluster, world = ground.cluster, ground.world
-    maximum = world.maximum(cluster)
-    if not ground.pools or cluster.plane is not None or world.open_ended(cluster):
+    maximum = world.sizes.maximum(cluster)
+    if not ground.pools or cluster.plane is not None or world.autoscaling.beyond_pools(cluster):
         return
     biggest = max(ground.pools, key=lambda pool: (bool(known(pool.autoscaled)), number(pool.max_nodes, 0)))
     entry = ("hard", _FAQ)
     if isinstance(maximum, Known):
-        parts = [f"{world.label(pool)} {known(pool.max_nodes):,}" for pool in ground.pools if known(pool.max_nodes)]
+        parts = [f"{pool.display_name} {known(pool.max_nodes):,}" for pool in ground.pools if known(pool.max_nodes)]
         text = f"{' + '.join(parts[:6])}{' + ...' if len(parts) > 6 else ''} = {maximum.value:,}"
         nodes = Interval(maximum.value, maximum.value)
         yield ground.wall("maximum", "the pools", nodes, text, biggest.max_nodes, entry)
@@ -108,7 +108,7 @@ def _engine(pool: NodePool, ground: Ground) -> Iterator[Wall]:
     if not any(equals(one.profile, "cluster-autoscaler") for one in own) or ground.gap:
         return
     entry = ground.limits["autoscaler.nodes"]
-    scope, text = f"pool {ground.world.label(pool)}", "what ACK rates its Cluster Autoscaler for, a pool"
+    scope, text = f"pool {pool.display_name}", "what ACK rates its Cluster Autoscaler for, a pool"
     yield from ground.grown(
         "engine", scope, lambda sizes: sizes[pool.id], entry.number, {pool.id: 1}, text, own[0].profile, entry, pool.id,
         [pool],
@@ -159,7 +159,7 @@ def counted(pool: NodePool, nodes: int, world: World) -> int | Unknown:
         return pool.zone_count
     if isinstance(pool.zone_count, Known):
         return -(-nodes // max(1, int(pool.zone_count.value)))
-    counts_surge = world.limits(cluster.cloud).get("pool.counts_surge")
+    counts_surge = world.numbers.limits(cluster.cloud).get("pool.counts_surge")
     if counts_surge is None or not counts_surge.value:
         return nodes
     if not isinstance(pool.surge, Known):
@@ -176,7 +176,7 @@ def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
     mechanism, key = ("pool-limit", "pool.nodes") if "pool.nodes" in limits else ("pool-quota", "pool.quota")
     if key not in limits or (key == "pool.quota" and not pool.managed) or equals(pool.mode, "Karpenter"):
         return
-    entry, scope = limits[key], f"pool {world.label(pool)}"
+    entry, scope = limits[key], f"pool {pool.display_name}"
     first = counted(pool, 1, world)
     if isinstance(first, Unknown) or ground.gap:
         why = ground.gap or (first.reason if isinstance(first, Unknown) else "")

@@ -86,11 +86,11 @@ class Ground:
     def __init__(self, cluster: Cluster, world: World) -> None:
         self.cluster = cluster
         self.world = world
-        self.pools = world.pools(cluster)
-        self.growth = world.growth(cluster)
-        every = world.all_pools(cluster)
+        self.pools = world.pools.of_cluster(cluster)
+        self.growth = world.sizes.growth(cluster)
+        every = world.pools.all_of_cluster(cluster)
         self.gap = every.reason if isinstance(every, Unknown) else ""
-        self.limits = world.limits(cluster.cloud)
+        self.limits = world.numbers.limits(cluster.cloud)
 
     def sizes(self, nodes: int) -> dict[str, int]:
         """Nodes of each pool when the cluster has `nodes`; all maxima are known."""
@@ -123,7 +123,7 @@ class Ground:
         `pools` are those it is about, if not all; `needed` is what the target takes of the limit. Whether the target is
         met is asked of the `trial`, where the wall depends on how the pools grow.
         """
-        aim = self.world.aim(self.cluster)
+        aim = self.world.sizes.target_interval(self.cluster)
         before = None if nodes is None else short(trial, self.growth, aim) if trial else nodes.below(aim)
         kind, source, limit = (*entry, "") if len(entry) == 2 else (entry.kind, entry.sources[0], entry.key)
         place = cause.origin.written if cause.origin and cause.origin.spans else self.cluster.place
@@ -163,7 +163,7 @@ class Ground:
         """The wall where the pools, as they grow, take more than there is; none if they never do."""
         fits: Fits = lambda sizes: takes(sizes) <= room  # noqa: E731
         trial = self.trial(fits, fits, weights)
-        nodes, aim = reach(trial, self.growth), self.world.aim(self.cluster).exact
+        nodes, aim = reach(trial, self.growth), self.world.sizes.target_interval(self.cluster).exact
         needed = takes(self.sizes(aim)) if aim is not None and self.growth.known else None
         if nodes is not None:
             yield self.wall(mechanism, scope, nodes, arithmetic, cause, entry, key, trial, pools, needed)
@@ -172,13 +172,13 @@ class Ground:
         """A wall at a documented number of nodes of the whole cluster."""
         entry = self.limits[key]
         nodes = entry.number
-        target = self.world.aim(self.cluster).exact
+        target = self.world.sizes.target_interval(self.cluster).exact
         return self.wall(mechanism, "the cluster", Interval(nodes, nodes), arithmetic, cause, entry, needed=target)
 
 
-def scope_of(pools: list[NodePool], world: World) -> str:
+def scope_of(pools: list[NodePool]) -> str:
     """What people call some pools of a cluster."""
-    names = list(dict.fromkeys(world.label(pool) for pool in pools))
+    names = list(dict.fromkeys(pool.display_name for pool in pools))
     if len(names) == 1:
         return f"pool {names[0]}"
     return f"pools {', '.join(names[:-1])} and {names[-1]}" if len(names) < 4 else f"{len(names)} pools"

@@ -32,7 +32,7 @@ def needs(cluster: Cluster, world: World) -> list[Need]:
 
 def _needs(cluster: Cluster, world: World) -> Iterator[Need]:
     found: dict[str, Need] = {}
-    for pool in world.pools(cluster):
+    for pool in world.pools.of_cluster(cluster):
         if not isinstance(pool.instance_types, Known) or not pool.instance_types.value:
             continue
         name = max(pool.instance_types.value, key=lambda one: _vcpus(cluster.cloud, one))
@@ -80,8 +80,8 @@ class Asked(NamedTuple):
 
 def at_target(cluster: Cluster, world: World) -> list[Asked]:
     """What the cluster needs of each quota at its target, at least where sizes or markets are not known."""
-    nodes = {pool.id: known(world.nodes(pool)) for pool in world.pools(cluster)}
-    complete = not isinstance(world.all_pools(cluster), Unknown)
+    nodes = {pool.id: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
+    complete = not isinstance(world.pools.all_of_cluster(cluster), Unknown)
     result = []
     for need in needs(cluster, world):
         many = amount(need, {name: size or 0 for name, size in nodes.items()})
@@ -105,9 +105,7 @@ def walls(ground: Ground) -> Iterator[Wall]:
         cause = need.pools[0].max_nodes
         if not isinstance(entry.value, int) or ground.gap:
             why = (
-                ground.gap
-                if isinstance(entry.value, int)
-                else f"the quota differs by account: it takes {_each(need, ground)}"
+                ground.gap if isinstance(entry.value, int) else f"the quota differs by account: it takes {_each(need)}"
             )
             yield ground.unknown("quota", scope, why, cause, entry, need.quota.code, need.pools)
             continue
@@ -120,9 +118,8 @@ def walls(ground: Ground) -> Iterator[Wall]:
         )
 
 
-def _each(need: Need, ground: Ground) -> str:
+def _each(need: Need) -> str:
     """What one node of each pool takes of a quota, in words."""
-    label = ground.world.label
     return " and ".join(
-        f"{need.per_node[pool.id]:,} {unit(need)} for each node of {label(pool)}" for pool in need.pools[:4]
+        f"{need.per_node[pool.id]:,} {unit(need)} for each node of {pool.display_name}" for pool in need.pools[:4]
     )

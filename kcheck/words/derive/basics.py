@@ -54,7 +54,7 @@ def is_default(thing: Thing, value: Value[Any]) -> Value[bool]:
 def cluster_of(thing: Any, world: World) -> Value[Any]:
     """The cluster of a pool, an autoscaler, or of what is applied to one."""
     if isinstance(thing, PodTemplate | Container):
-        thing = world.owner(thing)
+        thing = world.deployed.workload(thing)
     if not hasattr(thing, "cluster"):
         cluster = world.inventory.cluster_of.get(thing)
         return Known(cluster, Origin((thing.place,))) if cluster else Unknown("the manifest's cluster is not known")

@@ -39,7 +39,7 @@ def creation_time(cluster: Cluster, world: World) -> Value[int]:
     """Seconds that the controllers take to create a pod for each node of the target; null where the cloud runs them."""
     if cluster.plane is None:
         return NOTHING
-    target, rate = world.target(cluster), cluster.plane.controller_qps
+    target, rate = world.sizes.target(cluster), cluster.plane.controller_qps
     if not isinstance(rate, Known):
         return rate
     return mapped(target, lambda nodes: load.creation_time(nodes, max(1, rate.value)))
@@ -47,9 +47,9 @@ def creation_time(cluster: Cluster, world: World) -> Value[int]:
 
 def heartbeats(cluster: Cluster, world: World) -> Value[int]:
     """Writes a second by which the kubelets of the target say that they live."""
-    limits = world.limits("any")
+    limits = world.numbers.limits("any")
     lease, status = limits["kubelet.lease_period"].number, limits["kubelet.status_period"].number
-    return mapped(world.target(cluster), lambda nodes: load.heartbeats(nodes, lease, status))
+    return mapped(world.sizes.target(cluster), lambda nodes: load.heartbeats(nodes, lease, status))
 
 
 def minor(cluster: Cluster, _world: World) -> Value[int]:
@@ -63,7 +63,7 @@ def minor(cluster: Cluster, _world: World) -> Value[int]:
 
 def cilium_fits(cluster: Cluster, world: World) -> Value[bool]:
     """Whether Cilium could power Azure CNI: pods have an overlay or subnets of their own, and all nodes are Linux."""
-    found = world.all_pools(cluster)
+    found = world.pools.all_of_cluster(cluster)
     if isinstance(found, Unknown):
         return found
     windows = anyone(cluster, [mapped(pool.system, lambda name: name.lower() == "windows") for pool in found])
@@ -77,12 +77,12 @@ def cilium_fits(cluster: Cluster, world: World) -> Value[bool]:
 
 def services(cluster: Cluster, world: World) -> Value[int]:
     """Services of the manifests that take an address of the range of services."""
-    return computed(cluster, sum(service.addressed for service in world.services(cluster)))
+    return computed(cluster, sum(service.addressed for service in world.deployed.on(cluster).services))
 
 
 def region(cluster: Cluster, world: World) -> Value[str]:
     """The region of the zone that a cluster is in, where it and its pools have that as a literal of their own."""
-    own, pools = cluster.location, world.pools(cluster)
+    own, pools = cluster.location, world.pools.of_cluster(cluster)
     if not isinstance(own, Known) or not known(cluster.zonal):
         return computed(cluster, None)
     places: list[tuple[Span, Value[str]]] = [(cluster.place, own)]

@@ -23,8 +23,8 @@ def replicas(cluster: Cluster, world: World) -> Value[int]:
         return cluster.provisioned
     if known(cluster.provisioned):
         return computed(cluster, None)  # Auto Mode has a resolver on each node
-    own = world.workloads(cluster)
-    names = [known(addon.name) or "" for addon in world.addons(cluster)]
+    own = world.deployed.on(cluster).workloads
+    names = [known(addon.name) or "" for addon in world.deployed.on(cluster).addons]
     names += [f"{known(workload.name)} {known(image.text)}" for workload in own for image in workload.images]
     if any(_SCALES.search(name) for name in names):
         return computed(cluster, None)
@@ -34,7 +34,7 @@ def replicas(cluster: Cluster, world: World) -> Value[int]:
 
 def sufficient(cluster: Cluster, world: World) -> Value[int]:
     """Replicas by the usual rule of nodes a replica."""
-    target, each = world.target(cluster), world.limits("any")["dns.nodes_per_replica"].number
+    target, each = world.sizes.target(cluster), world.numbers.limits("any")["dns.nodes_per_replica"].number
     return computed(cluster, -(-target.value // each)) if isinstance(target, Known) else target
 
 
@@ -42,7 +42,7 @@ def neighbours(pool: NodePool, world: World) -> Value[int]:
     """Others that the kernel of a node knows at most: as written; by its default where nobody sets it for us."""
     cluster = known(pool.cluster)
     if cluster is not None and cluster.cloud == "selfmanaged" and isinstance(pool.neighbours, Unset):
-        return computed(pool, world.limits("any")["arp.entries"].number)
+        return computed(pool, world.numbers.limits("any")["arp.entries"].number)
     return pool.neighbours
 
 

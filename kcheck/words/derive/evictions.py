@@ -18,7 +18,7 @@ _NOTICE = "spot.notice"
 
 def _growing(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
     """The autoscaled pools that pods can land on."""
-    found = world.fits(template)
+    found = world.pools.candidates(template)
     return found if isinstance(found, Unknown) else [pool for pool, _ in found if known(pool.autoscaled)]
 
 
@@ -71,15 +71,15 @@ def stays_by(template: PodTemplate, world: World) -> Value[str]:
 
 def honoured(template: PodTemplate, world: World) -> Value[int]:
     """Seconds that pods get to stop, where less than they ask for: of a spot node, or of the autoscaler."""
-    found = world.fits(template)
+    found = world.pools.candidates(template)
     if isinstance(found, Unknown):
         return found
-    cluster = world.inventory.cluster_of.get(world.owner(template))
+    cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     spot = [pool for pool, certain in found if certain and known(pool.spot)]
     if cluster is not None and spot and len(spot) == len(found):
-        entry = world.limits(cluster.cloud).get(_NOTICE)
+        entry = world.numbers.limits(cluster.cloud).get(_NOTICE)
         return computed(template, entry.number if entry else None)
-    autoscaler = world.autoscaler(cluster) if cluster else None
+    autoscaler = world.autoscaling.autoscaler(cluster) if cluster else None
     if autoscaler is None or not isinstance(autoscaler.grace, Known | Unknown):
         return computed(template, None)
     moved = [pool for pool, certain in found if certain and known(pool.autoscaled) and known(pool.mode) != "Karpenter"]
@@ -90,23 +90,23 @@ def honoured(template: PodTemplate, world: World) -> Value[int]:
 
 def cut_by(template: PodTemplate, world: World) -> Value[str]:
     """What gives them no more time."""
-    pools = world.fits(template)
+    pools = world.pools.candidates(template)
     spot = not isinstance(pools, Unknown) and bool(pools) and all(known(pool.spot) for pool, _ in pools)
     return computed(template, "a spot node is taken back" if spot else "the cluster autoscaler drains a node")
 
 
 def pins(template: PodTemplate, world: World) -> Value[str]:
     """The autoscaled GPU pool whose nodes pods keep alive by data on their disks; null if there is none."""
-    cluster = world.inventory.cluster_of.get(world.owner(template))
-    found = world.fits(template)
+    cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
+    found = world.pools.candidates(template)
     if cluster is None or isinstance(found, Unknown):
         return Unknown("the manifest's cluster is not known") if cluster is None else computed(template, None)
-    autoscaler = world.autoscaler(cluster)
+    autoscaler = world.autoscaling.autoscaler(cluster)
     if autoscaler is None or not known(autoscaler.skip_local_storage) or _moves(template):
         return computed(template, None)
     grown = [pool for pool, certain in found if certain and known(pool.autoscaled) and known(pool.mode) != "Karpenter"]
     held = next((pool for pool in grown if known(pool.gpu) and known(pool.taints)), None)
-    return computed(template, world.label(held) if held else None)
+    return computed(template, held.display_name if held else None)
 
 
 def _moves(template: PodTemplate) -> bool:

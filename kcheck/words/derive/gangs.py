@@ -53,7 +53,7 @@ def together(workload: Workload, _world: World) -> Value[int]:
 
 def _conf(workload: Workload, world: World) -> Scheduler | None:
     """The configuration of the scheduler that a job of Volcano meets."""
-    return next(iter(world.neighbours("schedulers", workload) or world.inventory.schedulers), None)
+    return next(iter(world.deployed.beside(workload).schedulers or world.inventory.schedulers), None)
 
 
 def conf_by_default(workload: Workload, world: World) -> Value[bool]:
@@ -71,7 +71,7 @@ def warm_gpus(workload: Workload, world: World) -> Value[int]:
 
 
 def _warm(cluster: Cluster, world: World) -> int | Unknown:
-    pools = world.all_pools(cluster)
+    pools = world.pools.all_of_cluster(cluster)
     if isinstance(pools, Unknown):
         return pools
     if known(cluster.provisioned):
@@ -102,7 +102,7 @@ def locked_out(workload: Workload, world: World) -> Value[bool]:
         return computed(workload, value=False)
     if not isinstance(gpus, Known) or not isinstance(warm, Known):
         return Unknown(reason_of(gpus if not isinstance(gpus, Known) else warm))
-    percent = world.limits("any")["volcano.overcommit"].number
+    percent = world.numbers.limits("any")["volcano.overcommit"].number
     return computed(workload, gpus.value * 100 > warm.value * percent and _comes(workload, world))
 
 
@@ -110,7 +110,7 @@ def _comes(workload: Workload, world: World) -> bool:
     """Whether an autoscaler would bring the nodes: all pools that its GPU pods land on grow."""
     pools = []
     for template in workload.templates:
-        found = world.fits(template) if number(template.gpus, 0) else []
+        found = world.pools.candidates(template) if number(template.gpus, 0) else []
         if isinstance(found, Unknown):
             return False
         pools += [pool for pool, _ in found]

@@ -32,7 +32,7 @@ def mps_with_mig(one: Sharing, world: World) -> Value[bool]:
 
 def strategy(thing: Sharing | Container, world: World) -> str | None:
     """The MIG strategy that everything which is applied together agrees on; what the operator says goes first."""
-    written: list[Sharing] = [one for one in world.neighbours("sharings", thing) if isinstance(one.mig, Known)]
+    written = [one for one in world.deployed.beside(thing).sharings if isinstance(one.mig, Known)]
     given = {known(one.mig) for one in written if one.strategy_only} or {known(one.mig) for one in written}
     return given.pop() if len(given) == 1 else None
 
@@ -49,7 +49,7 @@ def copies(one: Sharing, _world: World) -> Value[int]:
 
 def _chosen(template: PodTemplate, near: list[Sharing], world: World) -> list[Sharing]:
     """The configurations that the nodes of all pools take on which pods land, by a label of theirs; else none."""
-    pools = world.fits(template)
+    pools = world.pools.candidates(template)
     names = [(known(pool.labels) or {}).get(_CHOSEN) for pool, _ in (() if isinstance(pools, Unknown) else pools)]
     found = [one for one in near if one.id.rpartition("/")[2] in names]
     return found if None not in names and len(found) == len(set(names)) else []
@@ -59,14 +59,14 @@ def of_pods(template: PodTemplate, world: World) -> Value[int]:
     """Copies that are made of each card that pods can get; null where they get whole ones, or may."""
     if not any(known(one.gpu) in _WHOLE for one in template.containers):
         return computed(template, None)
-    near: list[Sharing] = world.neighbours("sharings", template)
+    near = world.deployed.beside(template).sharings
     chosen = _chosen(template, near, world)
     if chosen:
         near = chosen
     of_pool = {one.pool: one for one in near if one.pool is not None}
     found = [one for one in near if one.pool is None and not one.strategy_only]
     if of_pool:
-        pools = world.fits(template)
+        pools = world.pools.candidates(template)
         if isinstance(pools, Unknown):
             return pools
         if not pools or any(pool not in of_pool for pool, _ in pools):
@@ -92,7 +92,7 @@ def whole_cards(cluster: Cluster, world: World) -> Value[int]:
     """Pods that run for ever with one whole GPU each, of different workloads."""
     found = [
         template
-        for workload in world.workloads(cluster)
+        for workload in world.deployed.on(cluster).workloads
         if not workload.batch and not workload.per_node
         for template in workload.templates
         if known(template.gpus) == 1 and not template.shares
@@ -105,5 +105,5 @@ def shared(cluster: Cluster, world: World) -> Value[bool]:
     """Whether anything shares cards: a configuration, or pods that ask for parts."""
     own = [one for one in world.inventory.sharings if world.inventory.cluster_of.get(one) is cluster]
     configured = any(one.slices or one.mps for one in own)
-    parts = any(one.shares for workload in world.workloads(cluster) for one in workload.templates)
+    parts = any(one.shares for workload in world.deployed.on(cluster).workloads for one in workload.templates)
     return Known(configured or parts, Origin((cluster.place,)))

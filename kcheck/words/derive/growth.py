@@ -45,9 +45,9 @@ def cap(autoscaler: Autoscaler, world: World) -> Value[str]:
 def _target(autoscaler: Autoscaler, world: World) -> Value[int]:
     cluster = cluster_of(autoscaler, world)
     if isinstance(cluster, Known):
-        target: Value[int] = world.target(cluster.value)
+        target: Value[int] = world.sizes.target(cluster.value)
         # where the cloud may add nodes beside the pools, theirs are the least
-        return target if isinstance(target, Known) else world.maximum(cluster.value)
+        return target if isinstance(target, Known) else world.sizes.maximum(cluster.value)
     asked = world.config.nodes.get("")
     return computed(autoscaler, asked) if asked else Unknown(reason_of(cluster))
 
@@ -56,14 +56,16 @@ def _capped_by_cores(autoscaler: Autoscaler, target: int, world: World) -> Value
     most = autoscaler.max_cores
     if isinstance(most, Unknown):
         return most
-    if isinstance(most, Unset) or most.value >= target * world.limits("any")["autoscaler.cores_of_node"].number:
+    if isinstance(most, Unset) or most.value >= target * world.numbers.limits("any")["autoscaler.cores_of_node"].number:
         return computed(autoscaler, None)
     needed = _cores(autoscaler, world)
     if not isinstance(needed, Known):
         return needed
     if needed.value <= most.value:
         cluster = known(autoscaler.cluster)
-        exact = cluster is not None and all(isinstance(pool.instance_types, Known) for pool in world.pools(cluster))
+        exact = cluster is not None and all(
+            isinstance(pool.instance_types, Known) for pool in world.pools.of_cluster(cluster)
+        )
         return computed(autoscaler, None) if exact else Unknown("the machine types of all pools are not known")
     return Known(target * most.value // needed.value, most.origin)
 
@@ -74,8 +76,8 @@ def _cores(autoscaler: Autoscaler, world: World) -> Value[int]:
     if not isinstance(target, Known):
         return target
     found, rest = 0, target.value
-    for pool in world.pools(cluster) if cluster else ():
-        nodes = number(world.nodes(pool), 0)
+    for pool in world.pools.of_cluster(cluster) if cluster else ():
+        nodes = number(world.sizes.of_pool(pool), 0)
         rest -= nodes
         found += nodes * max(1, _vcpus(pool, cluster))
     return computed(autoscaler, found + max(0, rest))
@@ -106,7 +108,7 @@ def _groups(autoscaler: Autoscaler, world: World, key: Callable[[NodePool], tupl
     cluster = cluster_of(autoscaler, world)
     if not isinstance(cluster, Known):
         return Unknown(reason_of(cluster))
-    pools, groups = world.all_pools(cluster.value), defaultdict(list)
+    pools, groups = world.pools.all_of_cluster(cluster.value), defaultdict(list)
     if isinstance(pools, Unknown):
         return pools
     for pool in pools:
@@ -160,7 +162,7 @@ def widest(autoscaler: Autoscaler, world: World) -> Value[int]:
     groups = _groups(autoscaler, world, lambda _: ())
     if isinstance(groups, Unknown):
         return groups
-    sizes = all_known(world.nodes(pool) for pool in groups.get((), ()))
+    sizes = all_known(world.sizes.of_pool(pool) for pool in groups.get((), ()))
     return computed(autoscaler, sizes if isinstance(sizes, Unknown) else max(sizes, default=0))
 
 
@@ -188,7 +190,7 @@ def kept_for_system_pods(pool: NodePool, world: World) -> Value[bool]:
     if found is None or isinstance(found.skip_system_pods, Unset):
         return computed(pool, value=False)
     version = minor(found, world)
-    until = world.limits("any")["autoscaler.system_pods_kept_before"].number
+    until = world.numbers.limits("any")["autoscaler.system_pods_kept_before"].number
     if isinstance(version, Unknown):
         return version
     return (

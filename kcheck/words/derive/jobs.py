@@ -34,7 +34,7 @@ _TIER = re.compile(r"tier|priority|team|owner|cost", re.IGNORECASE)
 
 def scale(thing: Any, world: World) -> Value[int]:
     """Nodes that a workload may have: of the largest pool it lands on, those asked for, or its own if many."""
-    workload = world.owner(thing)
+    workload = world.deployed.workload(thing)
     return world.remember("scale", workload, lambda: _scale(workload, world))
 
 
@@ -42,22 +42,22 @@ def _scale(workload: Workload, world: World) -> Value[int]:
     if workload.release:
         return Unknown(reason_of(workload.pods))
     if workload.per_node:
-        return world.workload_nodes(workload)
-    own, large = number(workload.pods, 0), world.limits("any")["job.large"].number
+        return world.sizes.of_workload(workload)
+    own, large = number(workload.pods, 0), world.numbers.limits("any")["job.large"].number
     cluster, asked = world.inventory.cluster_of.get(workload), world.config.nodes.get("")
     if cluster is None:
         most = max(own, asked or 0)
         return computed(workload, most) if asked or own > large else Unknown("the manifest's cluster is not known")
     sizes: list[Value[int]] = []
     for template in workload.templates:
-        found = world.fits(template)
+        found = world.pools.candidates(template)
         if isinstance(found, Unknown):
             return computed(workload, own) if own > large else found
-        sizes += [world.nodes(pool) for pool, _ in found]
+        sizes += [world.sizes.of_pool(pool) for pool, _ in found]
     most = max([own, *(size.value for size in sizes if isinstance(size, Known))])
     unknown = next((size for size in sizes if isinstance(size, Unknown)), None)
-    if world.open_ended(cluster):
-        most = max(most, number(world.target(cluster), 0))
+    if world.autoscaling.beyond_pools(cluster):
+        most = max(most, number(world.sizes.target(cluster), 0))
     return unknown if unknown is not None and most <= large else computed(workload, most)
 
 
@@ -88,19 +88,19 @@ def gpu_pods(workload: Workload, _world: World) -> Value[int]:
 
 def called(thing: Any, world: World) -> Value[str]:
     """Kind and name of the workload that something is part of, and the role of its pods."""
-    workload = world.owner(thing)
+    workload = world.deployed.workload(thing)
     role = f" ({thing.role})" if isinstance(thing, PodTemplate) and thing.role else ""
     return computed(thing, f"{workload.kind} {known(workload.name) or '?'}{role}")
 
 
 def of_owner(name: str) -> Callable[[Any, World], Value[Any]]:
     """A field of the workload that something is part of."""
-    return lambda thing, world: getattr(world.owner(thing), name)
+    return lambda thing, world: getattr(world.deployed.workload(thing), name)
 
 
 def shown(name: str) -> Callable[[Any, World], Value[Any]]:
     """A plain field of the workload that something is part of."""
-    return lambda thing, world: computed(thing, getattr(world.owner(thing), name))
+    return lambda thing, world: computed(thing, getattr(world.deployed.workload(thing), name))
 
 
 def on_spot(workload: Workload, world: World) -> Value[bool]:
@@ -109,7 +109,7 @@ def on_spot(workload: Workload, world: World) -> Value[bool]:
     for template in templates:
         if placement.asks_for_spot(template):
             return computed(workload, value=True)
-        found = world.fits(template)
+        found = world.pools.candidates(template)
         if isinstance(found, Unknown):
             continue
         pools = [pool for pool, certain in found if certain]
@@ -137,7 +137,7 @@ def keeps_state(workload: Workload, _world: World) -> Value[bool]:
 def priority_class(workload: Workload, world: World) -> PriorityClass | None:
     """The class of a workload among those that are applied with it."""
     name = known(workload.priority)
-    return next((c for c in world.neighbours("classes", workload) if not c.kueue and known(c.name) == name), None)
+    return next((c for c in world.deployed.beside(workload).classes if not c.kueue and known(c.name) == name), None)
 
 
 def preemptible(workload: Workload, world: World) -> Value[bool]:
@@ -147,7 +147,7 @@ def preemptible(workload: Workload, world: World) -> Value[bool]:
     own = priority_class(workload, world)
     numbers = [
         number(one.number, 0)
-        for one in world.neighbours("classes", workload)
+        for one in world.deployed.beside(workload).classes
         if not one.kueue and not equals(one.preemption, "Never") and isinstance(one.number, Known)
     ]
     if own is None or not isinstance(own.number, Known):
@@ -157,19 +157,21 @@ def preemptible(workload: Workload, world: World) -> Value[bool]:
 
 def classes(workload: Workload, world: World) -> Value[int]:
     """How many priority classes are applied with it; a default one makes them hold for it."""
-    found = [one for one in world.neighbours("classes", workload) if not one.kueue]
+    found = [one for one in world.deployed.beside(workload).classes if not one.kueue]
     return computed(workload, len(found))
 
 
 def releases(workload: Workload, world: World) -> Value[bool]:
     """Whether Helm releases are installed into its cluster; they may bring classes that nobody sees here."""
     cluster = world.inventory.cluster_of.get(workload)
-    return computed(workload, cluster is not None and any(one.tree is None for one in world.addons(cluster)))
+    return computed(
+        workload, cluster is not None and any(one.tree is None for one in world.deployed.on(cluster).addons)
+    )
 
 
 def default_class(workload: Workload, world: World) -> Value[bool]:
     """Whether one of them is the default."""
-    return computed(workload, any(known(one.default) for one in world.neighbours("classes", workload)))
+    return computed(workload, any(known(one.default) for one in world.deployed.beside(workload).classes))
 
 
 def queue_priority(workload: Workload, _world: World) -> Value[str]:
@@ -205,19 +207,19 @@ def labelled(workload: Workload, _world: World) -> Value[bool]:
 
 def pools(template: PodTemplate, world: World) -> list[Any] | Unknown:
     """The pools that pods can land on."""
-    found = world.fits(template)
+    found = world.pools.candidates(template)
     return found if isinstance(found, Unknown) else [pool for pool, _ in found]
 
 
 def kept_out(template: PodTemplate, world: World) -> Value[str]:
     """The taint that keeps pods from all pools that have room for them; null if some take them."""
-    cluster = world.inventory.cluster_of.get(world.owner(template))
+    cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     if cluster is None:
         return Unknown("the manifest's cluster is not known") if world.inventory.clusters else computed(template, None)
-    found = world.all_pools(cluster)
+    found = world.pools.all_of_cluster(cluster)
     if isinstance(found, Unknown):
         return found
-    if world.open_ended(cluster):
+    if world.autoscaling.beyond_pools(cluster):
         return computed(template, None)  # nodes of other kinds may come
     return computed(template, placement.tainted_only(template, found) or None)
 
@@ -226,7 +228,7 @@ def alike(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
     """The pools that pods certainly land on, where a node of each has as many GPUs and vCPUs; else none."""
     if not world.inventory.clusters:
         return []
-    found = world.fits(template)
+    found = world.pools.candidates(template)
     if isinstance(found, Unknown):
         return found
     sizes = {(known(pool.gpus), placement.smallest(pool)) for pool, _ in found}
@@ -239,7 +241,7 @@ def only(template: PodTemplate, world: World) -> NodePool | Unknown | None:
     found = alike(template, world)
     if isinstance(found, Unknown):
         return found
-    return found[0] if len({world.price(pool) for pool in found}) == 1 else None
+    return found[0] if len({world.numbers.price(pool) for pool in found}) == 1 else None
 
 
 def per_node(template: PodTemplate, world: World) -> Value[int]:
@@ -282,10 +284,10 @@ def idle_cost(template: PodTemplate, world: World) -> Value[str]:
 
 def crowd(template: PodTemplate, world: World) -> Value[str]:
     """Why the ports that its pods take of the node cost nodes; null if they do not, or nobody knows."""
-    found = world.fits(template)
+    found = world.pools.candidates(template)
     if isinstance(found, Unknown):
         return found
-    nodes = [world.nodes(pool) for pool, _ in found]
+    nodes = [world.sizes.of_pool(pool) for pool, _ in found]
     count, room = template.count, total(nodes)
     if not template.ports or not nodes or not isinstance(count, Known):
         return computed(template, None)
@@ -338,11 +340,11 @@ def first_port(template: PodTemplate, _world: World) -> Value[str]:
 
 def watches(template: PodTemplate, world: World) -> Value[str]:
     """What its service account may list of all nodes' objects; null if nothing."""
-    workload = world.owner(template)
+    workload = world.deployed.workload(template)
     own = (known(workload.namespace) or "", known(template.account) or "")
     if not own[1]:
         return computed(template, None)
-    for one in world.neighbours("watchers", workload):
+    for one in world.deployed.beside(workload).watchers:
         if any(account == own[1] and (not space or not own[0] or space == own[0]) for space, account in one.accounts):
             return computed(template, ", ".join(one.resources))
     return computed(template, None)
@@ -373,20 +375,20 @@ def fraction(one: Container, _world: World) -> Value[bool]:
 
 def beside_gpus(one: Container, world: World) -> Value[bool]:
     """Whether the pod of a container has GPUs: such a pod has its node, or most of it, anyway."""
-    template = next(t for t in world.owner(one).templates if one in t.containers)
+    template = next(t for t in world.deployed.workload(one).templates if one in t.containers)
     return mapped(template.gpus, lambda cards: bool(cards) or template.shares)
 
 
 def _limit_ranges(workload: Workload, world: World) -> set[str | None]:
     """The namespaces with a LimitRange that are applied with a workload; None for what names none."""
-    return {known(limit.namespace) for limit in world.neighbours("limits", workload) if limit.kind == "LimitRange"}
+    return {known(limit.namespace) for limit in world.deployed.beside(workload).limits if limit.kind == "LimitRange"}
 
 
 def defaulted(one: Container, world: World) -> Value[bool]:
     """Whether its pod, a LimitRange of its namespace, or the runtime of a TrainJob, says what it asks for."""
-    workload = world.owner(one)
+    workload = world.deployed.workload(one)
     if any(template.asks_as_one and one in template.containers for template in workload.templates):
         return computed(one, value=True)
-    home = world.home(workload)
+    home = world.deployed.scope(workload)
     ranges = world.remember("limit ranges", home, lambda: _limit_ranges(workload, world))
     return computed(one, workload.kind == "TrainJob" or bool(ranges & {known(workload.namespace), None}))

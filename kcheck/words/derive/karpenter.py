@@ -27,13 +27,13 @@ def group_version(pool: KarpenterPool, _world: World) -> Value[str]:
 def removed_in(pool: KarpenterPool, world: World) -> Value[str]:
     """The first version of Karpenter without that API; null while it is there."""
     key = _RETIRED.get(known(group_version(pool, world)) or "")
-    return computed(pool, str(world.limits("any")[key].value) if key else None)
+    return computed(pool, str(world.numbers.limits("any")[key].value) if key else None)
 
 
 def installed(pool: KarpenterPool, world: World) -> Value[str]:
     """The version of Karpenter's chart that is installed into the same cluster; null if there is none in the code."""
     cluster = known(pool.cluster)
-    addons = world.addons(cluster) if cluster else []
+    addons = world.deployed.on(cluster).addons if cluster else []
     found = [addon.version for addon in addons if addon.tree is None and known(addon.name) == "karpenter"]
     return next((one for one in found if isinstance(one, Known)), found[0] if found else computed(pool, None))
 
@@ -105,5 +105,5 @@ def serves(pool: KarpenterPool, world: World) -> Value[bool]:
 def _with_gpus(pool: KarpenterPool, world: World) -> list[Workload]:
     """The workloads with GPUs that are applied with it."""
     cluster = known(pool.cluster)
-    near = world.workloads(cluster) if cluster else world.neighbours("workloads", pool)
+    near = world.deployed.on(cluster).workloads if cluster else world.deployed.beside(pool).workloads
     return [one for one in near if number(one.gpus, 0) and not one.per_node]

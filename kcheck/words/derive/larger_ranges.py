@@ -36,7 +36,8 @@ def _allotted(network: Network, world: World) -> dict[str, str]:
 
 def _allot(network: Network, world: World) -> dict[str, str]:
     # a subnet of this root whose network or range is not known may lie anywhere
-    near = [s for s in world.near("subnets", network.root) if known(s.network) in (None, network)]
+    module = world.root_module(network.root)
+    near = [s for s in module.subnets if known(s.network) in (None, network)]
     if any(not isinstance(s.network, Known) or not isinstance(s.cidr, Known) for s in near):
         return {}
     taken = {subnet.id: str(known(subnet.cidr)) for subnet in near}
@@ -51,8 +52,8 @@ def _allot(network: Network, world: World) -> dict[str, str]:
         if isinstance(network.cidrs, Known):
             block = free_block(list(network.cidrs.value), others, prefix)
         else:
-            beside = [*world.near("ranges", network.root), *world.near("reserved", network.root)]
-            cidrs = [known(one.cidr) or "" for one in beside]  # what is not known may lie anywhere
+            beside = (*(one.cidr for one in module.ranges), *(one.cidr for one in module.reserved))
+            cidrs = [known(cidr) or "" for cidr in beside]  # what is not known may lie anywhere
             ranges = [cidr for cidr in cidrs if not cidr.startswith("/")]  # of those the cloud finds the address
             own = parse_cidr(taken[subnet.id])
             block = widened(own, 1 << (32 - prefix), others + ranges) if own else None
@@ -67,7 +68,7 @@ def _wanted(subnet: Subnet, world: World) -> int | None:
     found, usable = demands.bounds(subnet, world), known(demands.room(subnet, world))
     if isinstance(found, Unknown) or usable is None or addresses_needed(found.most or found.least) <= usable:
         return None
-    reserved = world.limits(subnet.cloud)["subnet.reserved"].number
+    reserved = world.numbers.limits(subnet.cloud)["subnet.reserved"].number
     return sufficient_prefix(addresses_needed(found.most or found.least), reserved)
 
 
@@ -169,23 +170,24 @@ def _widen(pod_range: PodRange, world: World) -> _Widening:
 
 def _beside(pod_range: PodRange, world: World) -> Iterator[tuple[str, Value[str]]]:
     """All that a range may not overlap: networks, subnets, other ranges, services, control planes."""
-    pools = world.range_pools(pod_range)
+    pools = world.pools.in_range(pod_range)
     users = () if isinstance(pools, Unknown) else pools
     clusters = [cluster for pool in users if (cluster := known(pool.cluster))]
     own = [one for one in world.inventory.reserved if one.id == pod_range.id]
     for pool in users:
         if isinstance(pool.subnets, Unknown):
-            yield f"the network of {world.label(pool)}", pool.subnets
+            yield f"the network of {pool.display_name}", pool.subnets
     for root in dict.fromkeys((pod_range.root, *(one.root for one in own), *(one.root for one in clusters))):
-        for network in world.near("networks", root):
+        module = world.root_module(root)
+        for network in module.networks:
             cidrs = network.cidrs
             names = [Known(cidr, cidrs.origin) for cidr in cidrs.value] if isinstance(cidrs, Known) else [cidrs]
             yield from ((f"the network {network.address}", cidr) for cidr in names if not isinstance(cidr, Unset))
-        yield from ((f"the subnet {subnet.address}", subnet.cidr) for subnet in world.near("subnets", root))
-        others = (other for other in world.near("ranges", root) if other is not pod_range)
+        yield from ((f"the subnet {subnet.address}", subnet.cidr) for subnet in module.subnets)
+        others = (other for other in module.ranges if other is not pod_range)
         yield from ((f"the pods' range of {other.address}", other.cidr) for other in others)
-        yield from ((one.what, one.cidr) for one in world.near("reserved", root) if one.id != pod_range.id)
-        for cluster in world.near("clusters", root):
+        yield from ((one.what, one.cidr) for one in module.reserved if one.id != pod_range.id)
+        for cluster in module.clusters:
             if not isinstance(cluster.service_cidr, Unset) or cluster.cloud == _CHOOSES:
                 yield f"the services' range of {cluster.address}", cluster.service_cidr
 

@@ -32,13 +32,13 @@ def short(wall: Wall, world: World) -> Value[bool]:
     """Whether a wall is met before the target of its cluster."""
     if wall.short is not None:
         return computed(wall, wall.short)
-    target = world.target(wall.cluster)
+    target = world.sizes.target(wall.cluster)
     return Unknown(target.reason if isinstance(target, Unknown) and wall.nodes is not None else wall.why)
 
 
 def target(wall: Wall, world: World) -> Value[str]:
     """The nodes that the cluster is meant to reach, or at least so many."""
-    return computed(wall, str(world.aim(wall.cluster)))
+    return computed(wall, str(world.sizes.target_interval(wall.cluster)))
 
 
 def cause(wall: Wall, _world: World) -> Value[Any]:

@@ -39,7 +39,7 @@ def money(shares: Iterable[Share], world: World, seconds: int | Fraction) -> str
     kinds: Counter[Price] = Counter()
     unpriced = 0
     for pool, nodes in shares:
-        price = world.price(pool)
+        price = world.numbers.price(pool)
         if price is None:
             unpriced += nodes
         elif nodes:
@@ -53,7 +53,7 @@ def money(shares: Iterable[Share], world: World, seconds: int | Fraction) -> str
 
 def hourly(pool: NodePool, world: World, nodes: int) -> str:
     """What nodes of a pool cost an hour, in brackets; empty where no price is known."""
-    price = world.price(pool)
+    price = world.numbers.price(pool)
     if price is None or not nodes:
         return ""
     each = f" at ${_rate(price)} a node" if nodes > 1 else ""
@@ -63,7 +63,7 @@ def hourly(pool: NodePool, world: World, nodes: int) -> str:
 
 def part(pool: NodePool, world: World, nodes: int, share: Fraction) -> str:
     """What a share of nodes of a pool costs an hour, in brackets; empty where no price is known."""
-    price = world.price(pool)
+    price = world.numbers.price(pool)
     if price is None or not nodes:
         return ""
     listed = f": {price.machine}, {_list(price)}" if price.machine else ""

@@ -21,7 +21,7 @@ _PLUGIN = re.compile(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-opera
 
 def asked(cluster: Cluster, world: World) -> Value[str]:
     """The quotas that the target needs and the settings do not tell, each with its code; null if none is known."""
-    for found in (world.target(cluster), world.all_pools(cluster)):
+    for found in (world.sizes.target(cluster), world.pools.all_of_cluster(cluster)):
         if isinstance(found, Unknown):
             return found
     parts = [
@@ -49,12 +49,12 @@ def service_addresses(cluster: Cluster, _world: World) -> Value[int]:
 
 def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
     """Public addresses that have room for the outbound ports of all nodes; null where nodes have none of their own."""
-    ports, entry = known(cluster.outbound_ports), world.limits(cluster.cloud).get("snat.ports_per_address")
+    ports, entry = known(cluster.outbound_ports), world.numbers.limits(cluster.cloud).get("snat.ports_per_address")
     if not ports or entry is None:
         return computed(cluster, None)
     total = 0
-    for pool in world.pools(cluster):
-        nodes = combined(lambda size, surge: size + surge_nodes(surge, size), world.nodes(pool), pool.surge)
+    for pool in world.pools.of_cluster(cluster):
+        nodes = combined(lambda size, surge: size + surge_nodes(surge, size), world.sizes.of_pool(pool), pool.surge)
         if isinstance(nodes, Unknown):
             return computed(cluster, None)
         total += nodes
@@ -67,6 +67,6 @@ def device_plugin(cluster: Cluster, world: World) -> Value[bool]:
     """Whether a device plugin for GPUs is installed by the same code; eksctl installs one by itself."""
     if cluster.address.startswith("ClusterConfig/"):
         return computed(cluster, value=True)
-    names = [addon.name for addon in world.addons(cluster)]
-    names += [image.text for workload in world.workloads(cluster) for image in workload.images]
+    names = [addon.name for addon in world.deployed.on(cluster).addons]
+    names += [image.text for workload in world.deployed.on(cluster).workloads for image in workload.images]
     return anyone(cluster, (mapped(name, lambda text: bool(_PLUGIN.search(text))) for name in names))

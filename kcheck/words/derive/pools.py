@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def counted(pool: NodePool, world: World) -> Value[int]:
     """Nodes that the cloud's limit of a pool counts: in the fullest zone, or all with the surge of an upgrade."""
-    nodes = world.nodes(pool)
+    nodes = world.sizes.of_pool(pool)
     if not isinstance(nodes, Known):
         return nodes
     many = limits.counted(pool, nodes.value, world)
@@ -40,9 +40,9 @@ def jobs_need(pool: NodePool, world: World) -> Value[int]:
     cluster = known(pool.cluster)
     if cluster is None:
         return computed(pool, None)
-    others = [other for other in world.pools(cluster) if other is not pool]
+    others = [other for other in world.pools.of_cluster(cluster) if other is not pool]
     needs = []
-    for workload in world.workloads(cluster):
+    for workload in world.deployed.on(cluster).workloads:
         need = None if workload.per_node else _fills(workload, pool)
         if need is None:
             continue
@@ -77,7 +77,7 @@ def max_count(pool: NodePool, _world: World) -> Value[int]:
 def wanted_nodes(pool: NodePool, world: World) -> Value[int]:
     """Nodes that the biggest job of a pool needs, or its share of the target."""
     need = known(jobs_need(pool, world)) or 0
-    nodes = world.nodes(pool)
+    nodes = world.sizes.of_pool(pool)
     return mapped(nodes, lambda count: max(need, count))
 
 
@@ -94,13 +94,13 @@ def wanted_count(pool: NodePool, world: World) -> Value[int]:
 
 def wanted(pool: NodePool, world: World) -> Value[str]:
     """What wants more nodes of a pool."""
-    need, nodes = known(jobs_need(pool, world)) or 0, known(world.nodes(pool)) or 0
+    need, nodes = known(jobs_need(pool, world)) or 0, known(world.sizes.of_pool(pool)) or 0
     return computed(pool, "the biggest GPU job needs" if need >= nodes else "its share of the target is")
 
 
 def surge(pool: NodePool, world: World) -> Value[int]:
     """Nodes that an upgrade adds to a pool."""
-    nodes = world.nodes(pool)
+    nodes = world.sizes.of_pool(pool)
     if not isinstance(nodes, Known) or not isinstance(pool.surge, Known):
         return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.surge))
     return Known(surge_nodes(pool.surge.value, nodes.value), pool.surge.origin)
@@ -108,7 +108,7 @@ def surge(pool: NodePool, world: World) -> Value[int]:
 
 def grown(pool: NodePool, world: World) -> Value[int]:
     """Its nodes when the cluster reaches its target, as far as its own maximum lets it."""
-    nodes = world.nodes(pool)
+    nodes = world.sizes.of_pool(pool)
     return mapped(nodes, lambda many: min(many, number(pool.max_nodes, many)))
 
 
@@ -133,7 +133,7 @@ def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
     nodes, rolling = known(grown(pool, world)), known(pool.rolling)
     if nodes is None or rolling is None or rolling.percent:
         return computed(pool, None)
-    share, rounds = (world.limits("any")[key].number for key in ("upgrade.share", "upgrade.rounds"))
+    share, rounds = (world.numbers.limits("any")[key].number for key in ("upgrade.share", "upgrade.rounds"))
     many = max(1, min(round_up(-(-nodes * share // 100)), rolling.most or nodes))
     beside = 0 if known(pool.scarce_surge) else rolling.beside
     return computed(pool, many - beside if nodes <= many * rounds else None)
@@ -186,7 +186,7 @@ def pod_addresses(pool: NodePool, world: World) -> Value[int]:
 
 def pod_addresses_if_few(pool: NodePool, world: World) -> Value[int]:
     """The same if it ran as many pods as a GPU node does."""
-    few = world.limits("any")["gpu_node.pods"].number
+    few = world.numbers.limits("any")["gpu_node.pods"].number
     return _for_pods(pool, world, computed(pool, few))
 
 
@@ -220,7 +220,7 @@ def better_disk(pool: NodePool, world: World) -> Value[bool]:
         return computed(pool, value=True)
     if isinstance(pool.instance_types, Unknown):
         return Unknown(pool.instance_types.reason, pool.instance_types.origin)
-    least = world.limits("aks")["disk.vcpus"].number
+    least = world.numbers.limits("aks")["disk.vcpus"].number
     found = [machines.ephemeral(name, least) for name in known(pool.instance_types) or ()]
     if None in found:
         return Unknown("which disks its machines have is not known", pool.instance_types.origin)
@@ -248,9 +248,9 @@ def zones(pool: NodePool, _world: World) -> Value[int]:
 
 def widest(cluster: Cluster, world: World) -> Value[int]:
     """Zones, or subnets, that the widest pool of a cluster is spread over, of those in the code."""
-    counts = [zones(pool, world) for pool in world.pools(cluster)]
+    counts = [zones(pool, world) for pool in world.pools.of_cluster(cluster)]
     most = max((known(count) or 0 for count in counts), default=0)
-    every = world.all_pools(cluster)
+    every = world.pools.all_of_cluster(cluster)
     missing = [every] if isinstance(every, Unknown) and most <= 1 else []
     unknown = next((count for count in (*counts, *missing) if isinstance(count, Unknown)), None)
     return unknown or computed(cluster, most)
@@ -261,7 +261,11 @@ def job_pods(pool: NodePool, world: World) -> Value[str]:
     cluster = known(pool.cluster)
     if cluster is None:
         return computed(pool, None)
-    found = [(need, w) for w in world.workloads(cluster) if not w.per_node and (need := _fills(w, pool)) is not None]
+    found = [
+        (need, w)
+        for w in world.deployed.on(cluster).workloads
+        if not w.per_node and (need := _fills(w, pool)) is not None
+    ]
     if not found:
         return computed(pool, None)
     _, workload = max(found, key=lambda pair: pair[0])
@@ -283,26 +287,28 @@ def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
 
 
 def _batch(cluster: Cluster, world: World) -> Value[bool]:
-    flags = [flag for pool in world.pools(cluster) for flag in (pool.gpu, pool.spot)]
-    jobs = [w for w in world.workloads(cluster) if w.batch or number(w.gpus, 0)]
+    flags = [flag for pool in world.pools.of_cluster(cluster) for flag in (pool.gpu, pool.spot)]
+    jobs = [w for w in world.deployed.on(cluster).workloads if w.batch or number(w.gpus, 0)]
     return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs)])
 
 
 def deployed_here(cluster: Cluster, world: World) -> Value[bool]:
     """Whether something that is installed into a cluster is in the same code: a manifest, or a Helm release."""
-    here = bool(world.workloads(cluster)) or bool(world.addons(cluster))
+    here = bool(world.deployed.on(cluster).workloads) or bool(world.deployed.on(cluster).addons)
     return computed(cluster, here)
 
 
 def autoscaled(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster is autoscaled."""
-    return anyone(cluster, (pool.autoscaled for pool in world.pools(cluster)), world.all_pools(cluster))
+    return anyone(
+        cluster, (pool.autoscaled for pool in world.pools.of_cluster(cluster)), world.pools.all_of_cluster(cluster)
+    )
 
 
 def plain(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster is without GPUs, so that there is a place for pods that need none."""
-    flags = (mapped(pool.gpu, operator.not_) for pool in world.pools(cluster))
-    return anyone(cluster, flags, world.all_pools(cluster))
+    flags = (mapped(pool.gpu, operator.not_) for pool in world.pools.of_cluster(cluster))
+    return anyone(cluster, flags, world.pools.all_of_cluster(cluster))
 
 
 def crowded(pool: NodePool, world: World) -> Value[bool]:

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 def owner(image: Image, world: World) -> Workload:
     """The workload that runs an image on most nodes."""
-    return world.uses(image)[0][0]
+    return world.images.uses(image)[0][0]
 
 
 def pulls(image: Image, world: World) -> Value[int]:
     """Pulls by fresh nodes through one public address."""
     workload = owner(image, world)
     addresses = max(1, number(downloads.egress_addresses(workload, world), 1))
-    return mapped(world.image_nodes(image), lambda nodes: nodes * len(downloads.hub_images(workload)) // addresses)
+    return mapped(world.images.nodes(image), lambda nodes: nodes * len(downloads.hub_images(workload)) // addresses)
 
 
 def out_of_pulls_at(image: Image, world: World) -> Value[int]:
     """The node at which anonymous pulls run out."""
     workload = owner(image, world)
     addresses = downloads.egress_addresses(workload, world)
-    pulls = world.limits("any")["docker_hub.pulls"].number
+    pulls = world.numbers.limits("any")["docker_hub.pulls"].number
     return mapped(addresses, lambda count: pulls * count // max(1, len(downloads.hub_images(workload))) + 1)
 
 
@@ -42,8 +42,8 @@ _MANY = "an unknown number of"
 def demand(image: Image, world: World) -> Value[str]:
     """What pulls an image, on how many nodes, and when the anonymous pulls run out."""
     who, way, workload = known(user(image, world)), known(egress(image, world)), owner(image, world)
-    sum_, budget = pulls(image, world), world.limits("any")["docker_hub.pulls"].number
-    counts = (world.image_nodes(image), sum_, out_of_pulls_at(image, world))
+    sum_, budget = pulls(image, world), world.numbers.limits("any")["docker_hub.pulls"].number
+    counts = (world.images.nodes(image), sum_, out_of_pulls_at(image, world))
     nodes, total, last = (shown(found) if (found := known(count)) is not None else _MANY for count in counts)
     gone = "" if last == _MANY else f"the budget is gone at node {last}"
     if workload.release:
@@ -73,7 +73,7 @@ def user(image: Image, world: World) -> Value[str]:
 
 def others(image: Image, world: World) -> list[Any]:
     """The other places of an image in its file."""
-    return [use for _, use in world.uses(image)[1:]]
+    return [use for _, use in world.images.uses(image)[1:]]
 
 
 def mirrored(image: Image, world: World) -> Value[str]:

@@ -34,24 +34,24 @@ def _job(found: list[Workload]) -> str | None:
 
 def defaults(one: PriorityClass, world: World) -> Value[int]:
     """How many classes that are applied together are the default."""
-    names = {known(other.name) for other in world.neighbours("classes", one) if known(other.default)}
+    names = {known(other.name) for other in world.deployed.beside(one).classes if known(other.default)}
     return computed(one, len(names))
 
 
 def classes(one: PriorityClass, world: World) -> Value[int]:
     """How many classes of pods are applied together."""
-    return computed(one, len({known(c.name) for c in world.neighbours("classes", one) if not c.kueue}))
+    return computed(one, len({known(c.name) for c in world.deployed.beside(one).classes if not c.kueue}))
 
 
 def first_default(one: PriorityClass, world: World) -> Value[bool]:
     """Whether it is the first of these in the code."""
-    found = [other for other in world.neighbours("classes", one) if known(other.default) and not other.kueue]
+    found = [other for other in world.deployed.beside(one).classes if known(other.default) and not other.kueue]
     return computed(one, bool(found) and min(found, key=_order) is one)
 
 
 def first(one: PriorityClass, world: World) -> Value[bool]:
     """Whether it is the first class in the code of those that are applied together."""
-    found = [other for other in world.neighbours("classes", one) if not other.kueue]
+    found = [other for other in world.deployed.beside(one).classes if not other.kueue]
     return computed(one, bool(found) and min(found, key=_order) is one)
 
 
@@ -61,7 +61,7 @@ def _order(one: PriorityClass) -> tuple[str, int]:
 
 def other_defaults(one: PriorityClass, world: World) -> list[Any]:
     """The other default classes that are applied with it."""
-    return [c for c in world.neighbours("classes", one) if c is not one and not c.kueue and known(c.default)]
+    return [c for c in world.deployed.beside(one).classes if c is not one and not c.kueue and known(c.default)]
 
 
 def apart(one: PriorityClass, world: World) -> Value[bool]:
@@ -79,12 +79,12 @@ def cutoff(one: PriorityClass, world: World) -> Value[int]:
         if flag is not None and cluster is not None and known(autoscaler.cluster) is cluster:
             text = str(known(flag.value))
             return Known(int(text), flag.value.origin or Origin(())) if _WHOLE.fullmatch(text) else Unknown("its flag")
-    return computed(one, world.limits("any")["priority.cutoff"].number)
+    return computed(one, world.numbers.limits("any")["priority.cutoff"].number)
 
 
 def class_user(one: PriorityClass, world: World) -> Value[str]:
     """A job that has the class; null if there is none."""
-    found = [w for w in world.neighbours("workloads", one) if w.batch and equals(w.priority, known(one.name) or "")]
+    found = [w for w in world.deployed.beside(one).workloads if w.batch and equals(w.priority, known(one.name) or "")]
     return computed(one, _job(found))
 
 
@@ -183,11 +183,11 @@ def _queued(queue: Queue, world: World) -> list[Workload]:
 def stopped_by_queue(workload: Workload, world: World) -> bool:
     """Whether the ClusterQueue that a job waits in stops it for jobs whose class of Kueue has a higher number."""
     name = (known(workload.labels) or {}).get(PRIORITY)
-    classes = [one for one in world.neighbours("classes", workload) if one.kueue]
+    classes = [one for one in world.deployed.beside(workload).classes if one.kueue]
     own = next((number(one.number, 0) for one in classes if known(one.name) == name), None)
     if own is None or all(number(one.number, 0) <= own for one in classes):
         return False
-    found = (one for one in world.neighbours("queues", workload) if one.kind == "ClusterQueue")
+    found = (one for one in world.deployed.beside(workload).queues if one.kind == "ClusterQueue")
     return any(known(one.preemption) not in (None, "Never") and workload in _queued(one, world) for one in found)
 
 
@@ -216,7 +216,7 @@ def uncovered(queue: Queue, world: World) -> Value[str]:
 
 def priorities(queue: Queue, world: World) -> Value[int]:
     """Different priorities of the jobs that wait in it: Kueue's own classes, or those of their pods."""
-    near = world.neighbours("classes", queue)
+    near = world.deployed.beside(queue).classes
     used = {known(w.priority) for w in _queued(queue, world)} - {None}
     numbers = {known(one.number) for one in near if one.kueue or known(one.name) in used}
     return computed(queue, len(numbers))
@@ -224,7 +224,7 @@ def priorities(queue: Queue, world: World) -> Value[int]:
 
 def siblings(queue: Queue, world: World) -> Value[int]:
     """Other queues of Volcano that are applied with it."""
-    return computed(queue, sum(one.kind == queue.kind for one in world.neighbours("queues", queue)) - 1)
+    return computed(queue, sum(one.kind == queue.kind for one in world.deployed.beside(queue).queues) - 1)
 
 
 def first_of_file(queue: Queue, world: World) -> Value[bool]:
@@ -259,7 +259,7 @@ def queue_defined(workload: Workload, world: World) -> Value[bool]:
 def _local(workload: Workload, world: World) -> set[str | None]:
     """The names of Kueue's LocalQueues in the namespace of a job that are applied with it."""
     return {
-        known(one.name) for one in world.neighbours("queues", workload)
+        known(one.name) for one in world.deployed.beside(workload).queues
         if one.kind == "LocalQueue" and known(one.namespace) in (known(workload.namespace), None)
     }  # fmt: skip
 
@@ -272,7 +272,7 @@ def queued_by_default(workload: Workload, world: World) -> bool:
 def queues(workload: Workload, world: World) -> Value[int]:
     """Kueue's LocalQueues in the namespace of a job, applied with it; with one that is called default, none counts."""
     names = _local(workload, world)
-    held = any(known(one.manages_all) for one in world.neighbours("admissions", workload))
+    held = any(known(one.manages_all) for one in world.deployed.beside(workload).admissions)
     return computed(workload, 0 if "default" in names or held else len(names))
 
 
@@ -286,7 +286,7 @@ def only_queue(workload: Workload, world: World) -> Value[str]:
 
 
 def _inside(one: Namespace, world: World) -> list[Workload]:
-    return [w for w in world.neighbours("workloads", one) if equals(w.namespace, known(one.name) or "")]
+    return [w for w in world.deployed.beside(one).workloads if equals(w.namespace, known(one.name) or "")]
 
 
 def jobs(one: Namespace, world: World) -> Value[int]:
@@ -302,14 +302,14 @@ def has(kind: str, *, others: bool = False) -> Callable[[Any, World], Value[bool
 
     def told(one: Namespace | Quota, world: World) -> Value[bool]:
         own = known(one.name if hasattr(one, "name") else one.namespace)
-        found = [quota for quota in world.neighbours("limits", one) if quota.kind == kind]
+        found = [quota for quota in world.deployed.beside(one).limits if quota.kind == kind]
         # a driver's own quota on pods of a priority says nothing of teams
         spaces = [
             known(quota.namespace) for quota in found if not others or _COUNTED.intersection(known(quota.hard) or ())
         ]
         if kind == "ResourceQuota" and not others:  # Kueue's quota holds for those who wait in its queues
             spaces += [
-                known(queue.namespace) for queue in world.neighbours("queues", one) if queue.kind == "LocalQueue"
+                known(queue.namespace) for queue in world.deployed.beside(one).queues if queue.kind == "LocalQueue"
             ]
         return computed(one, any((space not in (own, None)) if others else space in (own, None) for space in spaces))
 
@@ -334,12 +334,12 @@ def miscounts_gpus(one: Quota, _world: World) -> Value[bool]:
 def gpu_nodes(one: Quota, world: World) -> Value[bool]:
     """Whether a pool of the cluster of a quota has GPUs."""
     cluster = world.inventory.cluster_of.get(one)
-    return computed(one, cluster is not None and any(known(pool.gpu) for pool in world.pools(cluster)))
+    return computed(one, cluster is not None and any(known(pool.gpu) for pool in world.pools.of_cluster(cluster)))
 
 
 def quota_gpu_job(one: Quota, world: World) -> Value[str]:
     """A workload with GPUs in the namespace of a quota; null if there is none."""
-    inside = [w for w in world.neighbours("workloads", one) if known(w.namespace) == known(one.namespace)]
+    inside = [w for w in world.deployed.beside(one).workloads if known(w.namespace) == known(one.namespace)]
     return computed(one, _job([w for w in inside if number(w.gpus, 0)]))
 
 
@@ -366,18 +366,18 @@ def has_gpus(one: Scheduler, world: World) -> Value[bool]:
     if known(volcano_user(one, world)):
         return computed(one, value=True)
     cluster = world.inventory.cluster_of.get(one)
-    return anyone(one, [pool.gpu for pool in world.pools(cluster)] if cluster else [])
+    return anyone(one, [pool.gpu for pool in world.pools.of_cluster(cluster)] if cluster else [])
 
 
 def volcano_user(one: Scheduler, world: World) -> Value[str]:
     """A job with GPUs that Volcano schedules; null if there is none."""
-    near = [w for w in world.neighbours("workloads", one) if number(w.gpus, 0)]
+    near = [w for w in world.deployed.beside(one).workloads if number(w.gpus, 0)]
     return computed(one, _job([w for w in near if known(w.queue_system) == "volcano" or known(w.gang) == "volcano"]))
 
 
 def jobs_of_priorities(one: Scheduler, world: World) -> Value[int]:
     """Different numbers of the priority classes that are applied with it."""
-    return computed(one, len({known(c.number) for c in world.neighbours("classes", one) if not c.kueue}))
+    return computed(one, len({known(c.number) for c in world.deployed.beside(one).classes if not c.kueue}))
 
 
 def scale_up_time(one: Admission, world: World) -> Value[int]:
@@ -387,6 +387,6 @@ def scale_up_time(one: Admission, world: World) -> Value[int]:
         return Unknown("the manifest's cluster is not known")
     if cluster is not None and known(autoscaled(cluster, world)) is False:
         return computed(one, 0)
-    nodes = world.target(cluster) if cluster else computed(one, asked)
-    rate = world.limits("any")["scale_up.seconds"].number
+    nodes = world.sizes.target(cluster) if cluster else computed(one, asked)
+    rate = world.numbers.limits("any")["scale_up.seconds"].number
     return mapped(nodes, lambda count: count * rate // 1000) if isinstance(nodes, Known) else Unknown(reason_of(nodes))

@@ -9,7 +9,7 @@ from kcheck.scale import walls
 from kcheck.scale.growth import addresses_needed, full_at
 from kcheck.source.ip_ranges import parse_cidr
 from kcheck.source.values import Known, Unknown, Value, known, mapped, reason_of, total
-from kcheck.words.derive.basics import anyone, computed
+from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ def nodes(place: Place, world: World) -> Value[int]:
     pools = demands.pools_of(place, world)
     if isinstance(pools, Unknown):
         return pools
-    found = total(map(world.nodes, dict.fromkeys(pools)))
+    found = total(map(world.sizes.of_pool, dict.fromkeys(pools)))
     return found if isinstance(found, Unknown) else computed(place, found)
 
 
@@ -91,7 +91,7 @@ def by_default(place: Place, world: World) -> Value[bool]:
 
 def widest(subnet: Subnet, world: World) -> Value[int]:
     """Addresses of the hungriest node in the subnet."""
-    pools = world.subnet_pools(subnet)
+    pools = world.pools.in_subnet(subnet)
     if isinstance(pools, Unknown):
         return pools
     widest = 0
@@ -111,17 +111,9 @@ def room(subnet: Subnet, world: World) -> Value[int]:
     return mapped(widest(subnet, world), lambda per_node: addresses.value // per_node if per_node else 0)
 
 
-def holds_pods(subnet: Subnet, world: World) -> Value[bool]:
-    """Whether pods take addresses of a subnet."""
-    pools = world.subnet_pools(subnet)
-    if isinstance(pools, Unknown):
-        return pools
-    return anyone(subnet, (pool.pods_take_addresses for pool in pools))
-
-
 def range_block(pod_range: PodRange, world: World) -> Value[int]:
     """The prefix of the block that a node takes of a range; null where its pools differ."""
-    pools = world.range_pools(pod_range)
+    pools = world.pools.in_range(pod_range)
     if isinstance(pools, Unknown):
         return pools
     blocks = {known(demands.pod_block(pool)) for pool in pools}

@@ -35,7 +35,7 @@ _ENDLESS = {"MPIJob": "Worker", "TFJob": "PS"}
 
 def starts(template: PodTemplate, world: World) -> Value[int]:
     """Processes that a pod with GPUs starts: by its command, its job or its launcher; null where no number says it."""
-    owner = world.owner(template)
+    owner = world.deployed.workload(template)
     written = {text.strip("\"'") for one in template.containers for text in _PROCESSES.findall(one.text)}
     if written:
         return computed(template, _number(written.pop()) if len(written) == 1 else None)

@@ -28,7 +28,7 @@ _NOTHING = 5
 
 def idle(autoscaler: Autoscaler, world: World) -> Value[str]:
     """What it saves to keep idle nodes no longer than is recommended."""
-    return _saved(autoscaler, world, unneeded_time=float(world.limits("any")["autoscaler.idle_time"].number))
+    return _saved(autoscaler, world, unneeded_time=float(world.numbers.limits("any")["autoscaler.idle_time"].number))
 
 
 def deletion(autoscaler: Autoscaler, world: World) -> Value[str]:
@@ -44,7 +44,7 @@ def profile(autoscaler: Autoscaler, world: World) -> Value[str]:
 
 def tolerance(autoscaler: Autoscaler, world: World) -> Value[str]:
     """What it saves not to stop for nodes that are not ready; null where that is nothing."""
-    percent = world.limits("any")["autoscaler.unready_percentage_of_bursts"].number
+    percent = world.numbers.limits("any")["autoscaler.unready_percentage_of_bursts"].number
     found = _run(autoscaler, world)
     if found is None:
         return computed(autoscaler, None)
@@ -55,11 +55,11 @@ def tolerance(autoscaler: Autoscaler, world: World) -> Value[str]:
 def split(pool: NodePool, world: World) -> Value[str]:
     """What it saves to have as many pools as are recommended instead of a large one; null where that is nothing."""
     cluster = known(pool.cluster)
-    owner = world.autoscaler(cluster) if cluster is not None else None
+    owner = world.autoscaling.autoscaler(cluster) if cluster is not None else None
     found = _run(owner, world) if owner is not None else None
     if owner is None or found is None:
         return computed(pool, None)
-    most = world.limits("any")["large_pool.nodes"].number
+    most = world.numbers.limits("any")["large_pool.nodes"].number
     parts = tuple(
         replace(one, name=f"{one.name}{i}", most=ceil(one.most / ceil(one.most / most)))
         for one in found.pools

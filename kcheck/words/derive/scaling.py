@@ -29,9 +29,9 @@ def has_work(autoscaler: Autoscaler, world: World) -> bool:
 def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
     """Whether its nodes are nobody's wish: none were asked for, and a pool's maximum is a default."""
     cluster = known(autoscaler.cluster)
-    if cluster is None or world.asked(cluster) is not None:
+    if cluster is None or world.sizes.requested(cluster) is not None:
         return computed(autoscaler, value=False)
-    return anyone(autoscaler, (is_default(pool, pool.max_nodes) for pool in world.pools(cluster)))
+    return anyone(autoscaler, (is_default(pool, pool.max_nodes) for pool in world.pools.of_cluster(cluster)))
 
 
 def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
@@ -45,7 +45,7 @@ def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown
     if not isinstance(autoscaler.cluster, Known):
         asked = world.config.nodes.get("")
         return [(None, asked)] if asked else Unknown(reason_of(autoscaler.cluster))
-    pools = world.all_pools(autoscaler.cluster.value)
+    pools = world.pools.all_of_cluster(autoscaler.cluster.value)
     if isinstance(pools, Unknown):
         return pools
     shares: list[money.Share] = []
@@ -53,7 +53,7 @@ def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown
         if not isinstance(pool.autoscaled, Known):
             return Unknown(reason_of(pool.autoscaled), pool.autoscaled.origin)
         if pool.autoscaled.value:
-            nodes = world.nodes(pool)
+            nodes = world.sizes.of_pool(pool)
             if not isinstance(nodes, Known):
                 return Unknown(reason_of(nodes), nodes.origin)
             shares.append((pool, max(0, nodes.value - number(pool.min_nodes, 0))))
@@ -82,7 +82,7 @@ def pause(autoscaler: Autoscaler) -> Value[int]:
 def client_qps(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Requests a second of the autoscaler; the default where a cloud runs it."""
     if isinstance(autoscaler.client_qps, Unset):
-        return computed(autoscaler, world.limits("any")["autoscaler.client_qps"].number)
+        return computed(autoscaler, world.numbers.limits("any")["autoscaler.client_qps"].number)
     return mapped(autoscaler.client_qps, lambda qps: max(1, qps))
 
 
@@ -106,7 +106,7 @@ def marking_time(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 def deletion_goal(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Seconds that deletion may take: what is recommended, or twice the time of marking where that is longer."""
-    marking, wanted = marking_time(autoscaler, world), world.limits("any")["autoscaler.deletion_time"].number
+    marking, wanted = marking_time(autoscaler, world), world.numbers.limits("any")["autoscaler.deletion_time"].number
     return mapped(marking, lambda least: wanted if least < wanted else 2 * least)
 
 

@@ -30,7 +30,7 @@ def only_type(pool: NodePool, _world: World) -> Value[str]:
 def fallback(pool: NodePool, world: World) -> Value[bool]:
     """Whether a pool that grows as far takes the pods of a spot pool on demand: of its kind, without further taints."""
     cluster = known(pool.cluster) if known(pool.spot) else None
-    others = world.pools(cluster) if cluster else []
+    others = world.pools.of_cluster(cluster) if cluster else []
     own = set(known(pool.taints) or ())
     most = number(pool.max_nodes, 0)
 
@@ -60,7 +60,7 @@ def zones_left(pool: NodePool, world: World) -> Value[int]:
             computed(pool, 0) if isinstance(pool.zones, Unset) else mapped(pool.zones, lambda zones: len(set(zones)))
         )
         return _left(pool, count, computed(pool, _in_region("aks")))
-    others = [known(other.subnets) or () for other in world.pools(cluster)]
+    others = [known(other.subnets) or () for other in world.pools.of_cluster(cluster)]
     beside = max((len(subnets) for subnets in others), default=0)
     own = pool.zone_count if isinstance(pool.zone_count, Known) else mapped(pool.subnets, len)
     return _left(pool, own, computed(pool, max(beside, _siblings(pool, world))))
@@ -91,7 +91,7 @@ def _others_are_elsewhere(pool: NodePool, world: World) -> bool:
         known(other.spot)
         and known(other.gpus) == known(pool.gpus)
         and (known(other.subnets), known(other.zones)) != own
-        for other in (world.pools(cluster) if cluster else ())
+        for other in (world.pools.of_cluster(cluster) if cluster else ())
         if other is not pool
     )
 
@@ -101,7 +101,7 @@ def _siblings(pool: NodePool, world: World) -> int:
     match = next((_ONE_OF.fullmatch(subnet.address) for subnet in known(pool.subnets) or ()), None)
 
     def counted() -> Counter[str]:
-        names = (_ONE_OF.fullmatch(subnet.address) for subnet in world.near("subnets", pool.root))
+        names = (_ONE_OF.fullmatch(subnet.address) for subnet in world.root_module(pool.root).subnets)
         return Counter(name[1] for name in names if name is not None)
 
     return world.remember("sibling subnets", pool.root, counted)[match[1]] if match else 0
@@ -156,7 +156,7 @@ def taint(template: PodTemplate, world: World) -> Value[str]:
 def selected_pools(template: PodTemplate, world: World) -> list[NodePool]:
     """The spot pools of their cluster, where pods select such."""
     cluster = known(cluster_of(template, world)) if placement.asks_for_spot(template) else None
-    return [pool for pool in (world.pools(cluster) if cluster else ()) if known(pool.spot)]
+    return [pool for pool in (world.pools.of_cluster(cluster) if cluster else ()) if known(pool.spot)]
 
 
 def _selected(template: PodTemplate, text: str) -> Value[str]:

@@ -45,6 +45,6 @@ def _barrier(template: PodTemplate, world: World) -> str | Unknown:
     if known(spot.taint(template, world)):
         azure = placement.selects_azure_spot(template) and placement.untolerated(template, placement.AZURE_SPOT)
         return placement.AZURE_SPOT if azure else placement.barrier(template, spot.selected_pools(template, world))
-    cluster = world.inventory.cluster_of.get(world.owner(template))
-    found = world.all_pools(cluster) if cluster is not None else []
+    cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
+    found = world.pools.all_of_cluster(cluster) if cluster is not None else []
     return found if isinstance(found, Unknown) else placement.barrier(template, found)

@@ -96,7 +96,6 @@ KARPENTER_POOL = (
     simple("spot", "bool", "whether its nodes are spot and nothing else"),
     made("serves", "bool", "whether GPU workloads are applied with it, and all of them run for ever", karpenter.serves),
     made("trains", "bool", "whether a job with GPUs that may land on its nodes is applied with it", karpenter.trains),
-    Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
 )  # fmt: skip
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {"autoscaler": AUTOSCALER, "flag": FLAG, "karpenter_pool": KARPENTER_POOL}

@@ -9,7 +9,7 @@ from kcheck.words.tables.field import Field, made, simple
 
 _TARGET = made(
     "target", "int", "nodes the cluster is meant to reach: --nodes, else the sum of its pools' maxima",
-    lambda cluster, world: world.target(cluster), "nodes",
+    lambda cluster, world: world.sizes.target(cluster), "nodes",
 )  # fmt: skip
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
@@ -38,7 +38,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("gateway_per_zone", "bool", "whether it is told to make one a zone"),
         simple("gateways_lack", "string", "the list of that module that is shorter than its zones: public_subnets, external_nat_ip_ids; null where none is"),
         simple("load_balancer", "string", "standard or basic (AKS)"),
-        simple("backend_type", "string", "NodeIP or NodeIPConfiguration: how nodes are behind the load balancer (AKS)"),
         simple("outbound_ports", "int", "outbound ports that a node has for itself; 0 where the cloud divides them (AKS)", "ports"),
         simple("data_plane", "string", "what moves packets: azure or cilium (AKS), ADVANCED_DATAPATH ... (GKE)"),
         made("cilium_fits", "bool", "whether Azure CNI powered by Cilium could be its network: overlay or pod subnets, and no Windows pool", control_plane.cilium_fits),
@@ -67,20 +66,20 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("heartbeats", "int", "writes a second by which its kubelets say that they live", control_plane.heartbeats),
         made("creation_time", "int", "how long its controllers take to create a pod for each node (self-managed)", control_plane.creation_time, "seconds", nullable=True),
         _TARGET,
-        made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.maximum(c), "nodes"),
+        made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.sizes.maximum(c), "nodes"),
         made("asked", "int", "nodes asked for by --nodes or in the settings; null if none were",
-              lambda c, w: basics.computed(c, w.asked(c)), "nodes", nullable=True),
+              lambda c, w: basics.computed(c, w.sizes.requested(c)), "nodes", nullable=True),
         made("autoscaled", "bool", "whether any pool is autoscaled", pools.autoscaled),
         made("plain", "bool", "whether any of its pools is without GPUs, so that other pods have a place", pools.plain),
         made("grown_by", "string", "what grows its pools: aks, gke, auto-mode, karpenter, cluster-autoscaler; null if nothing is found",
-              lambda c, w: w.grown_by(c), nullable=True),
+              lambda c, w: w.autoscaling.tool(c), nullable=True),
         made("deployed_here", "bool", "whether something that is installed into it is in the same code", pools.deployed_here),
         made("batch", "bool", "whether it is for jobs: a GPU or spot pool, or a Job among its manifests", pools.batch),
-        made("pools_count", "int", "number of its node pools", lambda c, w: basics.count(c, w.all_pools(c)), "pools"),
+        made("pools_count", "int", "number of its node pools", lambda c, w: basics.count(c, w.pools.all_of_cluster(c)), "pools"),
         made("zones", "int", "zones, or subnets, that its widest pool is spread over", pools.widest),
         made("whole_gpu_pods", "int", "pods that run for ever with one whole GPU each", gpus.whole_cards, "pods"),
         made("shares_gpus", "bool", "whether anything in the code shares cards", gpus.shared),
-        Field("pools", "records", "pool", "", False, "its node pools", lambda c, w: w.all_pools(c)),
+        Field("pools", "records", "pool", "", False, "its node pools", lambda c, w: w.pools.all_of_cluster(c)),
     ),
     "pool": (
         simple("name", "string", "the pool's name"),
@@ -88,7 +87,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("autoscaled", "bool", "whether an autoscaler sets its size", nullable=False),
         simple("min_nodes", "int", "smallest size", "nodes", nullable=False),
         simple("max_nodes", "int", "largest size; the fixed size of a pool that is not autoscaled", "nodes", nullable=False),
-        made("nodes", "int", "nodes when the cluster reaches its target", lambda p, w: w.nodes(p), "nodes"),
+        made("nodes", "int", "nodes when the cluster reaches its target", lambda p, w: w.sizes.of_pool(p), "nodes"),
         made("grown", "int", "nodes when the cluster reaches its target, as far as its own maximum goes", pools.grown, "nodes"),
         made("max_count", "int", "largest size as it is written: per zone on GKE", pools.max_count),
         made("wanted_nodes", "int", "nodes that its biggest job or the target needs", pools.wanted_nodes, "nodes"),

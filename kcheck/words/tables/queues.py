@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from kcheck.words.derive import basics, gpus, queues
+from kcheck.words.derive import gpus, queues
 from kcheck.words.tables.field import Field, made, plain, simple
-
-_CLUSTER = Field("cluster", "record", "cluster", "", False, "the cluster it is in", basics.cluster_of)
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "priority_class": (
@@ -22,7 +20,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("cutoff", "int", "the number below which an autoscaler takes no notice of pods", queues.cutoff),
         made("user", "string", "a job that has it; null if there is none", queues.class_user, nullable=True),
         Field("other_defaults", "records", "priority_class", "", False, "the other defaults applied with it", queues.other_defaults),
-        _CLUSTER,
     ),
     "queue": (
         plain("kind", "string", "ClusterQueue or LocalQueue (Kueue), Queue (Volcano)"),
@@ -41,14 +38,12 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("siblings", "int", "other such queues that are applied with it", queues.siblings, "queues"),
         made("priorities", "int", "different priorities that its jobs can have", queues.priorities),
         made("gpu_job", "string", "a job with GPUs that waits in it; null if there is none", queues.gpu_job, nullable=True),
-        _CLUSTER,
     ),
     "kube_namespace": (
         simple("name", "string", "its name"),
         made("jobs", "int", "jobs of several pods in it, and workloads with GPUs, that wait in no queue", queues.jobs, "workloads"),
         made("has_quota", "bool", "whether it has a ResourceQuota, or a LocalQueue of Kueue", queues.has("ResourceQuota")),
         made("others_have_quota", "bool", "whether another one that is applied with it has", queues.has("ResourceQuota", others=True)),
-        _CLUSTER,
     ),
     "quota": (
         plain("kind", "string", "ResourceQuota or LimitRange"),
@@ -60,13 +55,11 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("has_limit_range", "bool", "whether its namespace has a LimitRange", queues.has("LimitRange")),
         made("gpu_nodes", "bool", "whether a pool of its cluster has GPUs", queues.gpu_nodes),
         made("gpu_job", "string", "a workload with GPUs in its namespace; null if there is none", queues.quota_gpu_job, nullable=True),
-        _CLUSTER,
     ),
     "scheduler": (
         simple("actions", "string", "what Volcano's scheduler does, in order", kind="list", nullable=False),
         made("preempts", "bool", "whether it stops jobs for others of the same queue", queues.acts("preempt", "gangpreempt")),
         made("reclaims", "bool", "whether it takes back what a queue has beyond its share", queues.acts("reclaim", "gangreclaim")),
-        made("enqueues", "bool", "whether jobs wait until the cluster seems to have room for them", queues.acts("enqueue")),
         made("packs", "bool", "whether it has the binpack plugin", queues.plugin("binpack")),
         made("packs_gpus", "bool", "whether that packs GPUs", queues.packs_gpus),
         simple("last", "string", "the plugins of its last tier", kind="list", nullable=False),
@@ -75,20 +68,14 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("old_gpu_sharing", "bool", "whether it shares GPUs by deviceshare.GPUSharingEnable", gpus.old_sharing),
         made("priorities", "int", "different numbers of the priority classes applied with it", queues.jobs_of_priorities),
         made("has_gpus", "bool", "whether it places GPU jobs: one is seen, or its cluster has GPU nodes", queues.has_gpus),
-        made("gpu_job", "string", "a job with GPUs that it schedules; null if none is seen", queues.volcano_user, nullable=True),
-        _CLUSTER,
     ),
     "admission": (
         simple("ready_timeout", "int", "how long Kueue waits for all pods of a job before it stops the job", "seconds"),
-        simple("manages_all", "bool", "whether it also holds jobs that name no queue", nullable=False),
         made("scale_up_time", "int", "how long the target's nodes take to come, by the published test", queues.scale_up_time, "seconds"),
-        _CLUSTER,
     ),
     "sharing": (
         made("both", "bool", "whether cards are divided by time slices and by MPS", gpus.both),
         made("mps_with_mig", "bool", "whether MPS is to divide cards that MIG has divided", gpus.mps_with_mig),
         made("copies", "int", "the fewest copies that are made of a card; null where none are", gpus.copies, nullable=True),
-        simple("mig", "string", "the MIG strategy: none, single, mixed"),
-        _CLUSTER,
     ),
 }  # fmt: skip

@@ -1,0 +1,65 @@
+"""What adds nodes to clusters."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
+
+if TYPE_CHECKING:
+    from kcheck.model import Autoscaler, Cluster, Inventory, Thing
+
+_AUTOSCALER = re.compile(r"(?:^|/)(cluster-autoscaler|karpenter)(?:$|[/:@-])")
+
+
+class Autoscaling:
+    """What adds nodes to clusters."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self._inventory = inventory
+
+    def autoscaler(self, cluster: Cluster) -> Autoscaler | None:
+        """What scales the pools of a cluster; None where none is in the code."""
+        return next((one for one in self._inventory.autoscalers if known(one.cluster) is cluster), None)
+
+    def beyond_pools(self, cluster: Cluster) -> bool:
+        """Whether something adds nodes beside the pools: the cloud, or Karpenter."""
+        return bool(known(cluster.provisioned)) or known(self.tool(cluster)) == "karpenter"
+
+    def tool(self, cluster: Cluster) -> Value[str]:
+        """What grows the pools of a cluster: the cloud, or what is installed into it; unset if nothing is found."""
+        place = Origin((cluster.place,))
+        if cluster.cloud == "aks" and equals(cluster.grower, "karpenter"):
+            return cluster.grower
+        if cluster.cloud != "eks":
+            return Known(cluster.cloud, place)
+        if not isinstance(cluster.provisioned, Known) or cluster.provisioned.value:
+            return mapped(cluster.provisioned, lambda _: "auto-mode")
+        if self.autoscaler(cluster) is not None:
+            return Known("cluster-autoscaler", place)
+        names = [*self._installed[cluster.id], cluster.grower]
+        for name in names:
+            match = _AUTOSCALER.search(known(name) or "")
+            if match is not None:
+                return Known(match[1], place)
+        unknown = next((name for name in (*names, self._of_any_cluster) if isinstance(name, Unknown)), None)
+        return unknown if unknown is not None else Unset(place)
+
+    @cached_property
+    def _installed(self) -> dict[str, list[Value[str]]]:
+        """By cluster, the names of add-ons and images; by "" those whose cluster is not known."""
+        own, result = self._inventory, defaultdict[str, list[Value[str]]](list)
+        names: list[tuple[Thing, Value[str]]] = [(addon, addon.name) for addon in own.addons]
+        for thing, name in (*names, *((one, image.text) for one in own.workloads for image in one.images)):
+            cluster = own.cluster_of.get(thing)
+            result[cluster.id if cluster else ""].append(name)
+        return result
+
+    @cached_property
+    def _of_any_cluster(self) -> Unknown | None:
+        """An autoscaler that may be meant for any cluster."""
+        name = next((text for name in self._installed[""] if _AUTOSCALER.search(text := known(name) or "")), None)
+        return Unknown(f"the cluster that {name} is deployed to is not known") if name else None

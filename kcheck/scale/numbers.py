@@ -1,0 +1,49 @@
+"""Limits and prices: those of the profiles, with those of the settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.numbers import machines, profiles
+from kcheck.scale.memory import Memory
+from kcheck.source.values import Unknown, known, number
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+    from kcheck.model import NodePool
+
+
+class Numbers(Memory):
+    """Limits and prices: those of the profiles, with those of the settings."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self._config = config
+
+    def limits(self, cloud: str) -> dict[str, profiles.Entry]:
+        """The limits of a cloud, with those that the settings raise."""
+        return self.remember("limits", cloud, lambda: self._limits(cloud))
+
+    def price(self, pool: NodePool | None) -> machines.Price | None:
+        """What one node of a pool costs: as the user says, else the list price of its cheapest machine type."""
+        cluster = known(pool.cluster) if pool else None
+        environment = self._config.environment(cluster.root, cluster.environment) if cluster else None
+        cents = environment.price if environment and environment.price else self._config.price
+        if cents is not None:
+            return machines.Price(cents * 10)
+        if pool is None or cluster is None:
+            return None
+        attached = None if isinstance(pool.gpus, Unknown) else number(pool.gpus, 0), known(pool.accelerator) or ""
+        found = (
+            machines.price(cluster.cloud, name, spot=known(pool.spot) is True, attached=attached)
+            for name in known(pool.instance_types) or ()
+        )
+        return min((one for one in found if one), default=None)
+
+    def _limits(self, cloud: str) -> dict[str, profiles.Entry]:
+        entries = dict(profiles.limits(cloud))
+        for name, value in self._config.limits.items():
+            owner, _, key = name.partition(".")
+            if owner in (cloud, "any") and key in entries:
+                entries[key] = entries[key]._replace(value=value)
+        return entries

@@ -1,0 +1,129 @@
+"""How many nodes clusters and pools are meant to reach, and how many a workload runs on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.scale import placement
+from kcheck.scale.growth import Growth, Interval
+from kcheck.scale.memory import Memory
+from kcheck.source.values import Known, Origin, Unknown, Value, known, mapped, number, total
+
+if TYPE_CHECKING:
+    from kcheck.config.config import Config
+    from kcheck.model import Cluster, Inventory, NodePool, Workload
+    from kcheck.scale.autoscaling import Autoscaling
+    from kcheck.scale.pools import Pools
+
+
+class Sizes(Memory):
+    """How many nodes clusters and pools are meant to reach, and how many a workload runs on."""
+
+    def __init__(self, inventory: Inventory, config: Config, pools: Pools, autoscaling: Autoscaling) -> None:
+        super().__init__()
+        self._inventory = inventory
+        self._config = config
+        self._pools = pools
+        self._autoscaling = autoscaling
+
+    def requested(self, cluster: Cluster) -> int | None:
+        """The number of nodes that was asked for, by a flag or in the settings."""
+        own = self.requested_by_name(cluster)
+        if own is not None:
+            return own
+        environment = self._config.environment(cluster.root, cluster.environment)
+        if environment is not None and environment.nodes is not None:
+            return environment.nodes
+        return self._config.nodes.get("")
+
+    def requested_by_name(self, cluster: Cluster) -> int | None:
+        """The number of nodes that was asked for by the name of this cluster."""
+        names = (cluster.address, cluster.id, known(cluster.name))
+        return next((self._config.nodes[name] for name in names if name in self._config.nodes), None)
+
+    def maximum(self, cluster: Cluster) -> Value[int]:
+        """The sum of the maxima of the cluster's pools."""
+        return self.remember("maximum", cluster.id, lambda: self._maximum(cluster))
+
+    def target(self, cluster: Cluster) -> Value[int]:
+        """The number of nodes the cluster is meant to reach: as asked for, else the sum of its pools' maxima."""
+        return self.remember("target", cluster.id, lambda: self._target(cluster))
+
+    def target_interval(self, cluster: Cluster) -> Interval:
+        """The target as bounds: where it is not known, at least the maxima that are."""
+        target = self.target(cluster)
+        if isinstance(target, Known):
+            return Interval(target.value, target.value)
+        return Interval(sum(number(pool.max_nodes, 0) for pool in self._pools.of_cluster(cluster)), None)
+
+    def growth(self, cluster: Cluster) -> Growth:
+        """How the pools of a cluster share its nodes, in the order of `Pools.of_cluster`."""
+        pools = self._pools.of_cluster(cluster)
+        maxima = [known(pool.max_nodes) for pool in pools]
+        growable = tuple(bool(known(pool.autoscaled)) for pool in pools)
+        return Growth(tuple(maxima), growable, tuple(number(pool.min_nodes, 0) for pool in pools))
+
+    def of_pool(self, pool: NodePool) -> Value[int]:
+        """Nodes of a pool when its cluster reaches its target."""
+        if not isinstance(pool.cluster, Known):
+            return pool.max_nodes
+        cluster = pool.cluster.value
+        target = self.target(cluster)
+        if not isinstance(target, Known) or isinstance(self._pools.all_of_cluster(cluster), Unknown):
+            return pool.max_nodes
+        sizes = self.remember("pools", cluster.id, lambda: self._of_pools(cluster, target.value))
+        if isinstance(sizes, Unknown):
+            return pool.max_nodes
+        return Known(sizes[pool.id], pool.max_nodes.origin or Origin((pool.place,)))
+
+    def of_workload(self, workload: Workload) -> Value[int]:
+        """Nodes that run a pod of the workload, one pod on each; of a DaemonSet all that it lands on."""
+        cluster = self._inventory.cluster_of.get(workload)
+        requested = self._config.nodes.get("")
+        target: Value[int] = Unknown("the manifest's cluster is not known")
+        if cluster is not None:
+            target = self.target(cluster)
+        elif requested is not None:
+            target = Known(requested, Origin((workload.place,)))
+        if workload.per_node:
+            return self.remember("daemons", workload, lambda: self._of_daemons(workload, target))
+        return mapped(workload.pods, lambda pods: min(pods, number(target, pods)))
+
+    def _target(self, cluster: Cluster) -> Value[int]:
+        requested = self.requested(cluster)
+        if requested is not None:
+            return Known(requested, Origin((cluster.place,)))
+        if self._autoscaling.beyond_pools(cluster):
+            return Unknown(f"{cluster.address} gets nodes beside its pools; give their number with --nodes")
+        return self.maximum(cluster)
+
+    def _maximum(self, cluster: Cluster) -> Value[int]:
+        pools = self._pools.all_of_cluster(cluster)
+        if isinstance(pools, Unknown):
+            return pools
+        nodes = total(pool.max_nodes for pool in pools)
+        return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((cluster.place,)))
+
+    def _of_pools(self, cluster: Cluster, target: int) -> dict[str, int] | Unknown:
+        """The size of each pool at the target; the only pool of unknown size takes what the others leave."""
+        growth = self.growth(cluster)
+        unknown = [i for i, size in enumerate(growth.maxima) if size is None]
+        if len(unknown) > 1:
+            return Unknown("the sizes of several pools are not known")
+        sizes = growth.grown(target, unknown) if unknown else growth.sizes(target)
+        return {pool.id: size for pool, size in zip(self._pools.of_cluster(cluster), sizes, strict=True)}
+
+    def _of_daemons(self, workload: Workload, target: Value[int]) -> Value[int]:
+        """Nodes that run a DaemonSet: the target, or those of the pools that its labels and tolerations leave."""
+        cluster = self._inventory.cluster_of.get(workload)
+        pools = self._pools.of_cluster(cluster) if cluster else []
+        for template in workload.templates:
+            found = placement.landed(template, pools)
+            if isinstance(found, Unknown):
+                return found
+            if found is not None and cluster is not None:
+                if cluster.gap or known(cluster.provisioned) is True:
+                    return Unknown(f"{cluster.address} has nodes that are not in this code")
+                nodes = total(self.of_pool(pool) for pool in found)
+                return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((workload.place,)))
+        return target

@@ -1,0 +1,42 @@
+"""The words that rules may use: each has a rule that uses it, kcheck's own or one of the examples of own rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.engine import rules
+from kcheck.words.subjects import SUBJECTS
+from tests.places import ROOT
+
+if TYPE_CHECKING:
+    import pytest
+
+STANDARDS = ROOT / "examples" / "own-rules" / "standards"
+
+
+def words(path: str) -> set[tuple[str, str]]:
+    """The words of a path, each with its subject: of `template.pools.spot` also the `spot` of pools."""
+    subject, *names = path.split(".")
+    found = set()
+    for name in names:
+        field = next((field for field in SUBJECTS.get(subject, ()) if field.name == name.removesuffix("[]")), None)
+        if field is None:
+            break
+        found.add((subject, field.name))
+        subject = field.type
+    return found
+
+
+def test_every_word_has_a_rule_that_uses_it() -> None:
+    used = {word for rule in rules.every([str(STANDARDS)]) for path in rules.used(rule) for word in words(path)}
+    assert {(subject, field.name) for subject, fields in SUBJECTS.items() for field in fields} - used == set()
+
+
+def test_standards_of_a_platform_team(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(STANDARDS.parent)
+    done = CliRunner().invoke(cli, ["rules", "--test", STANDARDS.name])
+    assert (done.exit_code, {line.split()[0] for line in done.stdout.splitlines()}) == (0, {"ok"})
+    assert len(done.stdout.splitlines()) == len(list(STANDARDS.rglob("*.yaml")))
