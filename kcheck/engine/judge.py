@@ -109,9 +109,8 @@ class Judge:
         wanted = self.graded(rule.grade) if rule.grade else Severity[rule.severity.upper()]
         if wanted is None:
             return None
-        if rule.mild and self.value(rule.mild):
-            return Severity.INFO
-        return min(wanted, Severity.WARNING) if rule.weak and self.value(rule.weak) else wanted
+        caps = [Severity[cap.severity.upper()] for cap in rule.at_most if self.value(cap.where)]
+        return min([wanted, *caps])
 
     def graded(self, grade: Grade) -> Severity | None:
         """How bad it is by size; None where that is known and small."""

@@ -38,6 +38,13 @@ class Grade(NamedTuple):
     recommended: str | None
 
 
+class Cap(NamedTuple):
+    """The worst severity that a finding may have where a condition holds."""
+
+    severity: str
+    where: str
+
+
 class Setting(NamedTuple):
     """One change of a fix: the place, and a CEL expression for the value, or for an item that its list gets."""
 
@@ -91,8 +98,7 @@ class Rule(NamedTuple):
     grade: Grade | None
     waste: bool
     unless: tuple[str, ...]
-    weak: str
-    mild: str
+    at_most: tuple[Cap, ...]
     safety: str
     settings: tuple[Setting, ...]
     withheld: tuple[Obstacle, ...]
@@ -290,9 +296,10 @@ Steps = tuple["str | int", ...]
 
 def _texts(rule: Rule) -> Iterator[tuple[Steps, str]]:
     """All expressions and places of a rule, with the keys that they are under."""
-    for name in ("when", "problem", "weak", "mild", "at"):
+    for name in ("when", "problem", "at"):
         if text := getattr(rule, name):
             yield (name,), text
+    yield from ((("at_most", cap.severity), cap.where) for cap in rule.at_most)
     for name in ("of", "wall", "recommended"):
         if text := getattr(rule.grade, name, None):
             yield ("grade", name), text
@@ -389,8 +396,7 @@ def _rule(group: str, path: str, data: dict[str, Any]) -> Rule:
             grade=Grade(grade["of"], grade.get("wall"), grade.get("recommended")) if grade else None,
             waste=data.get("waste", False),
             unless=tuple(data.get("unless", ())),
-            weak=data.get("weak", ""),
-            mild=data.get("mild", ""),
+            at_most=tuple(Cap(*item) for item in data.get("at_most", {}).items()),
             safety=fix.get("safety", ""),
             settings=tuple(map(_setting, changes)),
             withheld=tuple(Obstacle(one["where"], one["help"].strip()) for one in fix.get("withheld", ())),

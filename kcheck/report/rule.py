@@ -104,13 +104,16 @@ def _conditions(rule: Rule) -> Iterator[str]:
             (f"{of}, an error past", rule.grade.wall or ""),
             (f"{of}, a warning past", rule.grade.recommended or ""),
         ]
-    parts += [("at most a warning where", rule.weak), ("an info where", rule.mild)]
+    parts += [(_CAPPED[cap.severity], cap.where) for cap in rule.at_most]
     for comment, text in parts:
         if text:
             yield f"// {comment}"
             yield from text.strip().splitlines()
     if rule.grade:
         yield f"// an info where {rule.grade.of} is not known" + ("" if rule.grade.wall else "; never an error")
+
+
+_CAPPED = {"warning": "at most a warning where", "info": "an info where"}
 
 
 def _by_hand(rule: Rule) -> Iterator[Block]:
