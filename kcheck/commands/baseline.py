@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import gate_options, options, progress
+from kcheck.commands import comparison_options, options, progress
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -31,13 +31,13 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     tree = options.guarded(lambda: options.tree(paths, config))
     with progress.shown() as tell:
         result = options.guarded(lambda: engine.run(tree, config, tell))
-    path = gate_options.path(config, baseline_file)
+    path = comparison_options.path(config, baseline_file)
     firm = options.guarded(lambda: rules.firm(config))
     is_new = not os.path.exists(path)
     old = baseline.Baseline(path, (), firm) if is_new else options.guarded(lambda: baseline.load(path, firm))
     arguments = click.get_current_context().obj.arguments
     new = old.followed(result.findings).updated(result.findings, tree.given, arguments)
-    gate_options.save(new)
+    comparison_options.save(new)
     counts = Counter(entry.severity for entry in new.entries)
     kinds = ", ".join(text.count(counts[word], word) for word in ("error", "warning", "info") if counts[word])
     click.echo(f"{path}: {len(new.entries):,} known{f' ({kinds})' if kinds else ''}.", err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import gate_options, options, progress
+from kcheck.commands import comparison_options, options, progress
 from kcheck.source.findings import SAFETIES, Severity
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Config
     from kcheck.fix.fix import Outcome, Refused
-    from kcheck.gate.comparison import Gate
+    from kcheck.gate.comparison import Comparison
     from kcheck.source.findings import Finding
 
 _LINES = 5
@@ -26,7 +26,7 @@ _SHOWN = 20
 
 @click.command("fix", short_help="Mend what can be mended.")
 @options.with_config
-@gate_options.options
+@comparison_options.options
 @click.option("--diff", "diff_only", is_flag=True, help="Print what `git apply` takes; write nothing.")
 @click.option(
     "--output", metavar="DIR", type=click.Path(file_okay=False), help="Write changed files below DIR instead."
@@ -39,7 +39,7 @@ _SHOWN = 20
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also where all was mended, as hooks want it.")
 @options.hook
 def command(
-    paths: tuple[str, ...], config: Config, gate: Gate | None, diff_only: bool, output: str | None,
+    paths: tuple[str, ...], config: Config, comparison: Comparison | None, diff_only: bool, output: str | None,
     safe_only: bool, unsafe_fixes: bool, select: tuple[str, ...], info: bool, fail_on: str | None,
     exit_non_zero_on_fix: bool,
 ) -> None:  # fmt: skip
@@ -59,7 +59,9 @@ def command(
     least = Severity.INFO if info or select else Severity.WARNING
     with progress.shown() as tell:
         outcome = options.guarded(
-            lambda: fix.fix(list(paths), config, safeties=safeties, rules=select, least=least, gate=gate, tell=tell)
+            lambda: fix.fix(
+                list(paths), config, safeties=safeties, rules=select, least=least, comparison=comparison, tell=tell
+            )
         )
     try:
         if diff_only:
@@ -95,7 +97,7 @@ def _summary(outcome: Outcome, left: list[Finding], places: _Places) -> Iterable
         yield "Nothing was fixed." if outcome.left else "Nothing to fix."
     for finding in outcome.fixed:
         if finding.fix and finding.fix.safety != "safe":
-            yield f"  {finding.fix.safety}: {places.of(finding)} {finding.rule}: {finding.fix.title}"
+            yield f"  {finding.fix.safety}: {places.location(finding)} {finding.rule}: {finding.fix.title}"
     tried = {key for refused in outcome.refused for key in refused.finding.keys}
     for refused in outcome.refused:
         yield from _refused(refused, places)
@@ -107,7 +109,7 @@ def _summary(outcome: Outcome, left: list[Finding], places: _Places) -> Iterable
     if rest:
         yield f"{len(rest)} left for you to decide:"
     for finding in rest[:_SHOWN]:
-        yield f"  {places.of(finding)} {finding.severity.word} {finding.rule}: {finding.message}"
+        yield f"  {places.location(finding)} {finding.severity.word} {finding.rule}: {finding.message}"
         if finding.help:
             yield f"    = help: {finding.help}"
     if len(rest) > _SHOWN:
@@ -127,7 +129,7 @@ def _held_back(outcome: Outcome) -> Iterable[tuple[str, str, list[Finding]]]:
 
 def _refused(refused: Refused, places: _Places) -> Iterable[str]:
     finding = refused.finding
-    yield f"{places.of(finding)} {finding.rule}: not written: {refused.reason.rstrip('.')}."
+    yield f"{places.location(finding)} {finding.rule}: not written: {refused.reason.rstrip('.')}."
     if refused.bug:
         yield f"  This is a bug in kcheck. Please send in these lines: {finding.fix.title if finding.fix else ''}"
         begin = finding.span.begin.line
@@ -142,7 +144,7 @@ class _Places:
         self.now = {file.path: file.new if written else file.old for file in outcome.files}
         self.lines: dict[bytes, list[int]] = {}
 
-    def of(self, finding: Finding) -> str:
+    def location(self, finding: Finding) -> str:
         """Path, line and column."""
         source, begin = finding.span.source, finding.span.begin
         now = self.now.get(source.path, source.data)

@@ -68,7 +68,7 @@ def _savings(
         own = [one for one in world.inventory.clusters if one.id == outcome.scenario.cluster.id]
         if not own:
             return "the cluster is gone"
-        return scenario.of(world, own[0], nodes=_asked(world, own[0]), duration=seconds, image=image)
+        return scenario.build_scenario(world, own[0], nodes=_asked(world, own[0]), duration=seconds, image=image)
 
     return what_if.savings(list(paths) or ["."], config, outcome, again)
 
@@ -86,11 +86,11 @@ def _outcomes(
     world = World(inventory.read(options.tree(paths, config), config).inventory, config)
     found, left = [], []
     for cluster in world.inventory.clusters:
-        one = scenario.of(world, cluster, nodes=_asked(world, cluster), duration=seconds, image=image)
+        one = scenario.build_scenario(world, cluster, nodes=_asked(world, cluster), duration=seconds, image=image)
         if isinstance(one, str):
             left.append(one)
         else:
-            found.append(results.of(one))
+            found.append(results.run_scenario(one))
     return found, left
 
 

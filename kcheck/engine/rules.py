@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.config.config import Config
-    from kcheck.numbers.profiles import Entry
+    from kcheck.numbers.profiles import ProfileValue
 
 _BELOW = tuple(f"{word}." for word in OPEN)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -114,12 +114,12 @@ class Rule(NamedTuple):
         """Why, and examples: read when explain, docs or tests ask for them."""
         return _details(self.path)
 
-    def entries(self) -> list[Entry | str]:
+    def entries(self) -> list[ProfileValue | str]:
         """The sources: entries of profiles, or addresses."""
         return [_source(self, source) for source in self.sources]
 
 
-def _source(rule: Rule, text: str) -> Entry | str:
+def _source(rule: Rule, text: str) -> ProfileValue | str:
     if text.startswith(("https://", "http://")):
         return text
     found = profiles.entry(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.engine import engine, rules
 from kcheck.files.save import File
 from kcheck.files.tree import Tree
-from kcheck.gate.comparison import Known, narrowed
+from kcheck.gate.comparison import KnownFindings, without_known
 from kcheck.source.findings import Severity
 from kcheck.source.text import OverlapError, apply
 from kcheck.syntax import edit
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Config
     from kcheck.engine.engine import Result
-    from kcheck.gate.comparison import Gate
+    from kcheck.gate.comparison import Comparison
     from kcheck.source.findings import Change, Finding
     from kcheck.source.text import Source
 
@@ -69,14 +69,14 @@ class _Worse(NamedTuple):
 class _Fixer:
     def __init__(
         self, paths: list[str], config: Config, safeties: tuple[str, ...], names: tuple[str, ...], least: Severity,
-        gate: Gate | None, tell: Callable[[str], None],
+        comparison: Comparison | None, tell: Callable[[str], None],
     ) -> None:  # fmt: skip
         self.paths = paths
         self.tell = tell
         self.runs = 0
         self.least = least
-        self.gate = gate
-        self.known = Known()
+        self.comparison = comparison
+        self.known = KnownFindings()
         self.config = config
         self.safeties = safeties
         self.names = names
@@ -100,7 +100,7 @@ class _Fixer:
             for finding in result.findings
             if finding.fix is not None
             and self.asked(finding)
-            and not self.known.had(finding)
+            and not self.known.contains_after_fixes(finding)
             and self.named(finding)
             and not vain & finding.keys
         ]
@@ -115,14 +115,14 @@ class _Fixer:
 
     def all(self) -> Outcome:
         state = self.read({})
-        if self.gate is not None:
-            self.known = self.gate.known(state.result.findings)
+        if self.comparison is not None:
+            self.known = self.comparison.find_known(state.result.findings)
         for _ in range(MAX_ROUNDS):
             chosen = self.choose(self.wanted(state.result))
             if not chosen:
                 break
             state = self.attempt(state, chosen)
-        left = narrowed(state.result, self.known.had)
+        left = without_known(state.result, self.known.contains_after_fixes)
         left.findings = [finding for finding in left.findings if self.named(finding)]
         outcome = Outcome(left, fixed=self.fixed, refused=self.refused)
         outcome.held_back = [f for f in outcome.left if f.fix is not None and not self.asked(f)]
@@ -239,13 +239,14 @@ class _Fixer:
 
 def fix(
     paths: list[str], config: Config, *, safeties: tuple[str, ...] = ("safe", "costs"), rules: tuple[str, ...] = (),
-    least: Severity = Severity.INFO, gate: Gate | None = None, tell: Callable[[str], None] = engine.silent,
+    least: Severity = Severity.INFO, comparison: Comparison | None = None,
+    tell: Callable[[str], None] = engine.silent,
 ) -> Outcome:  # fmt: skip
     """Work out all fixes of the allowed classes, of some rules or groups or of all; nothing is written yet.
 
-    Only findings of the `least` severity, or worse, are mended, and none that a gate knows.
+    Only findings of the `least` severity, or worse, are mended, and none that the comparison knows.
     """
-    return _Fixer(paths, config, safeties, rules, least, gate, tell).all()
+    return _Fixer(paths, config, safeties, rules, least, comparison, tell).all()
 
 
 _UNREADABLE = "unreadable-file"

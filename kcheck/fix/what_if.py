@@ -67,7 +67,7 @@ def savings(paths: list[str], config: Config, base: Outcome, again: Callable[[Wo
         found = again(world)
         if isinstance(found, str) or found.beyond.case == base.scenario.case:
             return None
-        after = results.of(found.beyond)
+        after = results.run_scenario(found.beyond)
         if not base.middle.summary.finished and not after.middle.summary.finished:
             return None
         pairs = [(a.summary, b.summary) for a, b in zip(base.runs, after.runs, strict=True)]

@@ -23,7 +23,7 @@ NAME = "kcheck-baseline.json"
 VERSION = 1
 
 
-class Entry(NamedTuple):
+class BaselineEntry(NamedTuple):
     """One known finding. It has no line and no numbers, which change; a worse severity is a new finding."""
 
     rule: str
@@ -46,8 +46,9 @@ class Baseline:
     """
 
     def __init__(
-        self, path: str, entries: Iterable[Entry] = (), firm: Collection[str] = (), arguments: Sequence[str] = ()
-    ) -> None:
+        self, path: str, entries: Iterable[BaselineEntry] = (), firm: Collection[str] = (),
+        arguments: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         self.path = path
         self.entries = list(entries)
         self.firm = firm
@@ -79,7 +80,7 @@ class Baseline:
             entries.append(entry)
         return Baseline(self.path, entries, self.firm, self.arguments)
 
-    def gone(self, result: Result, rules: Collection[str]) -> list[Entry]:
+    def gone(self, result: Result, rules: Collection[str]) -> list[BaselineEntry]:
         """The entries, or the objects of them, that a whole run of some rules would have found and did not.
 
         What could not be decided or read is not gone.
@@ -101,7 +102,7 @@ class Baseline:
                 missing.append(entry._replace(objects=tuple(names)))
         return missing
 
-    def without(self, gone: Iterable[Entry]) -> Baseline:
+    def without(self, gone: Iterable[BaselineEntry]) -> Baseline:
         """The entries without those, or those objects of them, that are gone."""
         lost = {(*entry.place, name) for entry in gone for name in entry.objects}
         kept = []
@@ -127,7 +128,7 @@ class Baseline:
             names = tuple(sorted(identity[2] for identity in finding.identities))
             place = finding.rule, finding.span.source.path, finding.shape
             days = {since.get((*place, name), today) for name in names}
-            entries.append(Entry(place[0], place[1], names, place[2], finding.severity.word, min(days)))
+            entries.append(BaselineEntry(place[0], place[1], names, place[2], finding.severity.word, min(days)))
         others = any(not _is_below(entry.path, tops) for entry in self.entries)
         own = self.arguments if others else tuple(arguments)
         return Baseline(self.path, sorted(entries, key=_order), self.firm, own)
@@ -160,7 +161,7 @@ def _home(folder: str) -> str:
     return here.replace(os.sep, "/")
 
 
-def _order(entry: Entry) -> tuple[str, ...]:
+def _order(entry: BaselineEntry) -> tuple[str, ...]:
     return entry.path, entry.rule, entry.shape, *entry.objects
 
 
@@ -233,7 +234,7 @@ def _bare(name: str) -> str:
     return _named(name, lambda cloud, _, environment, rest: f"{cloud}/{environment}:{rest}")
 
 
-def _seen(entry: Entry, home: str) -> Entry:
+def _seen(entry: BaselineEntry, home: str) -> BaselineEntry:
     """An entry of runs in another folder, as a run in this one names it."""
 
     def path(name: str) -> str:
@@ -251,7 +252,7 @@ def _seen(entry: Entry, home: str) -> Entry:
     return entry._replace(path=path(entry.path), objects=names)
 
 
-def _entry(item: dict[str, Any]) -> Entry:
+def _entry(item: dict[str, Any]) -> BaselineEntry:
     names = ("rule", "path", "message", "severity", "since")
     rule, path, message, severity, since = (item[name] for name in names)
     objects = item["objects"]
@@ -261,4 +262,4 @@ def _entry(item: dict[str, Any]) -> Entry:
         raise ValueError("an entry holds something else than texts")
     if not isinstance(severity, str) or severity.upper() not in Severity.__members__:
         raise ValueError(f"there is no severity {severity}")
-    return Entry(rule, path, tuple(objects), message, severity, since)
+    return BaselineEntry(rule, path, tuple(objects), message, severity, since)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kcheck.source.findings import Finding, Identity, Severity, Tally
 
 
-class Gate:
-    """What is known already: by a baseline, by what was found before a difference, by both or neither.
+class Comparison:
+    """Findings compared with a baseline, with those before a change, with both or neither.
 
     `settings` makes the settings of the files as they were. `notes` are what the user should know.
     """
@@ -39,7 +39,7 @@ class Gate:
         self.difference = difference
         self.notes: list[str] = []
 
-    def known(self, findings: Sequence[Finding]) -> Known:
+    def find_known(self, findings: Sequence[Finding]) -> KnownFindings:
         """Those of the findings of a first run that do not count."""
         base = self.baseline = self.baseline and self.baseline.followed(findings)
         now = tally((identity, finding.severity) for finding in findings for identity in finding.identities)
@@ -61,7 +61,7 @@ class Gate:
                 return False
             return was(finding, self._before)
 
-        return Known([finding for finding in findings if is_known(finding)])
+        return KnownFindings([finding for finding in findings if is_known(finding)])
 
     @cached_property
     def _before(self) -> dict[Identity, Tally]:
@@ -79,7 +79,7 @@ class Gate:
         return tally((identity, f.severity) for f in result.findings for identity in now(f.identities))
 
 
-class Known:
+class KnownFindings:
     """Findings that do not count."""
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
@@ -89,17 +89,17 @@ class Known:
             self._identities |= finding.identities
             self._severities |= dict.fromkeys(finding.keys, finding.severity)
 
-    def has(self, finding: Finding) -> bool:
+    def contains(self, finding: Finding) -> bool:
         """Whether it is one of them."""
         return finding.identities <= self._identities
 
-    def had(self, finding: Finding) -> bool:
+    def contains_after_fixes(self, finding: Finding) -> bool:
         """Whether it is one of them after fixes, which move lines and change messages, and is no worse."""
         severities = (self._severities.get(key, -1) for key in finding.keys)
-        return self.has(finding) or all(severity >= finding.severity for severity in severities)
+        return self.contains(finding) or all(severity >= finding.severity for severity in severities)
 
 
-def narrowed(result: Result, known: Callable[[Finding], bool]) -> Result:
+def without_known(result: Result, known: Callable[[Finding], bool]) -> Result:
     """A result without what is known."""
     new = [finding for finding in result.findings if not known(finding)]
     return replace(result, findings=new, known=len(result.findings) - len(new))

@@ -44,7 +44,7 @@ def comments(tree: Tree, config: Config, result: Result, found: Iterable[Finding
     rules: dict[Source, dict[_Place, list[str]]] = {}
     left: list[tuple[Finding, str]] = []
     for finding in findings:
-        place, why = places.of(finding)
+        place, why = places.comment_place(finding)
         if place is None:
             left.append((finding, why))
             continue
@@ -91,7 +91,7 @@ class _Places:
         self.texts: dict[Source, list[Span]] = {}
         self.blocks: dict[Source, list[Span]] = {}
 
-    def of(self, finding: Finding) -> tuple[_Place | None, str]:
+    def comment_place(self, finding: Finding) -> tuple[_Place | None, str]:
         """The first place at which a comment is about a finding; or why there is none."""
         why = ""
         for anchor in dict.fromkeys((finding.span, *finding.anchors)):

@@ -10,7 +10,7 @@ Values = dict[str, int | str | bool]
 
 
 @cache
-def entries(cloud: str) -> dict[str, profiles.Entry]:
+def entries(cloud: str) -> dict[str, profiles.ProfileValue]:
     """The recommended values of a cloud by `group.name`, those of every cloud included."""
     return profiles.recommended("any") | profiles.recommended(cloud)
 

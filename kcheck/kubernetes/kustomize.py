@@ -96,7 +96,7 @@ class _Renderer:
             return None
         self.result.sources.append(source)
         try:
-            return Fields.of(root, source, folder, key)
+            return Fields.from_document(root, source, folder, key)
         except UnreadableError as error:
             self.result.manifests.problems.append(error.args[0])
             return None

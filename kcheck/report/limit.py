@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kcheck.engine.rules import Rule
-    from kcheck.numbers.profiles import Entry
+    from kcheck.numbers.profiles import ProfileValue
     from kcheck.report.page import Block, Line
 
 CLOUDS = ("any", *profiles.CLOUDS)
@@ -47,9 +47,9 @@ def link(name: str) -> Name:
     return Name(f"--{name.partition('.')[2]}" if name.startswith("flags.") else name.partition(".")[2], home(name))
 
 
-def names() -> dict[str, Entry]:
+def names() -> dict[str, ProfileValue]:
     """All limits, quotas and defaults, by names such as limits.eks.pool.quota."""
-    found: dict[str, Entry] = {}
+    found: dict[str, ProfileValue] = {}
     for table, entries in (("limits", profiles.limits), ("settings", profiles.settings)):
         for cloud in CLOUDS:
             own = {k: e for k, e in entries(cloud).items() if cloud == "any" or k not in entries("any")}
@@ -62,7 +62,7 @@ def called(text: str) -> list[str]:
     return [name for table in ("limits", "settings") if profiles.entry(name := f"{table}.{text}") is not None]
 
 
-def value(entry: Entry) -> str:
+def value(entry: ProfileValue) -> str:
     """A value with its unit, in words."""
     if entry.value is None:
         return "differs by account"
@@ -71,13 +71,13 @@ def value(entry: Entry) -> str:
     return f"{shown(entry.value)} {entry.unit}"
 
 
-def point(name: str, entry: Entry) -> Point:
+def point(name: str, entry: ProfileValue) -> Point:
     """A number in the list of those that a rule rests on."""
     told = f" = {value(entry)} ({entry.kind}, checked {entry.checked}, confidence {entry.confidence})"
     return Point((link(name), told), (*entry.sources, *([entry.note] if entry.note else [])))
 
 
-def blocks(name: str, entry: Entry, *, level: int = 1) -> Iterator[Block]:
+def blocks(name: str, entry: ProfileValue, *, level: int = 1) -> Iterator[Block]:
     """The page of a number; of a `level` of more than 1 as a chapter of one."""
     text = link(name).text
     yield Title(text) if level == 1 else Part(text if level < 2 else entry.key, level)
@@ -97,7 +97,7 @@ def blocks(name: str, entry: Entry, *, level: int = 1) -> Iterator[Block]:
         yield from users
 
 
-def as_text(name: str, entry: Entry) -> str:
+def as_text(name: str, entry: ProfileValue) -> str:
     """The page for a terminal."""
     return page.as_text([*blocks(name, entry), Prose(f"More: {page.HOME}/{home(name)}")])
 

@@ -328,11 +328,11 @@ class World:
         )
         return min((one for one in found if one), default=None)
 
-    def limits(self, cloud: str) -> dict[str, profiles.Entry]:
+    def limits(self, cloud: str) -> dict[str, profiles.ProfileValue]:
         """The limits of a cloud, with those that the settings raise."""
         return self.remember("limits", cloud, lambda: self._limits(cloud))
 
-    def _limits(self, cloud: str) -> dict[str, profiles.Entry]:
+    def _limits(self, cloud: str) -> dict[str, profiles.ProfileValue]:
         entries = dict(profiles.limits(cloud))
         for name, value in self.config.limits.items():
             owner, _, key = name.partition(".")

@@ -50,7 +50,7 @@ def bundle(cloud: str, name: str) -> dict[str, float]:
     return found
 
 
-def of(cloud: str, **changed: float) -> Cloud:
+def cloud_parameters(cloud: str, **changed: float) -> Cloud:
     """The parameters of a cloud for a run, with some `changed`; what is no part of it, such as bandwidth, aside."""
     found = {name: one.value for name, one in parameters(cloud).items() if name not in _BESIDE}
     return Cloud(name=cloud, **(found | changed))  # type: ignore[arg-type] # flags are among them

@@ -47,10 +47,10 @@ class Outcome(NamedTuple):
         return None if price is None else self.middle.summary.paid * price / 3_600_000
 
 
-def of(scenario: Scenario) -> Outcome:
+def run_scenario(scenario: Scenario) -> Outcome:
     """The runs of a scenario, and those without the wall that stops it."""
     found = Outcome(scenario, [simulate(replace(scenario.case, seed=seed)) for seed in SEEDS])
-    return found._replace(beyond=of(scenario.beyond)) if scenario.walled else found
+    return found._replace(beyond=run_scenario(scenario.beyond)) if scenario.walled else found
 
 
 def binding(outcome: Outcome) -> dict[str, str]:

@@ -79,7 +79,7 @@ class Scenario:
         return "" if self.wall is None else f": the {self.wall.what}, at {self.wall.number:,} nodes"
 
 
-def of(
+def build_scenario(
     world: World, cluster: Cluster, *, nodes: int | None = None, duration: float | None = None,
     image: float | None = None, everything: bool = False,
 ) -> Scenario | str:  # fmt: skip
@@ -113,7 +113,7 @@ def of(
     seconds = duration or DURATION
     if duration is None:
         assumed.append(f"each pod works for {seconds / 60:g} minutes")
-    cloud = parameters.of(cluster.cloud)
+    cloud = parameters.cloud_parameters(cluster.cloud)
     if chosen and all(known(pool.mode) == "Karpenter" for pool in chosen):
         settings, notes = _karpenter(world, chosen, count), [_UNCALIBRATED]
         cloud = replace(cloud, serial=False, delete_call=parameters.parameters(cluster.cloud)["karpenter_call"].value)

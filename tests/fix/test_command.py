@@ -333,4 +333,4 @@ def test_places_are_those_of_the_files_as_they_are_now(written: bool, place: str
     start = second.data.index(b'"Free"')
     later = finding._replace(span=second.span(start, start + 6))
     outcome.files = [File("main.tf", "main.tf", AKS.encode(), b"# two\n# one\n" + AKS.encode())]
-    assert _Places(outcome, written=written).of(later) == place
+    assert _Places(outcome, written=written).location(later) == place

@@ -19,7 +19,7 @@ from kcheck.config.config import Config, ConfigError
 from kcheck.files.disk import MAX_BYTES, Disk
 from kcheck.files.tree import Tree
 from kcheck.gate import baseline
-from kcheck.gate.comparison import Gate
+from kcheck.gate.comparison import Comparison
 from kcheck.gate.git import _changed
 from kcheck.gate.relevance import matters
 from kcheck.source.findings import Finding, Severity
@@ -317,16 +317,16 @@ def test_names_that_are_not_unicode_are_known(write: Write) -> None:
 
 
 def test_the_worst_of_several_findings_is_known() -> None:
-    entry = baseline.Entry("a-rule", "main.tf", ("x",), "text", "error", "2021-05-01")
+    entry = baseline.BaselineEntry("a-rule", "main.tf", ("x",), "text", "error", "2021-05-01")
     found = finding("a-rule", Severity.ERROR, "text", "x")
     assert knows([entry, entry._replace(severity="warning")], found)
     assert not knows([entry._replace(severity="warning")], found)
 
 
-def knows(entries: list[baseline.Entry], *found: Finding) -> bool:
-    gate = Gate(["."], Config(), lambda _: Config(), baseline.Baseline("b", entries))
-    known = gate.known(found)
-    return all(map(known.has, found))
+def knows(entries: list[baseline.BaselineEntry], *found: Finding) -> bool:
+    comparison = Comparison(["."], Config(), lambda _: Config(), baseline.Baseline("b", entries))
+    known = comparison.find_known(found)
+    return all(map(known.contains, found))
 
 
 def test_more_of_what_cannot_be_told_apart_is_new(write: Write) -> None:
@@ -369,7 +369,7 @@ NAMES = st.sampled_from([
 def test_names_are_found_again_from_elsewhere(tmp_path_factory: pytest.TempPathFactory, name: str, folder: str) -> None:
     top = tmp_path_factory.mktemp("t")
     (top / folder).mkdir(parents=True)
-    entry = baseline.Entry("r", "deploy/job.yaml", (name,), "m", "error", "2021-05-01")
+    entry = baseline.BaselineEntry("r", "deploy/job.yaml", (name,), "m", "error", "2021-05-01")
     with contextlib.chdir(top / folder):
         there = baseline._seen(entry, os.path.relpath(top))
     with contextlib.chdir(top):

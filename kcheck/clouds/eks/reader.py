@@ -190,7 +190,7 @@ class _Eks(Reader):
         templates = {i.address: self.fields(template_of.KIND, i) for i in self.root.instances(template_of.KIND)}
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            template = template_of.of(fields, templates)
+            template = template_of.launch_template(fields, templates)
             spot = mapped(fields["capacity"], lambda capacity: capacity == "SPOT")
             types = self._types(fields, template)
             self.found.pools.append(self._pool(instance, fields, self._cluster(fields), types, spot, template))
@@ -199,7 +199,7 @@ class _Eks(Reader):
             if owner is None:
                 continue
             fields = self.fields(GROUP, instance)
-            template = template_of.of(fields, templates)
+            template = template_of.launch_template(fields, templates)
             spot = template_of.spot(fields, template)
             types = template_of.overrides(instance) or self._types(fields, template)
             self.found.pools.append(self._pool(instance, fields, owner, types, spot, template))

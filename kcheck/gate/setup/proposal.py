@@ -14,7 +14,7 @@ from kcheck.files.disk import Disk
 from kcheck.files.save import File
 from kcheck.files.tree import Tree, holds, shown
 from kcheck.gate import baseline
-from kcheck.gate.comparison import Gate, narrowed
+from kcheck.gate.comparison import Comparison, without_known
 from kcheck.gate.setup import ci, clusters, hook
 from kcheck.gate.setup import settings as own
 from kcheck.gate.setup.addition import AdditionError
@@ -87,8 +87,8 @@ def _new_only(result: Result, config: Config) -> Result:
     """A result without what the baseline of the settings knows."""
     if not config.baseline:
         return result
-    gate = Gate(["."], config, lambda _: config, baseline.load(config.baseline, rules.firm(config)))
-    return narrowed(result, gate.known(result.findings).has)
+    comparison = Comparison(["."], config, lambda _: config, baseline.load(config.baseline, rules.firm(config)))
+    return without_known(result, comparison.find_known(result.findings).contains)
 
 
 # --- kcheck.yaml

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from kcheck.model import Cluster, NodePool
-    from kcheck.numbers.profiles import Entry
+    from kcheck.numbers.profiles import ProfileValue
     from kcheck.scale.world import World
     from kcheck.source.values import Value
 
@@ -112,7 +112,7 @@ class Ground:
         nodes: Interval | None,
         arithmetic: str,
         cause: Value[Any],
-        entry: Entry | tuple[str, str],
+        entry: ProfileValue | tuple[str, str],
         key: str = "",
         trial: Trial | None = None,
         pools: Sequence[NodePool] | None = None,
@@ -140,7 +140,7 @@ class Ground:
         scope: str,
         why: str,
         cause: Value[Any],
-        entry: Entry | tuple[str, str],
+        entry: ProfileValue | tuple[str, str],
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Wall:
@@ -156,7 +156,7 @@ class Ground:
         weights: Mapping[str, int],
         arithmetic: str,
         cause: Value[Any],
-        entry: Entry,
+        entry: ProfileValue,
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Iterator[Wall]:

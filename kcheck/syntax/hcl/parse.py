@@ -162,15 +162,15 @@ class _Reader:
                 continue
             row = child.end_point.row
             if child.type == "attribute":
-                entry = self.entry(child)
+                entry = self.attribute(child)
                 body.entries.setdefault(entry.name, entry)
             elif child.type == "block" and depth < MAX_DEPTH:
                 body.blocks.append(self.block(child, depth))
 
-    def entry(self, node: Node) -> nodes.Entry:
+    def attribute(self, node: Node) -> nodes.Attribute:
         parts = [child for child in node.children if child.type != "comment"]
         value = parts[2]
-        return nodes.Entry(self.text(parts[0]), self.span(node), self.span(value), lambda: self.expression(value))
+        return nodes.Attribute(self.text(parts[0]), self.span(node), self.span(value), lambda: self.expression(value))
 
     def block(self, node: Node, depth: int) -> nodes.Block:
         labels: list[str] = []
@@ -222,7 +222,7 @@ class _Reader:
         for part in parts:
             span = Span(self.source, target.span.start, self.base + part.end_byte)
             if part.type == "get_attr":
-                target = nodes.Attribute(span, target, self.text(part.children[-1]))
+                target = nodes.GetAttr(span, target, self.text(part.children[-1]))
             elif part.type == "index":
                 step = part.children[0]
                 if step.type == "legacy_index":

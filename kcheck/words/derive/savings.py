@@ -87,7 +87,7 @@ def _run(autoscaler: Autoscaler, world: World) -> Case | None:
     cluster, nodes = known(autoscaler.cluster), known(scaling.growable_nodes(autoscaler, world))
     if cluster is None or not nodes:
         return None
-    found = scenario.of(world, cluster, nodes=nodes, everything=True)
+    found = scenario.build_scenario(world, cluster, nodes=nodes, everything=True)
     return None if isinstance(found, str) else found.beyond.case
 
 
