@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 KIND = "google_compute_router_nat"
 
 
-def near(gateways: list[Fields], location: Value[str]) -> list[Fields]:
+def in_region(gateways: list[Fields], location: Value[str]) -> list[Fields]:
     """The gateways of the region of a cluster, and those whose region is not known."""
     zone = known(location) or ""
     region = zone if re.search(r"\d$", zone) else zone.rpartition("-")[0]

@@ -28,16 +28,16 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     from kcheck.gate import baseline
     from kcheck.report import text
 
-    tree = options.guarded(lambda: options.tree(paths, config))
-    with progress.shown() as tell:
-        result = options.guarded(lambda: engine.run(tree, config, tell))
-    path = comparison_options.path(config, baseline_file)
-    firm = options.guarded(lambda: rules.firm(config))
+    tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
+    with progress.show_progress() as tell:
+        result = options.with_usage_errors(lambda: engine.run(tree, config, tell))
+    path = comparison_options.baseline_path(config, baseline_file)
+    firm = options.with_usage_errors(lambda: rules.not_ignorable(config))
     is_new = not os.path.exists(path)
-    old = baseline.Baseline(path, (), firm) if is_new else options.guarded(lambda: baseline.load(path, firm))
+    old = baseline.Baseline(path, (), firm) if is_new else options.with_usage_errors(lambda: baseline.load(path, firm))
     arguments = click.get_current_context().obj.arguments
-    new = old.followed(result.findings).updated(result.findings, tree.given, arguments)
-    comparison_options.save(new)
+    new = old.with_current_names(result.findings).updated(result.findings, tree.given, arguments)
+    comparison_options.save_baseline(new)
     counts = Counter(entry.severity for entry in new.entries)
     kinds = ", ".join(text.count(counts[word], word) for word in ("error", "warning", "info") if counts[word])
     click.echo(f"{path}: {len(new.entries):,} known{f' ({kinds})' if kinds else ''}.", err=True)

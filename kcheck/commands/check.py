@@ -60,23 +60,23 @@ def command(
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
     plain = format_ == "text" and not outputs
-    tree = options.guarded(lambda: options.tree(paths, config))
-    if plain and tree.empty:
+    tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
+    if plain and tree.is_empty:
         _note(NOTHING, quiet=quiet)
         return
     if (
         plain
         and not prune
         and comparison is not None
-        and not options.guarded(lambda: comparison_options.relevant(paths, config, comparison))
+        and not options.with_usage_errors(lambda: comparison_options.change_is_relevant(paths, config, comparison))
     ):
         _note(UNCHANGED, quiet=quiet)
         return
     from kcheck.engine import engine
     from kcheck.gate.comparison import without_known
 
-    with progress.shown(quiet=quiet) as tell:
-        result = whole = options.guarded(lambda: engine.run(tree, config, tell))
+    with progress.show_progress(quiet=quiet) as tell:
+        result = whole = options.with_usage_errors(lambda: engine.run(tree, config, tell))
         if comparison is not None:
             tell("comparing")
             result = without_known(result, comparison.find_known(result.findings).contains)
@@ -103,7 +103,10 @@ def command(
     options.tell_bugs(result)
     if result.bugs:
         sys.exit(3)
-    if any(options.fails(finding, fail_on or config.fail_on) for finding in result.findings) and not exit_zero:
+    if (
+        any(options.reaches_threshold(finding, fail_on or config.fail_on) for finding in result.findings)
+        and not exit_zero
+    ):
         sys.exit(1)
 
 
@@ -165,8 +168,10 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
         raise click.UsageError("--add-ignores: give a reason for whoever reads it next, in one line")
     mended = (rule.name for rule in rules.load() if rule.subject == "input" and rule.severity != "info")
     refused = dict.fromkeys(mended, "that is to be mended")
-    refused |= dict.fromkeys(rules.firm(config), "its rule is not to be ignored")
-    silenced = ignores.comments(tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip())
+    refused |= dict.fromkeys(rules.not_ignorable(config), "its rule is not to be ignored")
+    silenced = ignores.plan_comments(
+        tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip()
+    )
     try:
         save.save(silenced.files)
     except save.SaveError as error:
@@ -201,9 +206,9 @@ def _gone(baseline: Baseline, result: Result, config: Config, *, prune: bool, qu
                 f"--prune: {baseline.path} is of `{how}`: what is gone shows with these arguments only"
             )
         return
-    gone = baseline.gone(result, {rule.name for rule in rules.chosen(config)})
+    gone = baseline.gone(result, {rule.name for rule in rules.selected(config)})
     if prune:
-        comparison_options.save(baseline.without(gone))
+        comparison_options.save_baseline(baseline.without(gone))
     if not gone:
         return
     many = "1 entry" if len(gone) == 1 else f"{len(gone):,} entries"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcheck.commands.options import guarded
+from kcheck.commands.options import with_usage_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,8 +36,8 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
         **rest: Any,
     ) -> None:  # fmt: skip
         _refuse_baseline_path(paths, known)
-        baseline = guarded(lambda: _baseline(config, known, baseline_file))
-        comparison = guarded(lambda: _comparison(paths, config, baseline, diff_base))
+        baseline = with_usage_errors(lambda: _baseline(config, known, baseline_file))
+        comparison = with_usage_errors(lambda: _comparison(paths, config, baseline, diff_base))
         command(paths=paths, config=config, comparison=comparison, **rest)
 
     for option in reversed(_OPTIONS):
@@ -58,7 +58,7 @@ def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
                     raise click.UsageError(f"{name} is a baseline: --baseline-file {name}")
 
 
-def path(config: Config, file: str | None) -> str:
+def baseline_path(config: Config, file: str | None) -> str:
     """The file of what is known: of the flag, of the settings, or where it is by default."""
     from kcheck.gate.baseline import NAME
 
@@ -71,10 +71,10 @@ def _baseline(config: Config, known: bool | None, file: str | None) -> Baseline 
     from kcheck.engine import rules
     from kcheck.gate import baseline
 
-    return baseline.load(path(config, file), rules.firm(config))
+    return baseline.load(baseline_path(config, file), rules.not_ignorable(config))
 
 
-def save(baseline: Baseline) -> None:
+def save_baseline(baseline: Baseline) -> None:
     """Write the file of what is known.
 
     Raises:
@@ -112,14 +112,16 @@ def _comparison(
     return Comparison(paths, config, run.settings, baseline, difference)
 
 
-def relevant(paths: tuple[str, ...], config: Config, comparison: Comparison) -> bool:
+def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Comparison) -> bool:
     """Whether what changed since the commit to compare with can change the findings."""
     from kcheck.files.disk import Disk
-    from kcheck.files.tree import shown
-    from kcheck.gate.relevance import matters
+    from kcheck.files.tree import display_path
+    from kcheck.gate.relevance import can_change_findings
 
     if comparison.difference is None:
         return True
     overlay = comparison.difference.overlay
-    changed = [shown(path) for path in overlay]
-    return matters(changed, paths, config, Disk()) or matters(changed, paths, config, Disk(overlay))
+    changed = [display_path(path) for path in overlay]
+    return can_change_findings(changed, paths, config, Disk()) or can_change_findings(
+        changed, paths, config, Disk(overlay)
+    )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.config.config import Config
-    from kcheck.fix.fix import Outcome, Refused
+    from kcheck.fix.fix import FixResult, Refused
     from kcheck.gate.comparison import Comparison
     from kcheck.source.findings import Finding
 
@@ -54,11 +54,11 @@ def command(
     from kcheck.files import save
     from kcheck.fix import fix
 
-    options.guarded(lambda: options.selected(select, config))
+    options.with_usage_errors(lambda: options.check_rule_names(select, config))
     safeties = SAFETIES if unsafe_fixes else ("safe",) if safe_only else ("safe", "costs")
     least = Severity.INFO if info or select else Severity.WARNING
-    with progress.shown() as tell:
-        outcome = options.guarded(
+    with progress.show_progress() as tell:
+        outcome = options.with_usage_errors(
             lambda: fix.fix(
                 list(paths), config, safeties=safeties, rules=select, least=least, comparison=comparison, tell=tell
             )
@@ -75,7 +75,7 @@ def command(
         click.echo(f"kcheck: {error}", err=True)
         sys.exit(2)
     threshold = fail_on or config.fail_on
-    left = [finding for finding in outcome.left if options.fails(finding, threshold)]
+    left = [finding for finding in outcome.remaining if options.reaches_threshold(finding, threshold)]
     places = _Places(outcome, written=not diff_only and output is None)
     for line in _summary(outcome, left, places):
         click.echo(line, err=True)
@@ -86,7 +86,7 @@ def command(
         sys.exit(1)
 
 
-def _summary(outcome: Outcome, left: list[Finding], places: _Places) -> Iterable[str]:
+def _summary(outcome: FixResult, left: list[Finding], places: _Places) -> Iterable[str]:
     """What was mended and what was not, and what a person has to decide."""
     files = len(outcome.files)
     counts = Counter(finding.fix.safety for finding in outcome.fixed if finding.fix)
@@ -94,7 +94,7 @@ def _summary(outcome: Outcome, left: list[Finding], places: _Places) -> Iterable
     if kinds:
         yield f"{len(outcome.fixed)} fixed ({kinds}) in {files} file{'s' * (files != 1)}."
     else:
-        yield "Nothing was fixed." if outcome.left else "Nothing to fix."
+        yield "Nothing was fixed." if outcome.remaining else "Nothing to fix."
     for finding in outcome.fixed:
         if finding.fix and finding.fix.safety != "safe":
             yield f"  {finding.fix.safety}: {places.location(finding)} {finding.rule}: {finding.fix.title}"
@@ -116,7 +116,7 @@ def _summary(outcome: Outcome, left: list[Finding], places: _Places) -> Iterable
         yield f"  and {len(rest) - _SHOWN} more; `kcheck check` lists them."
 
 
-def _held_back(outcome: Outcome) -> Iterable[tuple[str, str, list[Finding]]]:
+def _held_back(outcome: FixResult) -> Iterable[tuple[str, str, list[Finding]]]:
     """Fixes that were not asked for: the flag that does, why it is needed, and which they are."""
     small = [finding for finding in outcome.held_back if finding.severity is Severity.INFO]
     rest = [finding for finding in outcome.held_back if finding.severity is not Severity.INFO]
@@ -140,7 +140,7 @@ def _refused(refused: Refused, places: _Places) -> Iterable[str]:
 class _Places:
     """Where findings of any round are in the files as they are now: the new ones if they are `written`."""
 
-    def __init__(self, outcome: Outcome, *, written: bool) -> None:
+    def __init__(self, outcome: FixResult, *, written: bool) -> None:
         self.now = {file.path: file.new if written else file.old for file in outcome.files}
         self.lines: dict[bytes, list[int]] = {}
 

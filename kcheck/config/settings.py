@@ -31,7 +31,7 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
         ConfigError: the file cannot be read, or says something that no setting takes.
     """
     disk = disk or Disk()
-    found = named or closest(paths, disk)
+    found = named or find_file(paths, disk)
     if found is None:
         return Config()
     try:
@@ -51,7 +51,7 @@ def schema() -> dict[str, Any]:
     return schemas.load("settings")
 
 
-def closest(paths: Iterable[str], disk: Disk) -> str | None:
+def find_file(paths: Iterable[str], disk: Disk) -> str | None:
     """The settings file of the folder that holds all paths, or of the nearest one above it in the same repository."""
     real = [os.path.realpath(path) for path in paths] or [os.getcwd()]
     folder = os.path.commonpath(real)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
 
 
-def given(findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = ()) -> list[Finding]:
+def withhold_fixes(findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = ()) -> list[Finding]:
     """The findings; what cannot be fixed without somebody's decision says so instead.
 
     `roots` are the root modules that were read, whose variables may refuse a value.
@@ -37,7 +37,7 @@ def _reason(finding: Finding, sharing: _Sharing, tree: Tree) -> str:
     """Why a finding's fix may not be made; empty if it may."""
     changes = finding.changes
     for change in changes:
-        reason = tree.kept(edit.source_of(change))
+        reason = tree.why_protected(edit.source_of(change))
         if reason:
             return f"{called(change)} is written in {reason}; {said(change)} there"
     shared = next(filter(None, (sharing.reason(finding, change) for change in changes)), "")

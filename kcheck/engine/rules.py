@@ -154,7 +154,7 @@ def read(folder: str) -> list[Rule]:
             wrong.append(str(error))
             continue
         rule = _rule(group, path, file.rule)
-        wrong += [f"{file.at(*problem.place)}: {problem.message}" for problem in problems(rule)]
+        wrong += [f"{file.location(*problem.place)}: {problem.message}" for problem in problems(rule)]
         result.append(rule)
     if wrong:
         raise RuleError("\n".join(wrong))
@@ -163,7 +163,7 @@ def read(folder: str) -> list[Rule]:
     return result
 
 
-def every(folders: Iterable[str]) -> list[Rule]:
+def all_rules(folders: Iterable[str]) -> list[Rule]:
     """Kcheck's rules and those of some folders.
 
     Raises:
@@ -191,14 +191,14 @@ def _details(path: str) -> Details:
     return Details(data.get("why", "").strip(), tuple(_example(item) for item in data.get("examples", ())))
 
 
-def chosen(config: Config) -> list[Rule]:
+def selected(config: Config) -> list[Rule]:
     """The rules of a run: kcheck's and the user's own, less those that the settings leave out.
 
     Raises:
         ConfigError: the settings name a rule or a limit that does not exist, or may not be changed.
         RuleError: a rule of the user's own is wrong.
     """
-    result = every(config.rules)
+    result = all_rules(config.rules)
     names = {rule.name for rule in result} | {rule.group for rule in result}
     wanted: dict[str, Iterable[str]] = {
         "select": config.select,
@@ -212,7 +212,7 @@ def chosen(config: Config) -> list[Rule]:
         for name in listed:
             if name not in names:
                 raise ConfigError(f"{setting}: there is no rule {name}; {nearest(name, tuple(sorted(names)))}")
-    kept = firm(config)
+    kept = not_ignorable(config)
     for setting in ("ignore", "suppressions", "per_path_ignores"):
         for name in kept.intersection(wanted[setting]):
             raise ConfigError(f"{setting}: {name} is not to be ignored, says not_ignorable")
@@ -220,17 +220,21 @@ def chosen(config: Config) -> list[Rule]:
         if config.severity.get(name) == "info":
             raise ConfigError(f"severity: {name} is not to be ignored, says not_ignorable; infos are not shown")
     check_limits(config)
-    selected = named(result, config.select) if config.select else result
-    left_out = {rule.name for rule in named(selected, config.ignore)} - kept
+    selected = by_name(result, config.select) if config.select else result
+    left_out = {rule.name for rule in by_name(selected, config.ignore)} - kept
     return [rule for rule in selected if rule.name not in left_out]
 
 
-def firm(config: Config) -> set[str]:
+def not_ignorable(config: Config) -> set[str]:
     """The rules that are not to be ignored."""
-    return {rule.name for rule in named(every(config.rules), config.not_ignorable)} if config.not_ignorable else set()
+    return (
+        {rule.name for rule in by_name(all_rules(config.rules), config.not_ignorable)}
+        if config.not_ignorable
+        else set()
+    )
 
 
-def named(rules: Iterable[Rule], names: Iterable[str]) -> list[Rule]:
+def by_name(rules: Iterable[Rule], names: Iterable[str]) -> list[Rule]:
     """Those of some rules that are named, or are of a group that is."""
     wanted = set(names)
     return [rule for rule in rules if {rule.name, rule.group} & wanted]
@@ -253,7 +257,7 @@ def check_limits(config: Config) -> None:
             raise ConfigError(f"limits: {name} is a hard limit of {entry.value} {entry.unit}; nobody can raise it")
 
 
-def raw(rules: Iterable[Rule]) -> Raw:
+def raw_kinds(rules: Iterable[Rule]) -> Raw:
     """What the raw ones of some rules look at: the kinds and types that their conditions demand."""
     found: dict[str, list[frozenset[str] | None]] = {subject: [] for subject in KINDS}
     for rule in rules:
@@ -287,7 +291,7 @@ def expressions(rule: Rule) -> list[str]:
 
 def limits(rule: Rule) -> set[str]:
     """The limits that the expressions of a rule use, as `group.name`."""
-    used = {path for text in expressions(rule) for path in _used(text, rule.subject, place=False)}
+    used = {path for text in expressions(rule) for path in _used_words(text, rule.subject, place=False)}
     return {path.removeprefix("limits.") for path in used if path.count(".") == 2 and path.startswith("limits.")}
 
 
@@ -330,7 +334,7 @@ class Mistake(NamedTuple):
     message: str
 
 
-def _used(text: str, subject: str, *, place: bool) -> set[str]:
+def _used_words(text: str, subject: str, *, place: bool) -> set[str]:
     """The words that an expression or a place uses; of a place, the field may be that of each object in a list."""
     prefix, name = cel.split_place(text) if place else (text, "")
     usage = cel.usage(cel.compile(prefix, (subject, "limits")))
@@ -355,7 +359,7 @@ def problems(rule: Rule) -> Iterator[Mistake]:
         return
     for steps, text in texts:
         try:
-            used = _used(text, rule.subject, place=_is_place(steps))
+            used = _used_words(text, rule.subject, place=_is_place(steps))
         except cel.SyntaxProblem as error:
             yield Mistake((steps, text, error.at or 0), str(error))
             continue

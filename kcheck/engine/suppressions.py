@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.files.tree import holds, matches
+from kcheck.files.tree import contains_path, matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ class Suppression(NamedTuple):
     alone: bool
 
 
-def said(comment: re.Match[bytes]) -> tuple[tuple[str, ...], str]:
+def parse_comment(comment: re.Match[bytes]) -> tuple[tuple[str, ...], str]:
     """The rules that a comment names, and its reason."""
     rules, reason = (group.decode("utf-8", "replace") for group in comment.groups())
     return tuple(name.strip() for name in rules.split(",")), reason.strip()
@@ -79,7 +79,7 @@ class Suppressions:
             span = source.span(match.start(), match.end())
             start = source.data.rfind(b"\n", 0, match.start()) + 1
             alone = not source.data[start : match.start()].strip()
-            suppression = Suppression(span, *said(match), alone)
+            suppression = Suppression(span, *parse_comment(match), alone)
             found.append(suppression)
             self._by_line[id(source), span.begin.line] = suppression
         self.all += found
@@ -137,7 +137,7 @@ class Suppressions:
             rules = self._ran.get(accepted.rule)
             if not rules or rules & waiting or self._has_expired(accepted):
                 return False
-            if any(holds(top, os.path.dirname(accepted.place.source.path) or ".") for top in tops):
+            if any(contains_path(top, os.path.dirname(accepted.place.source.path) or ".") for top in tops):
                 return True  # all that the settings are about was read
             return bool(accepted.path) and any(matches(path, accepted.path) for path in self._paths)
 
@@ -174,7 +174,7 @@ class Suppressions:
         found = [(suppression, name) for suppression in self.all if suppression.reason for name in suppression.rules]
         return [(own, name) for own, name in found if (own.span, name) not in self._used and is_judged(own, name)]
 
-    def bare(self) -> list[Suppression]:
+    def without_reason(self) -> list[Suppression]:
         """Comments without a reason."""
         return [suppression for suppression in self.all if not suppression.reason]
 

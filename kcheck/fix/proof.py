@@ -27,10 +27,14 @@ if TYPE_CHECKING:
 
 def failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
     """What an example shows otherwise than it says; `folders` hold the rules beside kcheck's own."""
-    return [*bad(rule, example, folders), *good(rule, example, folders), *mended(rule, example, folders)]
+    return [
+        *bad_failures(rule, example, folders),
+        *good_failures(rule, example, folders),
+        *fix_failures(rule, example, folders),
+    ]
 
 
-def bad(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
+def bad_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
     """How `bad` does not fire."""
     if not example.bad:
         return []
@@ -48,7 +52,7 @@ def bad(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str
     return [f"`bad` must fire: {found}", *_bugs(result)]
 
 
-def good(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
+def good_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
     """How `good` is not silent, or silent for want of anything to look at."""
     if not example.good:
         return []
@@ -65,7 +69,7 @@ def good(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[st
     return [*wrong, *_bugs(result)]
 
 
-def mended(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
+def fix_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
     """How what `kcheck fix` makes of `bad` differs from `fixed`."""
     if example.fixed is not None and not rule.fixable:
         return ["`fixed` belongs to a rule with a fix only"]

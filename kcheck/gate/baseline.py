@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.config.config import ConfigError
-from kcheck.files.tree import TERRAFORM, VARIABLES, holds, shown
+from kcheck.files.tree import TERRAFORM, VARIABLES, contains_path, display_path
 from kcheck.source.findings import Severity, tally
 
 if TYPE_CHECKING:
@@ -59,19 +59,19 @@ class Baseline:
             for name in entry.objects
         )
 
-    def followed(self, findings: Iterable[Finding]) -> Baseline:
+    def with_current_names(self, findings: Iterable[Finding]) -> Baseline:
         """The entries by the names that things have now: in a file that was moved, or with a message worded anew."""
         now: dict[tuple[str, str], list[Identity]] = {}
         there = {identity for finding in findings for identity in finding.identities}
         for identity in sorted(there - self.known.keys()):
-            now.setdefault((identity[0], _bare(identity[2])), []).append(identity)
+            now.setdefault((identity[0], _without_place(identity[2])), []).append(identity)
         entries = []
         for entry in self.entries:
             for name in entry.objects:
                 place = entry.rule, entry.path, name, entry.shape
                 if place in there or name == entry.path:
                     continue
-                near = now.get((entry.rule, _bare(name)), [])
+                near = now.get((entry.rule, _without_place(name)), [])
                 moved = next((one for one in near if one[2] == name or not os.path.exists(entry.path)), None)
                 if moved is not None:
                     near.remove(moved)
@@ -131,7 +131,7 @@ class Baseline:
             entries.append(BaselineEntry(place[0], place[1], names, place[2], finding.severity.word, min(days)))
         others = any(not _is_below(entry.path, tops) for entry in self.entries)
         own = self.arguments if others else tuple(arguments)
-        return Baseline(self.path, sorted(entries, key=_order), self.firm, own)
+        return Baseline(self.path, sorted(entries, key=_sort_key), self.firm, own)
 
     def dump(self) -> bytes:
         """The file, sorted, so that it merges well."""
@@ -161,14 +161,15 @@ def _home(folder: str) -> str:
     return here.replace(os.sep, "/")
 
 
-def _order(entry: BaselineEntry) -> tuple[str, ...]:
+def _sort_key(entry: BaselineEntry) -> tuple[str, ...]:
     return entry.path, entry.rule, entry.shape, *entry.objects
 
 
 def _is_below(path: str, tops: list[str]) -> bool:
     """Whether a run over some paths would have read a file: a file of Terraform stands for its root module."""
     return any(
-        holds(os.path.dirname(top) or "." if top.endswith((*TERRAFORM, *VARIABLES)) else top, path) for top in tops
+        contains_path(os.path.dirname(top) or "." if top.endswith((*TERRAFORM, *VARIABLES)) else top, path)
+        for top in tops
     )
 
 
@@ -203,7 +204,7 @@ def load(path: str, firm: Collection[str] = ()) -> Baseline:
     if not os.path.isdir(home):
         raise ConfigError(f"{path} is for runs in {os.path.normpath(home)}, which is not there: write it anew")
     if not os.path.samefile(home, "."):
-        entries = [_seen(entry, home) for entry in entries]
+        entries = [_seen_from_here(entry, home) for entry in entries]
         arguments = [home, *arguments]  # never those of a run here
     return Baseline(path, entries, firm, arguments)
 
@@ -218,27 +219,27 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(name, re.DOTALL), re.compile(rf"(/[\w-]+/)(?=(?:{clouds})/)")
 
 
-def _named(name: str, placed: Callable[[str, str, str, str], str]) -> str:
+def _rename_parts(name: str, placed: Callable[[str, str, str, str], str]) -> str:
     """An object by another name, that a function makes of its parts; so is one that is named in it."""
     whole, inner = _patterns()
     match = whole.fullmatch(name)
     cloud, place, environment, rest = (part or "" for part in match.groups()) if match else ("", "", "", name)
     first, *more = inner.split(rest, maxsplit=1)  # a limit of a pool is called by both
     if more:
-        first = f"{first}{more[0]}{_named(more[1], placed)}"
+        first = f"{first}{more[0]}{_rename_parts(more[1], placed)}"
     return placed(cloud, place, environment, first)
 
 
-def _bare(name: str) -> str:
+def _without_place(name: str) -> str:
     """An object without the folder or file that it is of."""
-    return _named(name, lambda cloud, _, environment, rest: f"{cloud}/{environment}:{rest}")
+    return _rename_parts(name, lambda cloud, _, environment, rest: f"{cloud}/{environment}:{rest}")
 
 
-def _seen(entry: BaselineEntry, home: str) -> BaselineEntry:
+def _seen_from_here(entry: BaselineEntry, home: str) -> BaselineEntry:
     """An entry of runs in another folder, as a run in this one names it."""
 
     def path(name: str) -> str:
-        return shown(os.path.join(os.path.realpath(home), name))
+        return display_path(os.path.join(os.path.realpath(home), name))
 
     def placed(cloud: str, place: str, environment: str, rest: str) -> str:
         if not cloud and not place:
@@ -248,7 +249,7 @@ def _seen(entry: BaselineEntry, home: str) -> BaselineEntry:
             rest = f"{place}{environment}:{rest}"
         return f"{cloud}/{rest}" if cloud else rest
 
-    names = tuple(_named(name, placed) for name in entry.objects)
+    names = tuple(_rename_parts(name, placed) for name in entry.objects)
     return entry._replace(path=path(entry.path), objects=names)
 
 

@@ -41,7 +41,7 @@ class Comparison:
 
     def find_known(self, findings: Sequence[Finding]) -> KnownFindings:
         """Those of the findings of a first run that do not count."""
-        base = self.baseline = self.baseline and self.baseline.followed(findings)
+        base = self.baseline = self.baseline and self.baseline.with_current_names(findings)
         now = tally((identity, finding.severity) for finding in findings for identity in finding.identities)
         steady = self._config.severity  # then how bad they are is the settings' own
 
@@ -75,7 +75,7 @@ class Comparison:
         except (ConfigError, PathError) as error:
             self.notes.append(f"all is new, as nothing could be checked before the change: {error}")
             return {}
-        now = self.difference.now
+        now = self.difference.current_identities
         return tally((identity, f.severity) for f in result.findings for identity in now(f.identities))
 
 

@@ -16,10 +16,10 @@ from kcheck.files.tree import (
     TERRAFORM,
     VARIABLES,
     Tree,
+    display_path,
     holds_objects,
     is_ours,
     matches,
-    shown,
 )
 from kcheck.gate.baseline import NAME as BASELINE
 
@@ -47,11 +47,11 @@ _OTHERS = frozenset({
 _OWN = (settings.NAME, settings.PROJECT, BASELINE, CHART, ".terraform.lock.hcl", *KUSTOMIZATIONS)
 
 
-def matters(files: Iterable[str], paths: Sequence[str], config: Config, disk: Disk) -> bool:
+def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Config, disk: Disk) -> bool:
     """Whether one of the files is read in a run over some paths, or named by what is."""
     unclear = []
     own = _own(config)
-    for path in map(shown, files):
+    for path in map(display_path, files):
         if any(matches(path, pattern) for pattern in config.exclude):
             continue
         name = os.path.basename(path)
@@ -119,10 +119,10 @@ def _may_name(source: Source, path: str) -> bool:
         if match[2] is None:
             return True
         texts.append((match[1] or b"${}") + b"/" + match[2])
-    return any(_fits(text.decode(errors="replace"), path, source) for text in texts)
+    return any(_may_be_path(text.decode(errors="replace"), path, source) for text in texts)
 
 
-def _fits(text: str, path: str, source: Source) -> bool:
+def _may_be_path(text: str, path: str, source: Source) -> bool:
     """Whether a path may be what a text with computed parts or stars says: told by the steps that are written."""
     parts = _PIECE.split(text.rpartition("../")[2])
     if not re.search(".*".join(map(re.escape, parts)) + "$", f"/{path}"):

@@ -81,14 +81,14 @@ def generate(intent: Intent) -> Output:
     made = _made(intent)
     if isinstance(made, str):
         raise ImpossibleError(_refusal(intent, made))
-    context = made.context | {"requests": readme.requests(made.world, made.cluster)}
+    context = made.context | {"requests": readme.quota_requests(made.world, made.cluster)}
     files = render.files(intent.cloud, context)
-    result, top = checked(files), os.path.relpath(folder())
+    result, top = check_files(files), os.path.relpath(folder())
     context |= readme.context(result.world, intent, top)
     return Output(files | {_README: render.text(_ABOUT, context).encode()}, result, top)
 
 
-def checked(files: dict[str, bytes]) -> Result:
+def check_files(files: dict[str, bytes]) -> Result:
     """What `kcheck check` says of files that are not written yet."""
     from kcheck.engine import engine
 
@@ -169,7 +169,7 @@ def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
             high = None if isinstance(found, Unknown) else demands.needed(found).high
             if high is None:
                 raise AssertionError(f"what {slot.name} needs is not known: {found}")
-            result[slot.name] = recommended.grown("any", high)
+            result[slot.name] = recommended.with_growth("any", high)
     return result
 
 

@@ -12,7 +12,7 @@ from kcheck.config.config import ConfigError, nearest
 from kcheck.files.disk import Disk, TooLargeError
 from kcheck.generate import recommended
 from kcheck.generate.pools import label
-from kcheck.generate.system_nodes import within
+from kcheck.generate.system_nodes import training_nodes_within
 from kcheck.numbers import machines
 from kcheck.report.text import count
 from kcheck.source.ip_ranges import parse_cidr
@@ -113,7 +113,7 @@ def load(path: str) -> dict[str, Any]:
     return found
 
 
-def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
+def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     """An intent with what is usual on the cloud for what is not given.
 
     Raises:
@@ -124,7 +124,7 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
     region = str(given.get("region", usual["intent.region"]))
     account = str(given.get("account", usual["intent.account"]))
     asked = int(given.get("nodes", usual["intent.nodes"]))
-    nodes = within(cloud, asked)
+    nodes = training_nodes_within(cloud, asked)
     types = tuple(given.get("machines") or _listed(usual["intent.machines"]))
     gpus = given.get("gpus", machines.gpus(cloud, types[0]))
     if gpus is None:

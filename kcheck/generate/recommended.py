@@ -21,7 +21,7 @@ def values(cloud: str) -> Values:
     return {key: entry.value for key, entry in entries(cloud).items() if entry.value is not None}
 
 
-def grown(cloud: str, number: int) -> int:
+def with_growth(cloud: str, number: int) -> int:
     """A number with room to grow."""
     return -(-number * (100 + int(values(cloud)["network.growth"])) // 100)
 

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kcheck.files.tree import KUSTOMIZATIONS, shown
+from kcheck.files.tree import KUSTOMIZATIONS, display_path
 from kcheck.kubernetes import transforms
 from kcheck.kubernetes.fields import Fields, UnreadableError
 from kcheck.kubernetes.objects import Manifests, may_hold, read_one
@@ -109,7 +109,7 @@ class _Renderer:
     # --- rendering
 
     def root(self, own: Fields) -> None:
-        scope = shown(own.folder)
+        scope = display_path(own.folder)
         resources = self.base(own, ())
         owners = {name: found for found in self.loaded.values() if found and found.entered for name in found.variables}
         resources, used = transforms.with_variables(resources, frozenset(owners))
@@ -181,7 +181,7 @@ class _Renderer:
                 own.missing(node)
         elif inner.key in above:
             own.complete = False
-            message = f"`{node.text}` leads back to {shown(inner.folder)}: kustomizations in a circle"
+            message = f"`{node.text}` leads back to {display_path(inner.folder)}: kustomizations in a circle"
             self.result.manifests.problems.append(Problem(message, node.span))
         elif len(above) > MAX_DEPTH or self.steps > MAX_STEPS:
             own.gap("kustomizations of kustomizations go too deep", node.span)

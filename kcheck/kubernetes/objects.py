@@ -29,13 +29,13 @@ class Kinds:
     def __contains__(self, kind: str) -> bool:
         return self.names is None or kind in self.names
 
-    def wider(self, kinds: frozenset[str] | None) -> Kinds:
+    def with_kinds(self, kinds: frozenset[str] | None) -> Kinds:
         """These and some more, whatever their text; None stands for all."""
         if kinds is None or self.names is None:
             return Kinds(None)
         return Kinds(self.names | kinds, {kind: mark for kind, mark in self.marks.items() if kind not in kinds})
 
-    def wants(self, kind: str, data: bytes) -> bool:
+    def includes(self, kind: str, data: bytes) -> bool:
         """Whether a document with an object of a kind is looked at."""
         mark = self.marks.get(kind)
         return kind in self and (mark is None or mark.search(data) is not None)
@@ -51,7 +51,7 @@ class Object(NamedTuple):
     scope: str = ""
 
     @property
-    def home(self) -> str:
+    def owner_path(self) -> str:
         """What it belongs to: the folder of its kustomization, else its file."""
         return self.scope or self.span.source.path
 
@@ -69,7 +69,7 @@ class Manifests:
     problems: list[Problem]
     templates: list[Source]
 
-    def joined(self, other: Manifests) -> Manifests:
+    def merged_with(self, other: Manifests) -> Manifests:
         """Both together, what is in both once."""
         return Manifests(
             self.objects + other.objects,
@@ -113,7 +113,7 @@ def may_hold(data: bytes, kinds: Kinds) -> bool:
     own = {kind for indented, kind in found if not indented}  # of the object itself, unless all of it is indented
     if not own or any(kind.endswith("List") for kind in own):
         own = {kind for _, kind in found}
-    return any(kinds.wants(kind, data) or kind.endswith("List") for kind in own)
+    return any(kinds.includes(kind, data) or kind.endswith("List") for kind in own)
 
 
 def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
@@ -156,7 +156,7 @@ def value_of(node: yaml.Scalar) -> Value[Any]:
     return Unset(origin) if value is None else Known(value, origin)
 
 
-def inner(node: yaml.Scalar) -> Iterator[yaml.Target]:
+def embedded_documents(node: yaml.Scalar) -> Iterator[yaml.Target]:
     """The YAML documents in a text, each part with its place in the file where it is written as it is read."""
     if isinstance(node, yaml.Computed):
         pieces = pieces_of(node.datum)

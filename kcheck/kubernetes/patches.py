@@ -36,18 +36,18 @@ class PatchError(Exception):
 Visit: TypeAlias = "Callable[[str, yaml.Target], yaml.Target | None]"
 
 
-def put(mapping: yaml.Mapping, path: tuple[str, ...], value: yaml.Target) -> yaml.Mapping:
+def set_path(mapping: yaml.Mapping, path: tuple[str, ...], value: yaml.Target) -> yaml.Mapping:
     """The map with a value at a path; maps that are missing on the way are made where the value is written."""
     entries = yaml.entries(mapping)
     old = entries.get(path[0])
     if len(path) > 1:
         inner = yaml.resolve(old.value) if old else None
-        value = put(inner if isinstance(inner, yaml.Mapping) else _empty(value.span), path[1:], value)
-    entries[path[0]] = yaml.Pair(old.key if old else key(path[0], value.span), value)
+        value = set_path(inner if isinstance(inner, yaml.Mapping) else _empty(value.span), path[1:], value)
+    entries[path[0]] = yaml.Pair(old.key if old else new_key(path[0], value.span), value)
     return _with(mapping, entries)
 
 
-def key(name: str, span: Span) -> yaml.Scalar:
+def new_key(name: str, span: Span) -> yaml.Scalar:
     """The key of something that is written at a place without it."""
     return yaml.Scalar(*span, None, name, "double", None)
 
@@ -142,7 +142,7 @@ def merged(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> yaml.Ma
     for path in (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")):
         own = yaml.get(item, *path)
         if own is not None:
-            result = put(result, path, own)
+            result = set_path(result, path, own)
     return result
 
 
@@ -295,7 +295,7 @@ def _in_map(holder: yaml.Mapping, name: str, what: str, value: yaml.Target | Non
     if value is None or what == "remove":
         del entries[name]
         return _with(holder, entries)
-    return put(holder, (name,), value)
+    return set_path(holder, (name,), value)
 
 
 def _in_list(holder: yaml.Sequence, step: str, what: str, value: yaml.Target | None) -> yaml.Sequence | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from kcheck.kubernetes.patches import put, rebuilt, replaced, text
+from kcheck.kubernetes.patches import rebuilt, replaced, set_path, text
 from kcheck.source.values import Known, Origin, Unknown
 from kcheck.syntax import yaml
 
@@ -68,10 +68,10 @@ def _in_namespace(resources: list[Resource], namespace: yaml.Target | None) -> l
 
 def _moved(resource: Resource, namespace: yaml.Scalar) -> Resource:
     if resource.item.kind == "Namespace":
-        return resource.renamed(put(resource.item.root, ("metadata", "name"), namespace))
+        return resource.renamed(set_path(resource.item.root, ("metadata", "name"), namespace))
     if resource.item.kind in CLUSTER_WIDE:
         return resource
-    return resource.renamed(put(resource.item.root, ("metadata", "namespace"), namespace))
+    return resource.renamed(set_path(resource.item.root, ("metadata", "namespace"), namespace))
 
 
 def _called(resources: list[Resource], prefix: yaml.Target | None, suffix: yaml.Target | None) -> list[Resource]:
@@ -86,8 +86,8 @@ def _called(resources: list[Resource], prefix: yaml.Target | None, suffix: yaml.
             result.append(resource)
             continue
         parts = (text(prefix), name.text, text(suffix))
-        called = made("".join(parts), name.span, *(node.span for node in written))
-        result.append(resource.renamed(put(resource.item.root, ("metadata", "name"), called)))
+        called = composed_text("".join(parts), name.span, *(node.span for node in written))
+        result.append(resource.renamed(set_path(resource.item.root, ("metadata", "name"), called)))
         field = _REFERENCES.get(resource.item.kind)
         if field:
             renamed[field, name.text] = called
@@ -103,7 +103,7 @@ def _referring(resource: Resource, renamed: dict[tuple[str, str], yaml.Scalar]) 
     return resource.changed(rebuilt(resource.item.root, visit))
 
 
-def made(value: str, *spans: Span) -> yaml.Computed:
+def composed_text(value: str, *spans: Span) -> yaml.Computed:
     """A text that is put together from what is written at several places, the most telling one first."""
     return yaml.Computed(*spans[0], None, value, "double", None, Known(value, Origin(tuple(dict.fromkeys(spans)))))
 
@@ -155,7 +155,7 @@ def _inside(kind: str, name: str) -> list[tuple[str, ...]]:
 def _written(root: yaml.Mapping, paths: list[tuple[str, ...]], pairs: yaml.Mapping) -> yaml.Mapping:
     for path in paths:
         for name, entry in yaml.entries(pairs).items():
-            root = put(root, (*path, name), yaml.resolve(entry.value))
+            root = set_path(root, (*path, name), yaml.resolve(entry.value))
     return root
 
 
@@ -207,8 +207,8 @@ def _with_image(container: yaml.Target, by_name: dict[str, yaml.Mapping]) -> yam
     # the first place is that of the registry
     places = [*given[:1], old.span, *given[1:]] if text(name) else [old.span, *given]
     if isinstance(name, yaml.Scalar) and value == name.text:
-        return put(container, ("image",), name)
-    return put(container, ("image",), made(value, *places))
+        return set_path(container, ("image",), name)
+    return set_path(container, ("image",), composed_text(value, *places))
 
 
 def with_replicas(resources: list[Resource], replicas: list[yaml.Mapping]) -> list[Resource]:
@@ -218,7 +218,7 @@ def with_replicas(resources: list[Resource], replicas: list[yaml.Mapping]) -> li
     for resource in resources:
         found = [counts[own.name] for own in resource.names if own.name in counts]
         if found and found[0] is not None and resource.item.kind in _SCALED:
-            resource = resource.changed(put(resource.item.root, ("spec", "replicas"), found[0]))  # noqa: PLW2901
+            resource = resource.changed(set_path(resource.item.root, ("spec", "replicas"), found[0]))  # noqa: PLW2901
         result.append(resource)
     return result
 

@@ -70,14 +70,14 @@ class Inventory:
     scope_of: dict[Thing, str] = field(default_factory=dict)
     synced: list[tuple[str, re.Pattern[str]]] = field(default_factory=list)
 
-    def telling(self) -> bool:
+    def has_content(self) -> bool:
         """Whether anything was found that rules have something to say of."""
         return any((
             self.clusters, self.workloads, self.karpenter, self.classes, self.queues, self.limits, self.schedulers,
             self.admissions, self.sharings, self.objects, self.resources,
         ))  # fmt: skip
 
-    def placed(self) -> Iterator[Thing]:
+    def deployed_things(self) -> Iterator[Thing]:
         """What is in a cluster because somebody applies it there."""
         yield from chain(
             self.workloads, self.addons, self.services, self.classes, self.queues, self.limits, self.namespaces,

@@ -125,7 +125,7 @@ def _of_container(item: Object, container: yaml.Node, image: Known[Any]) -> Auto
     version: Value[str] = (
         Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
     )
-    identity = f"{item.home}:{item.kind}/{NAME}"
+    identity = f"{item.owner_path}:{item.kind}/{NAME}"
     found = list(_written(flags.read(container), identity, version))
     arguments = yaml.get(container, "args") or yaml.get(container, "command")
     last = arguments.items[-1] if isinstance(arguments, yaml.Sequence) and arguments.items else None

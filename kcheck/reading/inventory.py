@@ -227,7 +227,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     }
     others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
     names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *others))
-    kinds = objects.Kinds(names, queues.MARKS).wider(wanted.kinds)
+    kinds = objects.Kinds(names, queues.MARKS).with_kinds(wanted.kinds)
     kustomized: Rendering | None = None
     if tree.kustomizations:
         from kcheck.kubernetes import kustomize
@@ -240,7 +240,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     manifests = objects.read(plain, kinds)
     manifests.objects += rendered
     if kustomized is not None:
-        manifests = manifests.joined(kustomized.manifests)
+        manifests = manifests.merged_with(kustomized.manifests)
     found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
     for reader in sorted(found):
         import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
@@ -323,7 +323,7 @@ def _shown(item: Object) -> Iterator[Addon]:
         name = Known("karpenter", Origin((item.span,)))
         label = yaml.get(item.root, "metadata", "name")
         own = label.text if isinstance(label, yaml.Scalar) else "?"
-        yield Addon(f"{item.home}:{item.kind}/{own}", item.span, name, item.root)
+        yield Addon(f"{item.owner_path}:{item.kind}/{own}", item.span, name, item.root)
 
 
 def _place(inventory: Inventory, config: Config) -> None:
@@ -337,7 +337,7 @@ def _place(inventory: Inventory, config: Config) -> None:
             by_path[path] = _cluster_of(path, roots, config)
         return inventory.cluster_of.get(thing) or by_path[path]
 
-    for thing in inventory.placed():
+    for thing in inventory.deployed_things():
         cluster = cluster_of(thing)
         if cluster is not None:
             inventory.cluster_of[thing] = cluster

@@ -44,7 +44,7 @@ def _cluster(cluster: Cluster, world: World) -> dict[str, Any]:
             }
             for one in quotas.at_target(cluster, world)
         ],
-        "summary": sentence(cluster, world),
+        "summary": summary_sentence(cluster, world),
     }
 
 
@@ -91,7 +91,7 @@ def _exactly(first: Wall, cluster: Cluster, world: World) -> int | None:
     return nodes if nodes is not None and min(lows) >= nodes else None
 
 
-def sentence(cluster: Cluster, world: World) -> str:
+def summary_sentence(cluster: Cluster, world: World) -> str:
     """How far the cluster gets, in one sentence."""
     name, aim, first = _name(cluster), world.aim(cluster), walls.first(cluster, world)
     asked = "you ask for" if world.asked(cluster) else "its pools may have"
@@ -131,7 +131,7 @@ def _text(cluster: Cluster, world: World) -> str:
     limit = min((wall.number for (wall, *_) in groups if wall.mechanism == "cluster-limit" and wall.number), default=0)
     near = [group for group in rest if not limit or (group[0].number or 0) <= limit]
     lines += ["", *(_line(group, target) for group in near)] if near else []
-    return "\n".join([*lines, *_quotas(cluster, world), "", sentence(cluster, world)]) + "\n"
+    return "\n".join([*lines, *_quotas(cluster, world), "", summary_sentence(cluster, world)]) + "\n"
 
 
 def _asked(wall: Wall) -> bool:
@@ -215,7 +215,7 @@ def as_markdown(world: World) -> str:
 
 
 def _section(cluster: Cluster, world: World) -> str:
-    lines = [f"## {_name(cluster)} ({cluster.cloud})", "", sentence(cluster, world), ""]
+    lines = [f"## {_name(cluster)} ({cluster.cloud})", "", summary_sentence(cluster, world), ""]
     lines += ["| nodes | wall | kind | arithmetic | where | to move it |", "|---:|---|---|---|---|---|"]
     for wall in [wall for wall in walls.of(cluster, world) if not _asked(wall)]:
         nodes = "unknown" if wall.nodes is None else str(wall.nodes)

@@ -29,7 +29,7 @@ _KINDS = {
 }
 
 
-def home(name: str) -> str:
+def page_path(name: str) -> str:
     """The page of a number, such as that of limits.eks.pool.quota."""
     table, _, rest = name.partition(".")
     cloud, _, key = rest.partition(".")
@@ -44,7 +44,7 @@ def home(name: str) -> str:
 
 def link(name: str) -> Name:
     """The name of a number as people write it, eks.pool.quota, with its page."""
-    return Name(f"--{name.partition('.')[2]}" if name.startswith("flags.") else name.partition(".")[2], home(name))
+    return Name(f"--{name.partition('.')[2]}" if name.startswith("flags.") else name.partition(".")[2], page_path(name))
 
 
 def names() -> dict[str, ProfileValue]:
@@ -57,7 +57,7 @@ def names() -> dict[str, ProfileValue]:
     return found
 
 
-def called(text: str) -> list[str]:
+def full_names(text: str) -> list[str]:
     """The full names that a person means by one such as eks.pool.quota: a limit goes before a default."""
     return [name for table in ("limits", "settings") if profiles.entry(name := f"{table}.{text}") is not None]
 
@@ -99,7 +99,7 @@ def blocks(name: str, entry: ProfileValue, *, level: int = 1) -> Iterator[Block]
 
 def as_text(name: str, entry: ProfileValue) -> str:
     """The page for a terminal."""
-    return page.as_text([*blocks(name, entry), Prose(f"More: {page.HOME}/{home(name)}")])
+    return page.as_text([*blocks(name, entry), Prose(f"More: {page.HOME}/{page_path(name)}")])
 
 
 def _quota(name: str) -> dict[str, Any] | None:
@@ -151,7 +151,7 @@ def pages() -> dict[str, str]:
     """All pages of numbers, by their paths."""
     found: dict[str, list[Block]] = {}
     for name, entry in names().items():
-        path = home(name).partition("#")[0]
+        path = page_path(name).partition("#")[0]
         single = path.endswith(f"/{entry.key}.md")
         if not single and path not in found:
             found[path] = list(_head(path))

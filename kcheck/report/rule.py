@@ -26,14 +26,14 @@ _CLASSES = {
 }
 
 
-def home(name: str) -> str:
+def page_path(name: str) -> str:
     """The page of a rule."""
     return f"{page.RULES}/{name}.md"
 
 
 def url(rule: Rule) -> str:
     """Where a rule is explained; empty for one of the user's own."""
-    return f"{page.HOME}/{home(rule.name)}" if rule.path.startswith(RULES) else ""
+    return f"{page.HOME}/{page_path(rule.name)}" if rule.path.startswith(RULES) else ""
 
 
 def severity(rule: Rule) -> str:
@@ -49,7 +49,7 @@ def _severity(rule: Rule) -> str:
 
 def link(rule: Rule) -> Name:
     """The name of a rule; those of kcheck have a page."""
-    return Name(rule.name, home(rule.name) if url(rule) else "")
+    return Name(rule.name, page_path(rule.name) if url(rule) else "")
 
 
 def as_text(rule: Rule, every: Sequence[Rule]) -> str:
@@ -64,7 +64,7 @@ def as_markdown(rule: Rule, every: Sequence[Rule], linters: Iterable[Name] = ())
     blocks = [*_blocks(rule, every), *_examples(rule.details.examples)]
     disagree = [Point((name,)) for name in linters]
     blocks += [Part("Other linters"), *disagree] if disagree else []
-    return page.as_markdown([*blocks, *_silence(rule)], home(rule.name))
+    return page.as_markdown([*blocks, *_silence(rule)], page_path(rule.name))
 
 
 def _blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:

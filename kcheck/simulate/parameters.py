@@ -44,7 +44,7 @@ def parameters(cloud: str) -> dict[str, Parameter]:
     }
 
 
-def bundle(cloud: str, name: str) -> dict[str, float]:
+def profile_settings(cloud: str, name: str) -> dict[str, float]:
     """The settings that a profile or an engine of a cloud's autoscaler stands for; none if it is not known."""
     found: dict[str, float] = _file(cloud).get(_BUNDLES, {}).get(name, {})
     return found

@@ -59,12 +59,12 @@ class Scenario:
     wall: Wall | None = None
 
     @property
-    def beyond(self) -> Scenario:
+    def without_wall(self) -> Scenario:
         """The same without what stops it."""
         return replace(self, case=replace(self.case, ceiling=None, pulls=0), wall=None)
 
     @property
-    def walled(self) -> bool:
+    def is_stopped(self) -> bool:
         """Whether a wall stops it, or the limit of a registry."""
         return self.wall is not None or self.case.pulls > 0
 
@@ -74,7 +74,7 @@ class Scenario:
         return known(self.cluster.name) or self.cluster.address
 
     @property
-    def told_wall(self) -> str:
+    def wall_text(self) -> str:
         """The wall in words, if there is one."""
         return "" if self.wall is None else f": the {self.wall.what}, at {self.wall.number:,} nodes"
 
@@ -198,7 +198,7 @@ def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:
     if isinstance(own.version, Known):
         minor = minor_version(own.version.value) or minor
     base = Settings(minor=minor) if minor else Settings()
-    changed: dict[str, Any] = dict(parameters.bundle(cluster.cloud, known(own.profile) or ""))
+    changed: dict[str, Any] = dict(parameters.profile_settings(cluster.cloud, known(own.profile) or ""))
     notes = [f"{known(own.profile)} stands for settings that its cloud does not publish"] if changed else []
     changed |= _written(own, base)
     unknown = sorted(name for name in _FIELDS if not isinstance(getattr(own, name), Known | Unset))

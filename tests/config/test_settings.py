@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.cli import cli
-from kcheck.commands.options import effective
+from kcheck.commands.options import effective_config
 from kcheck.config import settings
 from kcheck.config.config import Config, ConfigError
 from kcheck.engine import engine
@@ -258,8 +258,8 @@ def test_published_schema_agrees(text: str, write: Callable[[Mapping[str, str]],
 def test_nodes_and_flags(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"kcheck.yaml": "nodes: 450\n", "main.tf": CLUSTER})
     assert "kubenet-beyond-400-nodes" in rules()
-    assert "kubenet-beyond-400-nodes" not in rules(effective((".",), None, {"nodes": ("300",)}))
-    assert effective((".",), None, {"nodes": ("300",)}).places == {"nodes": "--nodes"}
+    assert "kubenet-beyond-400-nodes" not in rules(effective_config((".",), None, {"nodes": ("300",)}))
+    assert effective_config((".",), None, {"nodes": ("300",)}).places == {"nodes": "--nodes"}
 
 
 def test_environments_are_told_apart(write: Callable[[Mapping[str, str]], Path]) -> None:

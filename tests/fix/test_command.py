@@ -145,12 +145,12 @@ def test_what_another_finding_stood_for_is_not_new(write: Write) -> None:
     """Beyond 400 nodes kubenet-beyond-400-nodes stands for kubenet-retiring, which is there when that is mended."""
     write({"a.yaml": job("a")})
     outcome = fix.fix(["."], Config())
-    fixer = fix._Fixer(["."], Config(), ("safe",), (), Severity.INFO, None, engine.silent)
+    fixer = fix._Fixer(["."], Config(), ("safe",), (), Severity.INFO, None, engine.no_progress)
     finding = outcome.fixed[0]
     fixer.unless["later"] = (finding.rule,)
     before = engine.run(Tree(["."]), Config())
-    assert fixer.hidden(finding._replace(rule="later"), before)
-    assert not fixer.hidden(finding._replace(rule="other"), before)
+    assert fixer.was_hidden(finding._replace(rule="later"), before)
+    assert not fixer.was_hidden(finding._replace(rule="other"), before)
 
 
 # --- files that are not ours

@@ -21,7 +21,7 @@ from kcheck.files.tree import Tree
 from kcheck.gate import baseline
 from kcheck.gate.comparison import Comparison
 from kcheck.gate.git import _changed
-from kcheck.gate.relevance import matters
+from kcheck.gate.relevance import can_change_findings
 from kcheck.source.findings import Finding, Severity
 from kcheck.source.text import Source
 from tests.places import ROOT
@@ -371,9 +371,9 @@ def test_names_are_found_again_from_elsewhere(tmp_path_factory: pytest.TempPathF
     (top / folder).mkdir(parents=True)
     entry = baseline.BaselineEntry("r", "deploy/job.yaml", (name,), "m", "error", "2021-05-01")
     with contextlib.chdir(top / folder):
-        there = baseline._seen(entry, os.path.relpath(top))
+        there = baseline._seen_from_here(entry, os.path.relpath(top))
     with contextlib.chdir(top):
-        assert baseline._seen(there, folder) == entry
+        assert baseline._seen_from_here(there, folder) == entry
 
 
 def test_severities_of_the_settings_bring_nothing_back(write: Write) -> None:
@@ -903,7 +903,7 @@ def test_files_that_matter(path: str, content: str | None, expected: bool, write
     }
     write(files if content is None else {**files, path: content})
     config = Config(exclude=("out",), rules=("policy",))
-    assert matters([path], ["."], config, Disk()) == expected
+    assert can_change_findings([path], ["."], config, Disk()) == expected
 
 
 @pytest.mark.parametrize(
@@ -919,9 +919,9 @@ def test_files_that_matter(path: str, content: str | None, expected: bool, write
 def test_files_that_the_settings_name_matter(setting: str, path: str, write: Write) -> None:
     folder = write({"own.yaml": setting, "x.yaml": "", path: setting})
     config = settings.load([], "own.yaml")
-    assert matters([path], ["."], config, Disk())
-    assert matters([str(folder / path)], ["."], config, Disk())
-    assert not matters(["x.yaml"], ["."], config, Disk())
+    assert can_change_findings([path], ["."], config, Disk())
+    assert can_change_findings([str(folder / path)], ["."], config, Disk())
+    assert not can_change_findings(["x.yaml"], ["."], config, Disk())
 
 
 def test_a_file_that_nobody_reads_does_not_matter(write: Write) -> None:
@@ -952,7 +952,7 @@ def test_a_file_that_nobody_reads_does_not_matter(write: Write) -> None:
 )
 def test_names_that_are_worked_out(expression: str, path: str, expected: bool, write: Write) -> None:
     write({"infra/main.tf": f"locals {{\n  x = {expression}\n}}\n", path: "a: 1\n"})
-    assert matters([path], ["."], Config(), Disk()) == expected
+    assert can_change_findings([path], ["."], Config(), Disk()) == expected
 
 
 def test_hook_does_nothing_for_a_commit_that_is_nothing_to_it(write: Write) -> None:

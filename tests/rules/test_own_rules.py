@@ -74,7 +74,7 @@ def test_mistakes_are_told_by_their_place(
     assert old in RULE
     write({PATH: RULE.replace(old, new, 1), "a.yaml": "apiVersion: v1\nkind: A\n"})
     with pytest.raises(RuleError) as caught:
-        rules.every(["policies"])
+        rules.all_rules(["policies"])
     lines = str(caught.value).splitlines()
     for text in expected:
         assert any(f"{PATH}{text}" in line or text in line for line in lines), lines
@@ -93,7 +93,7 @@ def test_all_mistakes_of_all_files_are_told(write: Callable[[Mapping[str, str]],
     wrong = RULE.replace('"Job"', "x").replace("metadata.labels)", "metadata.labels) + y")
     write({PATH: wrong, "policies/b.yml": "summary: 1\n", "policies/Bad Name.yaml": RULE})
     with pytest.raises(RuleError) as caught:
-        rules.every(["policies"])
+        rules.all_rules(["policies"])
     text = str(caught.value)
     assert f"{PATH}:4:22: undeclared reference to 'x'" in text
     assert f"{PATH}:5:" in text

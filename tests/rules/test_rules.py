@@ -40,17 +40,17 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_fires_on_bad(rule: Rule, example: Example) -> None:
-    assert not proof.bad(rule, example)
+    assert not proof.bad_failures(rule, example)
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_is_silent_on_good(rule: Rule, example: Example) -> None:
-    assert not proof.good(rule, example)
+    assert not proof.good_failures(rule, example)
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_fix_of_bad_is_fixed(rule: Rule, example: Example) -> None:
-    assert not proof.mended(rule, example)
+    assert not proof.fix_failures(rule, example)
 
 
 FIXED = [

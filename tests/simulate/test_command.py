@@ -128,8 +128,8 @@ def test_wall_stops_the_run_and_is_told_with_what_is_beyond(write: Callable[[Map
     assert one.case.ceiling == one.wall.number == 57  # 64 blocks of a /24, of which upgrades want a tenth
     outcome = results.run_scenario(one)
     assert max(point.target for point in outcome.middle.timeline) + one.case.system_nodes <= 57
-    assert outcome.beyond is not None
-    assert max(point.target for point in outcome.beyond.middle.timeline) == 200
+    assert outcome.without_wall is not None
+    assert max(point.target for point in outcome.without_wall.middle.timeline) == 200
     code, out, _ = run(".")
     assert code == 0
     assert "pod range" in out
@@ -147,9 +147,9 @@ def test_docker_hub_lets_so_many_nodes_pull(write: Callable[[Mapping[str, str]],
     assert one.case.pulls == 100
     outcome = results.run_scenario(one)
     assert outcome.middle.summary.last_start > 6 * 3600
-    assert results.binding(outcome)["wait"] == "the registry's limit of pulls"
-    assert outcome.beyond is not None
-    assert outcome.beyond.middle.summary.last_start < 3600
+    assert results.deciding_factors(outcome)["wait"] == "the registry's limit of pulls"
+    assert outcome.without_wall is not None
+    assert outcome.without_wall.middle.summary.last_start < 3600
     assert "Docker Hub has pulls for 100 fresh nodes in 6 hours" in run(".")[1]
 
 
@@ -202,10 +202,10 @@ def test_a_gang_waits_for_the_machine_that_never_joins(write: Callable[[Mapping[
     one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB})
     job, cloud = replace(one.case.job, gang=True), replace(one.case.cloud, lost=0.05, stragglers=0)
     outcome = results.run_scenario(replace(one, case=replace(one.case, job=job, cloud=cloud)))
-    assert "never joins is given up after 15 min (max-node-provision-time)" in results.binding(outcome)["wait"]
+    assert "never joins is given up after 15 min (max-node-provision-time)" in results.deciding_factors(outcome)["wait"]
     cloud = replace(cloud, lost=0, stragglers=0.05, straggler_mean=1_000, boot=60)
     outcome = results.run_scenario(replace(one, case=replace(one.case, job=job, cloud=cloud)))
-    assert "all wait for the last node" in results.binding(outcome)["wait"]
+    assert "all wait for the last node" in results.deciding_factors(outcome)["wait"]
 
 
 def test_pictures_are_well_formed(write: Callable[[Mapping[str, str]], Path]) -> None:

@@ -396,11 +396,11 @@ def test_kinds_that_are_read(
 ) -> None:
     broken = "apiVersion: v1\nkind: C\nx: [\n"
     write(files(rule(problem, when=when), {"a.yaml": "apiVersion: v1\nkind: A\n", "c.yaml": broken}))
-    own = [rule for rule in rules.every(CONFIG.rules) if rule.name == "own-rule"]
-    assert rules.raw(own) == Raw(None if kinds is None else frozenset(kinds), frozenset())
+    own = [rule for rule in rules.all_rules(CONFIG.rules) if rule.name == "own-rule"]
+    assert rules.raw_kinds(own) == Raw(None if kinds is None else frozenset(kinds), frozenset())
     result = engine.run(Tree(["a.yaml", "c.yaml"]), CONFIG)
     assert [thing.kind for thing in result.world.inventory.objects] == ["A"]
-    reading = inventory.read(Tree(["c.yaml"]), CONFIG, rules.raw(own))
+    reading = inventory.read(Tree(["c.yaml"]), CONFIG, rules.raw_kinds(own))
     assert bool(reading.problems) == (kinds is None)
 
 

@@ -47,7 +47,7 @@ class _Config:
         self.defaults = profiles.settings(CLOUD)
         label = known(self.fields["name"]) or "?"
         self.address = f"{KIND}/{label}"
-        self.identity = unique(f"{CLOUD}/{item.home}:{self.address}", inventory)
+        self.identity = unique(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
 
     def _fields(self, resource: str, record: Any) -> Fields:
         return Fields(CLOUD, resource, record)

@@ -108,7 +108,7 @@ class _Gke(Reader):
             nested = instance.blocks("node_pool")
             autopilot, provisioning = fields["autopilot"], fields["provisioning"]
             private = fields["private_nodes"]
-            near = nat_gateways.near(nats, location)
+            near = nat_gateways.in_region(nats, location)
             cluster = Cluster(
                 self.identity(instance.address),
                 instance.span,
@@ -121,7 +121,7 @@ class _Gke(Reader):
                 version=fields["version"],
                 location=location,
                 node_locations=fields["zones"],
-                zonal=zones.zonal(location, fields["regional"])
+                zonal=zones.is_zone(location, fields["regional"])
                 if written
                 else Known(value=True, origin=Origin((instance.span,))),
                 provisioned=autopilot if known(autopilot) or isinstance(autopilot, Unknown) else provisioning,

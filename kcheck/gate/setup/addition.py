@@ -34,7 +34,7 @@ def root_of(source: Source) -> yaml.Mapping:
     return documents[0].root
 
 
-def checked(source: Source, edits: list[Edit] | None, expected: Callable[[Any], Any]) -> bytes:
+def apply_checked(source: Source, edits: list[Edit] | None, expected: Callable[[Any], Any]) -> bytes:
     """The bytes after some edits, which read as expected.
 
     Raises:

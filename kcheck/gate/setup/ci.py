@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck import __version__
 from kcheck.gate.relevance import NAMES, SUFFIXES
-from kcheck.gate.setup.addition import checked, root_of
+from kcheck.gate.setup.addition import apply_checked, root_of
 from kcheck.syntax import yaml
 from kcheck.syntax.members import last
 from kcheck.syntax.style import PLAIN
@@ -82,7 +82,7 @@ def pipeline(below: str) -> str:
     return "".join(f"{line}\n" for line in PLAIN.lines({"kcheck": _job(below, None)}))
 
 
-def added(source: Source, below: str) -> bytes | None:
+def with_job(source: Source, below: str) -> bytes | None:
     """A .gitlab-ci.yml with the job as its last one; None if it runs kcheck.
 
     Raises:
@@ -92,7 +92,7 @@ def added(source: Source, below: str) -> bytes | None:
     if runs_kcheck(source.data):
         return None
     job = _job(below, _stage(yaml.get(root, "stages")))
-    return checked(source, last(root, {"kcheck": job}), lambda before: before | {"kcheck": job})
+    return apply_checked(source, last(root, {"kcheck": job}), lambda before: before | {"kcheck": job})
 
 
 def _stage(stages: yaml.Target | None) -> str | None:

@@ -36,7 +36,7 @@ _TELLS_NOTHING = frozenset({
 """Names of folders that many repositories have, whatever is in them."""
 
 
-def excluded(folders: Iterable[str]) -> list[str]:
+def folders_to_exclude(folders: Iterable[str]) -> list[str]:
     """Of the folders that hold clusters, those of tests and of examples, where there are others too.
 
     Examples count as what the repository is about if there is nothing else.
@@ -194,7 +194,7 @@ def with_manifests(entries: list[Environment], inventory: Inventory) -> tuple[li
 def _unplaced(inventory: Inventory) -> Iterator[list[str]]:
     """The folders of what runs on some cluster, and is not known on which."""
     seen = set()
-    for thing in inventory.placed():
+    for thing in inventory.deployed_things():
         folder = inventory.scope_of.get(thing) or os.path.dirname(thing.place.source.path)
         if thing not in inventory.cluster_of and folder and folder not in seen:
             seen.add(folder)

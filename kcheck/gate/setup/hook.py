@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from kcheck import __version__
-from kcheck.gate.setup.addition import AdditionError, checked, root_of
+from kcheck.gate.setup.addition import AdditionError, apply_checked, root_of
 from kcheck.syntax import yaml
 from kcheck.syntax.insertion import Insertion
 from kcheck.syntax.members import added
@@ -31,7 +31,7 @@ def text(below: str) -> str:
     return "".join(f"{line}\n" for line in PLAIN.lines({"repos": [_repository(below)]}))
 
 
-def inserted(source: Source, below: str) -> bytes | None:
+def with_hook(source: Source, below: str) -> bytes | None:
     """The file with the hook, in its own style; None if it has it.
 
     Raises:
@@ -50,7 +50,7 @@ def inserted(source: Source, below: str) -> bytes | None:
     def expected(before: dict[str, Any]) -> dict[str, Any]:
         return before | {"repos": [*(before["repos"] or ()), repo]}
 
-    return checked(source, edits, expected)
+    return apply_checked(source, edits, expected)
 
 
 def _items(node: yaml.Node | None) -> tuple[yaml.Node, ...]:

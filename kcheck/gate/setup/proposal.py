@@ -12,7 +12,7 @@ from kcheck.config.config import Config
 from kcheck.engine import engine, rules
 from kcheck.files.disk import Disk
 from kcheck.files.save import File
-from kcheck.files.tree import Tree, holds, shown
+from kcheck.files.tree import Tree, contains_path, display_path
 from kcheck.gate import baseline
 from kcheck.gate.comparison import Comparison, without_known
 from kcheck.gate.setup import ci, clusters, hook
@@ -43,10 +43,10 @@ class Proposal:
     result: Result | None = None
     has_baseline: bool = False
 
-    def shown(self, real: str) -> str:
+    def display_path(self, real: str) -> str:
         """A path as it is printed."""
         with chdir(self.base):
-            return shown(real)
+            return display_path(real)
 
 
 def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
@@ -58,28 +58,28 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     """
     real = os.path.realpath(folder)
     top = os.path.realpath(Tree([folder]).repository(folder))
-    proposal = Proposal(folder, os.path.realpath(".") if holds(".", top) else top)
+    proposal = Proposal(folder, os.path.realpath(".") if contains_path(".", top) else top)
     with chdir(folder):  # paths in settings are relative to their file
-        present = settings.closest(["."], Disk())
-        config, text = (settings.load(["."]), None) if present else _settled(Config())
+        present = settings.find_file(["."], Disk())
+        config, text = (settings.load(["."]), None) if present else _with_settings(Config())
         result = _new_only(engine.run(Tree(["."], exclude=config.exclude), config), config)
     if not (result.relevant or result.findings):
         return proposal
     proposal.result, proposal.has_baseline = result, bool(config.baseline)
     if present:
-        path = proposal.shown(os.path.join(real, present))
+        path = proposal.display_path(os.path.join(real, present))
         proposal.notes.append(f"{path}: has settings of kcheck, left as it is")
     elif text is not None:
         _new(proposal, os.path.join(real, settings.NAME), text(result), "new")
     below = os.path.relpath(real, top).replace(os.sep, "/").removeprefix(".")
-    _changed(proposal, os.path.join(top, hook.NAME), below, hook.text, hook.inserted, "the hook")
+    _changed(proposal, os.path.join(top, hook.NAME), below, hook.text, hook.with_hook, "the hook")
     if systems is None:
         there = {"github": ".github", "gitlab": ci.GITLAB}
         systems = tuple(name for name, path in there.items() if os.path.exists(os.path.join(top, path)))
     if "github" in systems:
         _workflow(proposal, top, below)
     if "gitlab" in systems:
-        _changed(proposal, os.path.join(top, ci.GITLAB), below, ci.pipeline, ci.added, "a job")
+        _changed(proposal, os.path.join(top, ci.GITLAB), below, ci.pipeline, ci.with_job, "a job")
     return proposal
 
 
@@ -87,19 +87,21 @@ def _new_only(result: Result, config: Config) -> Result:
     """A result without what the baseline of the settings knows."""
     if not config.baseline:
         return result
-    comparison = Comparison(["."], config, lambda _: config, baseline.load(config.baseline, rules.firm(config)))
+    comparison = Comparison(
+        ["."], config, lambda _: config, baseline.load(config.baseline, rules.not_ignorable(config))
+    )
     return without_known(result, comparison.find_known(result.findings).contains)
 
 
 # --- kcheck.yaml
 
 
-def _settled(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
+def _with_settings(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
     """The settings for the working directory, and how they are written once it is known what they lead to."""
     tree = Tree(["."])
     reading = inventory.read(tree, nothing)
     roots = {cluster.root for cluster in reading.inventory.clusters}
-    exclude = clusters.excluded(cluster.root for cluster in reading.inventory.clusters)
+    exclude = clusters.folders_to_exclude(cluster.root for cluster in reading.inventory.clusters)
     if exclude:
         rest = Tree(["."], exclude=tuple(exclude))
         other = inventory.read(rest, nothing)
@@ -132,7 +134,7 @@ def _settled(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
 
 
 def _new(proposal: Proposal, real: str, text: str, what: str) -> None:
-    path = proposal.shown(real)
+    path = proposal.display_path(real)
     proposal.files.append(File(real, path, b"", text.encode(), fresh=True))
     proposal.notes.append(f"{path}: {what}")
 
@@ -145,7 +147,7 @@ def _changed(
     if not os.path.lexists(real):
         _new(proposal, real, text(below), "new")
         return
-    path = proposal.shown(real)
+    path = proposal.display_path(real)
     try:
         with open(real, "rb") as file:
             old = file.read()
@@ -168,6 +170,6 @@ def _workflow(proposal: Proposal, top: str, below: str) -> None:
         if name.endswith((".yml", ".yaml")):
             real = os.path.join(folder, name)
             if ci.runs_kcheck(Disk().read(real) or b"") or f"{ci.WORKFLOWS}/{name}" == ci.WORKFLOW:
-                proposal.notes.append(f"{proposal.shown(real)}: has kcheck, left as it is")
+                proposal.notes.append(f"{proposal.display_path(real)}: has kcheck, left as it is")
                 return
     _new(proposal, os.path.join(top, ci.WORKFLOW), ci.workflow(below), "new")

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from kcheck.kubernetes.objects import value_of
 from kcheck.kubernetes.workloads.scalars import (
     absent,
-    amount,
     boolean,
     gap,
+    integer,
     items,
     listed,
     mapping,
     scalar,
+    scaled_quantity,
     text,
-    whole,
 )
 from kcheck.model import (
     CARDS,
@@ -90,7 +90,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         boolean(spec, "hostIPC"),
         text(spec, "dnsPolicy"),
         text(spec, "restartPolicy"),
-        whole(spec, "terminationGracePeriodSeconds"),
+        integer(spec, "terminationGracePeriodSeconds"),
         text(spec, "serviceAccountName"),
         tuple(_ports(spec)),
         listed(spec, "volumes", _volume),
@@ -123,8 +123,8 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         text(node, "imagePullPolicy"),
         _request(node, "cpu", 1000),
         _request(node, "memory", 1),
-        amount(node, ("resources", "limits", "cpu"), 1000),
-        amount(node, ("resources", "limits", "memory"), 1),
+        scaled_quantity(node, ("resources", "limits", "cpu"), 1000),
+        scaled_quantity(node, ("resources", "limits", "memory"), 1),
         Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", CARDS[0]),
         mapped(scalar(node, "resources", "requests", resource or CARDS[0]), str),
         mapped(scalar(node, "resources", "limits", resource or CARDS[0]), str),
@@ -177,9 +177,9 @@ def _resources(node: yaml.Target) -> Iterator[str]:
 
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
     """What a container asks for: its limit where nothing else is written."""
-    value = amount(node, ("resources", "requests", resource), times)
+    value = scaled_quantity(node, ("resources", "requests", resource), times)
     if isinstance(value, Unset):
-        limit = amount(node, ("resources", "limits", resource), times)
+        limit = scaled_quantity(node, ("resources", "limits", resource), times)
         return limit if not isinstance(limit, Unset) else value
     return value
 
@@ -293,7 +293,7 @@ def _ports(spec: yaml.Target) -> Iterator[int]:
     host = known(scalar(spec, "hostNetwork")) is True
     for group, node in containers(spec):
         for port in items(node, "ports") if group != "initContainers" else ():
-            number = known(whole(port, "hostPort")) or (known(whole(port, "containerPort")) if host else None)
+            number = known(integer(port, "hostPort")) or (known(integer(port, "containerPort")) if host else None)
             if isinstance(number, int) and number:
                 yield number
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.objects import inner
+from kcheck.kubernetes.objects import embedded_documents
 from kcheck.kubernetes.workloads import sharings
 from kcheck.kubernetes.workloads.jobs import identity
 from kcheck.kubernetes.workloads.scalars import (
     absent,
     boolean,
     gap,
+    integer,
     items,
     listed,
     mapping,
     scalar,
     text,
-    whole,
 )
 from kcheck.model import (
     CARDS,
@@ -65,7 +65,7 @@ def _class(item: Object) -> Iterable[Thing]:
     kueue = item.kind == "WorkloadPriorityClass"
     preemption = NOTHING if kueue else text(item.root, "preemptionPolicy")
     yield PriorityClass(
-        identity(item), item.span, kueue, text(item.root, "metadata", "name"), whole(item.root, "value"),
+        identity(item), item.span, kueue, text(item.root, "metadata", "name"), integer(item.root, "value"),
         boolean(item.root, "globalDefault"), preemption,
     )  # fmt: skip
 
@@ -85,7 +85,7 @@ def _queue(item: Object) -> Iterable[Thing]:
         )
     elif item.kind == "Queue":
         yield Queue(
-            own, item.span, item.kind, name, NOTHING, weight=whole(item.root, "spec", "weight"), api=item.api_version
+            own, item.span, item.kind, name, NOTHING, weight=integer(item.root, "spec", "weight"), api=item.api_version
         )
     else:
         selector = yaml.get(item.root, "spec", "namespaceSelector")
@@ -148,7 +148,7 @@ def of_release(release: Release) -> Iterator[Admission | Scheduler]:
     """The configuration of Kueue, or of Volcano's scheduler, as their charts are given it."""
     chart = str(known(release.chart))
     node = yaml.get(release.values, *_VALUES[chart]) if chart in _VALUES else None
-    root = next(inner(node), None) if isinstance(node, yaml.Scalar) else node
+    root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node
     if node is not None and root is not None:
         own = f"{release.place.source.path}:{release.address}"
         yield _admission(root, node.span, own) if chart == "kueue" else _scheduler(root, node.span, own)
@@ -187,12 +187,12 @@ def _settings(item: Object) -> Iterable[Thing]:
         if isinstance(node, yaml.Scalar) and not _WANTED.search(node.text):
             continue
         own = f"{identity(item)}/{name}"
-        root = next(inner(node), None) if isinstance(node, yaml.Scalar) else node  # Terraform's yamlencode
+        root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node  # Terraform's yamlencode
         if root is None:
             continue
         if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None:
             yield _scheduler(root, item.span, own)
-        if sharings.divides(root):
+        if sharings.is_device_plugin_config(root):
             yield sharings.of_configuration(root, node.span, own)
         if known(text(root, "kind")) == "Configuration" and "kueue" in str(known(text(root, "apiVersion"))):
             yield _admission(root, item.span, own)
@@ -215,7 +215,7 @@ def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
             plugins[name] = known(found) or {}
             if name == "binpack":
                 packed = scalar(plugin, "arguments", "binpack.resources")
-                weight = whole(plugin, "arguments", f"binpack.resources.{CARDS[0]}")
+                weight = integer(plugin, "arguments", f"binpack.resources.{CARDS[0]}")
         last = listed(tier, "plugins", lambda plugin: str(known(text(plugin, "name"))))
     return Scheduler(own, place, names, Known(plugins, Origin((root.span,))), last, packed, weight)
 

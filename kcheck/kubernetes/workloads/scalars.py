@@ -62,7 +62,7 @@ def boolean(node: yaml.Node, *path: str) -> Value[bool]:
     return value
 
 
-def whole(node: yaml.Node, *path: str) -> Value[int]:
+def integer(node: yaml.Node, *path: str) -> Value[int]:
     """The whole number at a path."""
     value = scalar(node, *path)
     if isinstance(value, Known) and (not isinstance(value.value, int) or isinstance(value.value, bool)):
@@ -70,7 +70,7 @@ def whole(node: yaml.Node, *path: str) -> Value[int]:
     return value
 
 
-def amount(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
+def scaled_quantity(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
     """The quantity at a path in units of which `times` are one: 1,000 for millicores, 1 for bytes; rounded up."""
     return _typed(node, path, lambda found: -(-quantity(as_text(found)) * times // 1))
 
