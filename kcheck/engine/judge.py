@@ -138,16 +138,16 @@ class Evaluator:
         if fix is None and rule.help:
             help_text = "; ".join(filter(None, (help_text, self.fill(rule.help))))
         return Finding(
-            rule.name,
-            severity,
-            rule.waste,
-            self.fill(rule.message),
-            span,
-            tuple(dict.fromkeys(related)),
-            self.view.thing.id,
-            fix,
-            help_text,
-            (*origin.spans, self.view.place()),
+            rule=rule.name,
+            severity=severity,
+            waste=rule.waste,
+            message=self.fill(rule.message),
+            span=span,
+            related=tuple(dict.fromkeys(related)),
+            object=self.view.thing.id,
+            fix=fix,
+            help=help_text,
+            anchors=(*origin.spans, self.view.place()),
             shape=self.shape(rule),
         )
 

@@ -250,7 +250,7 @@ def fix(
 
     Only findings of the `least` severity, or worse, are mended, and none that the comparison knows.
     """
-    return _Fixer(paths, config, safeties, rules, least, comparison, tell).run()
+    return _Fixer(paths, config, safeties=safeties, names=rules, least=least, comparison=comparison, tell=tell).run()
 
 
 _UNREADABLE = "unreadable-file"

@@ -78,13 +78,13 @@ def savings(
         fixed = tuple(sorted({finding.rule for finding in outcome.fixed}))
         risk = max((finding.fix.safety for finding in outcome.fixed if finding.fix), key=SAFETIES.index, default="safe")
         return Saving(
-            fixed,
-            risk,
-            mean(minutes),
-            mean(hours),
-            (min(minutes), max(minutes)),
-            base.scenario.price,
-            after.middle.summary.total,
+            rules=fixed,
+            safety=risk,
+            minutes=mean(minutes),
+            hours=mean(hours),
+            spread=(min(minutes), max(minutes)),
+            price=base.scenario.price,
+            after=after.middle.summary.total,
         )
 
     names = sorted(_fixable(paths, config) & able)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kcheck.source.findings import Finding, Identity
     from kcheck.source.text import Span
 
+_RAW_DIFF = ("diff", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", "--ignore-submodules")
 _OTHERS = {"120000", "160000"}
 """The modes of links and submodules."""
 _OF_HOOKS = {"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"}
@@ -58,9 +59,7 @@ class Difference:
         return base or tip
 
     def _read(self) -> None:
-        raw = self._output(
-            "diff", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", "--ignore-submodules", self.commit, "--"
-        )
+        raw = self._output(*_RAW_DIFF, self.commit, "--")
         parts = iter(raw.split(b"\0"))
         old: dict[str, list[str]] = {}
         for head in parts:

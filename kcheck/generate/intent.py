@@ -145,13 +145,15 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         return str(given.get(key, usual[f"intent.{key}"]))
 
     intent = Intent(
-        cloud, chosen("name"), account, region, tuple(zones), chosen("kubernetes"), nodes, asked, types,
-        int(gpus or 0), share, None if cap is None else round(cap * 1000),
-        int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
-        int(job.get("hours", usual["intent.job_hours"])),
-        tuple(Team(team["name"], team["share"]) for team in teams),
-        tuple(given.get("tiers") or _listed(usual["intent.tiers"])), chosen("scheduler"), chosen("autoscaler"),
-        str(given.get("registry", registry)), chosen("image"), mode, own, tuple(network.get("in_use") or ()),
+        cloud=cloud, name=chosen("name"), account=account, region=region, zones=tuple(zones),
+        kubernetes=chosen("kubernetes"), nodes=nodes, asked=asked, machines=types, gpus=int(gpus or 0), spot=share,
+        price_cap=None if cap is None else round(cap * 1000),
+        job_nodes=int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
+        job_hours=int(job.get("hours", usual["intent.job_hours"])),
+        teams=tuple(Team(team["name"], team["share"]) for team in teams),
+        tiers=tuple(given.get("tiers") or _listed(usual["intent.tiers"])), scheduler=chosen("scheduler"),
+        autoscaler=chosen("autoscaler"), registry=str(given.get("registry", registry)), image=chosen("image"),
+        mode=mode, range=own, in_use=tuple(network.get("in_use") or ()),
     )  # fmt: skip
     _check(intent, usual)
     return intent

@@ -54,19 +54,19 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
     processes = intent.gpus or 1
     memory = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])
     return Job(
-        intent.teams[0].name,
-        intent.tiers[len(intent.tiers) // 2],
-        intent.job_nodes,
-        max(1, intent.job_nodes * int(usual["job.least"]) // 100),
-        processes,
-        cpus(intent),
-        cpus(intent) * memory,
-        processes * int(usual["job.shm"]),
-        intent.job_hours * _HOUR * int(usual["job.deadline"]) // 100,
-        _grace(intent, on_spot=on_spot),
-        limits("any")["job.kept"].number,
-        on_spot,
-        None
+        team=intent.teams[0].name,
+        tier=intent.tiers[len(intent.tiers) // 2],
+        nodes=intent.job_nodes,
+        least=max(1, intent.job_nodes * int(usual["job.least"]) // 100),
+        processes=processes,
+        cpu=cpus(intent),
+        memory=cpus(intent) * memory,
+        shm=processes * int(usual["job.shm"]),
+        deadline=intent.job_hours * _HOUR * int(usual["job.deadline"]) // 100,
+        grace=_grace(intent, on_spot=on_spot),
+        kept=limits("any")["job.kept"].number,
+        on_spot=on_spot,
+        near=None
         if on_spot
         else fast_neighbours(intent, next((p for p in on_demand if p.nodes >= intent.job_nodes), on_demand[0])),
     )

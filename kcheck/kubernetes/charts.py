@@ -195,13 +195,13 @@ class Charts:
         listed = yaml.get(root, "dependencies") or (yaml.get(self._root(older), "dependencies") if older else None)
         items = listed.items if isinstance(listed, yaml.Sequence) else ()
         return Chart(
-            folder,
-            source,
-            _text(root, "name", source),
-            _text(root, "version", source),
-            self._root(values) if values is not None else None,
-            tuple(_dependency(item, source) for item in items),
-            known(_text(root, "type", source)) == "library",
+            folder=folder,
+            source=source,
+            name=_text(root, "name", source),
+            version=_text(root, "version", source),
+            values=self._root(values) if values is not None else None,
+            dependencies=tuple(_dependency(item, source) for item in items),
+            library=known(_text(root, "type", source)) == "library",
         )
 
     def _root(self, source: Source) -> yaml.Mapping | None:

@@ -229,8 +229,9 @@ def _release(
     trees = tuple(values.trees)
     folder = _chart_in(folder, item, values.find) if folder else ""
     return Release(
-        address, item.span, chart_name(chart), version, trees, values.sets, values.gap, item.kind, name, folder
-    )
+        address, item.span, chart=chart_name(chart), version=version, trees=trees, sets=values.sets, gap=values.gap,
+        kind=item.kind, name=name, folder=folder,
+    )  # fmt: skip
 
 
 def _chart_in(folder: str, item: Object, find: Find) -> str:

@@ -79,7 +79,7 @@ class Inventory:
 
     def deployed_things(self) -> Iterator[Thing]:
         """What is in a cluster because somebody applies it there."""
-        yield from chain(
+        yield from chain.from_iterable((
             self.workloads, self.addons, self.services, self.classes, self.queues, self.limits, self.namespaces,
             self.schedulers, self.admissions, self.sharings, self.watchers, self.objects,
-        )  # fmt: skip
+        ))  # fmt: skip

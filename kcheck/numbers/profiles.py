@@ -75,8 +75,9 @@ def _quotas(cloud: str) -> dict[str, ProfileValue]:
     """The quotas of an account as limits, `quota.<key>`: their numbers are mostly those of the account."""
     return {
         f"quota.{key}": ProfileValue(
-            f"quota.{key}", entry["default"], f"{entry['counts']} of {entry['code']}", "quota", tuple(entry["sources"]),
-            str(entry["checked"]), entry["confidence"], "account", entry.get("note", ""),
+            f"quota.{key}", entry["default"], unit=f"{entry['counts']} of {entry['code']}", kind="quota",
+            sources=tuple(entry["sources"]), checked=str(entry["checked"]), confidence=entry["confidence"],
+            scope="account", note=entry.get("note", ""),
         )
         for key, entry in quotas(cloud).items()
     }  # fmt: skip
@@ -118,8 +119,9 @@ def flag(name: str) -> ProfileValue | None:
     changes = "; ".join(f"{value} before 1.{minor}" for minor, value in found.get("before", {}).items())
     sources, checked = tuple(file["sources"]), str(file["checked"])
     return ProfileValue(
-        f"--{name}", found["default"], found["type"], "default", sources, checked, file["confidence"], note=changes
-    )
+        f"--{name}", found["default"], unit=found["type"], kind="default", sources=sources, checked=checked,
+        confidence=file["confidence"], note=changes,
+    )  # fmt: skip
 
 
 def entry(name: str) -> ProfileValue | None:
@@ -225,8 +227,9 @@ def prices(cloud: str) -> Prices | None:
         return None
     data = load_yaml(path)
     return Prices(
-        data["region"], str(data["dated"]), str(data["checked"]), data["confidence"], tuple(data["sources"]),
-        _grouped(data["on_demand"]), _grouped(data.get("spot", {})), data.get("accelerators", {}),
+        region=data["region"], dated=str(data["dated"]), checked=str(data["checked"]), confidence=data["confidence"],
+        sources=tuple(data["sources"]), on_demand=_grouped(data["on_demand"]), spot=_grouped(data.get("spot", {})),
+        accelerators=data.get("accelerators", {}),
     )  # fmt: skip
 
 

@@ -79,7 +79,10 @@ def of_release(release: Release) -> Iterator[Autoscaler]:
     found += _written(flags.parse(custom), identity, version)
     request, limit = (release.scalar("resources", key, "cpu") for key in ("requests", "limits"))
     cpu = _cpus(request, limit)
-    yield _autoscaler(identity, release.place, version, found, lambda flag: _unset(release, flag), gap, cpu)
+    yield _autoscaler(
+        identity, release.place, version=version, found=found, absent=lambda flag: _unset(release, flag), gap=gap,
+        cpu=cpu,
+    )  # fmt: skip
 
 
 def _unset(release: Release, flag: str) -> Origin:
@@ -138,7 +141,9 @@ def _of_container(item: Object, container: yaml.Node, image: Known[Any]) -> Auto
 
     request, limit = (scalar(container, "resources", key, "cpu") for key in ("requests", "limits"))
     cpu = _cpus(request, limit)
-    return _autoscaler(identity, item.span, version, found, absent, flags.gap(container), cpu)
+    return _autoscaler(
+        identity, item.span, version=version, found=found, absent=absent, gap=flags.gap(container), cpu=cpu
+    )
 
 
 def _cpus(request: Value[Any], limit: Value[Any]) -> tuple[Value[int], Value[int]]:

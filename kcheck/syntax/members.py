@@ -52,7 +52,10 @@ def _read(container: Span) -> yaml.Target | None:
 def _moved(node: yaml.Target, source: Source, by: int) -> yaml.Target:
     """A list or a map, and what is in it, at its place in the file."""
     if isinstance(node, yaml.Scalar):
-        return yaml.Scalar(source, node.start + by, node.end + by, node.anchor, node.text, node.style, node.tag)
+        return yaml.Scalar(
+            source=source, start=node.start + by, end=node.end + by, anchor=node.anchor, text=node.text,
+            style=node.style, tag=node.tag,
+        )  # fmt: skip
     at = (source, node.start + by, node.end + by, node.anchor)
     if isinstance(node, yaml.Sequence):
         return yaml.Sequence(*at, tuple(_moved(yaml.resolve(item), source, by) for item in node.items), node.flow)

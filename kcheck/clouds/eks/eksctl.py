@@ -166,7 +166,7 @@ class _Config:
             place = cidr.origin.written
         subnet = Subnet(
             f"{self.identity}/{name}", place, CLOUD, f"{self.address}/{name}", self.folder, "",
-            Known(name, self.origin), cidr, network,
+            name=Known(name, self.origin), cidr=cidr, network=network,
         )  # fmt: skip
         self.inventory.subnets.append(subnet)
         return subnet

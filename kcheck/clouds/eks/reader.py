@@ -94,7 +94,10 @@ class _Eks(Reader):
             found = linked(datum, networks) or self._of_association(datum, networks)
             network = found if found is not None else unlinked(fields["network"], "VPC")
             cidr, tags = _text(fields["cidr"]), _texts(fields.raw("tags"))
-            subnet = self.subnet(instance.address, instance.span, fields["name"], cidr, network, tags, fields["zone"])
+            subnet = self.subnet(
+                instance.address, instance.span, name=fields["name"], cidr=cidr, network=network, tags=tags,
+                zone=fields["zone"],
+            )  # fmt: skip
             written = fields["tags"]
             if isinstance(written, Known) and _POD_SUBNET_TAG in written.value:
                 self.pod_subnets.append(subnet)

@@ -196,8 +196,9 @@ class _Gke(Reader):
             return known_already
         name = found.name if isinstance(found.name, Known) else cluster.name
         result = PodRange(
-            found.id, found.place, CLOUD, cluster.address, self.folder, cluster.gap, name, found.cidr, more
-        )
+            found.id, found.place, CLOUD, cluster.address, self.folder, cluster.gap, name=name, cidr=found.cidr,
+            more=more,
+        )  # fmt: skip
         self.found.ranges.append(result)
         return result
 

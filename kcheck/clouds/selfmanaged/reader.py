@@ -178,7 +178,7 @@ class _Cluster:
         pod_range = None
         if not isinstance(cidr, Unset):
             pod_range = PodRange(
-                f"{self.identity}/pods", self.place, CLOUD, self.address, self.folder, "", cluster.name, cidr,
+                f"{self.identity}/pods", self.place, CLOUD, self.address, self.folder, "", name=cluster.name, cidr=cidr,
                 block=self.value("node_mask", "kube-controller-manager"),
             )  # fmt: skip
             self.inventory.ranges.append(pod_range)

@@ -65,8 +65,8 @@ def _class(item: Object) -> Iterable[Thing]:
     kueue = item.kind == "WorkloadPriorityClass"
     preemption = NOTHING if kueue else text(item.root, "preemptionPolicy")
     yield PriorityClass(
-        identity(item), item.span, kueue, text(item.root, "metadata", "name"), integer(item.root, "value"),
-        boolean(item.root, "globalDefault"), preemption,
+        identity(item), item.span, kueue=kueue, name=text(item.root, "metadata", "name"),
+        number=integer(item.root, "value"), default=boolean(item.root, "globalDefault"), preemption=preemption,
     )  # fmt: skip
 
 
@@ -217,7 +217,9 @@ def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
                 packed = scalar(plugin, "arguments", "binpack.resources")
                 weight = integer(plugin, "arguments", f"binpack.resources.{CARDS[0]}")
         last = listed(tier, "plugins", lambda plugin: str(known(text(plugin, "name"))))
-    return Scheduler(own, place, names, Known(plugins, Origin((root.span,))), last, packed, weight)
+    return Scheduler(
+        own, place, actions=names, plugins=Known(plugins, Origin((root.span,))), last=last, packed=packed, weight=weight
+    )
 
 
 def watchers(objects: list[Object]) -> Iterator[Watcher]:

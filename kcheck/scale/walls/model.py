@@ -130,8 +130,8 @@ class Ground:
         concerned = tuple(self.pools if pools is None else pools)
         identity = f"{self.cluster.id}/{mechanism}/{key or scope}"
         return Wall(
-            identity, place, self.cluster, mechanism, scope, nodes, before, arithmetic, cause, kind, source, concerned,
-            limit, needed,
+            identity, place, cluster=self.cluster, mechanism=mechanism, scope=scope, nodes=nodes, short=before,
+            arithmetic=arithmetic, cause=cause, kind=kind, source=source, pools=concerned, limit=limit, needed=needed,
         )  # fmt: skip
 
     def unknown(
@@ -145,7 +145,9 @@ class Ground:
         pools: Sequence[NodePool] | None = None,
     ) -> Wall:
         """A wall at a number of nodes that cannot be worked out."""
-        return self.wall(mechanism, scope, None, f"{_UNKNOWN}{why}", cause, entry, key, pools=pools)
+        return self.wall(
+            mechanism, scope, nodes=None, arithmetic=f"{_UNKNOWN}{why}", cause=cause, entry=entry, key=key, pools=pools
+        )
 
     def grown(
         self,
@@ -166,7 +168,10 @@ class Ground:
         nodes, aim = reach(trial, self.growth), self.world.aim(self.cluster).exact
         needed = takes(self.sizes(aim)) if aim is not None and self.growth.known else None
         if nodes is not None:
-            yield self.wall(mechanism, scope, nodes, arithmetic, cause, entry, key, trial, pools, needed)
+            yield self.wall(
+                mechanism, scope, nodes=nodes, arithmetic=arithmetic, cause=cause, entry=entry, key=key, trial=trial,
+                pools=pools, needed=needed,
+            )  # fmt: skip
 
     def fixed(self, mechanism: str, key: str, cause: Value[Any], arithmetic: str) -> Wall:
         """A wall at a documented number of nodes of the whole cluster."""

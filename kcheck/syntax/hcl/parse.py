@@ -340,14 +340,14 @@ class _Reader:
             if part.type == "for_cond":
                 condition = self.build(next(p for p in part.children if p.type == "expression"), depth)
         return nodes.For(
-            self.span(node),
-            names[0] if len(names) > 1 else None,
-            names[-1],
-            self.build(collection, depth),
-            values[0] if child.type == "for_object_expr" else None,
-            values[-1],
-            any(part.type == "ellipsis" for part in child.children),
-            condition,
+            span=self.span(node),
+            key=names[0] if len(names) > 1 else None,
+            name=names[-1],
+            collection=self.build(collection, depth),
+            result_key=values[0] if child.type == "for_object_expr" else None,
+            value=values[-1],
+            grouped=any(part.type == "ellipsis" for part in child.children),
+            condition=condition,
         )
 
     # --- templates: the text is what lies in the gaps between interpolations

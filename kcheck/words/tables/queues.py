@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kcheck.words.derive import basics, gpus, queues
-from kcheck.words.tables.field import Field, made, plain, simple
+from kcheck.words.tables.field import Field, made, plain, record, records, simple
 
-_CLUSTER = Field("cluster", "record", "cluster", "", False, "the cluster it is in", basics.cluster_of)
+_CLUSTER = record("cluster", "cluster", "the cluster it is in", basics.cluster_of)
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "priority_class": (
@@ -21,7 +21,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("apart", "bool", "whether no other default is in its folder", queues.apart),
         made("cutoff", "int", "the number below which an autoscaler takes no notice of pods", queues.cutoff),
         made("user", "string", "a job that has it; null if there is none", queues.class_user, nullable=True),
-        Field("other_defaults", "records", "priority_class", "", False, "the other defaults applied with it", queues.other_defaults),
+        records("other_defaults", "priority_class", "the other defaults applied with it", queues.other_defaults),
         _CLUSTER,
     ),
     "queue": (
