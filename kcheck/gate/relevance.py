@@ -22,6 +22,7 @@ from kcheck.files.tree import (
     matches,
 )
 from kcheck.gate.baseline import NAME as BASELINE
+from kcheck.syntax.hcl.scan import computed_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,9 +97,6 @@ def _is_of_chart(path: str, disk: Disk) -> bool:
 
 
 _PIECE = re.compile(r"\$\{[^{}]*\}|\*+")
-_COMPUTED = re.compile(rb"\}[\w./-]*\.(?:ya?ml|json|tftpl|tpl|tmpl)\b")
-"""The ends of names of files that are not written as they are."""
-_FILESET = re.compile(rb"\bfileset\((?:[ \t]*\"([^\"\n]*)\"|[^,\n\"]*),[ \t]*\"([^\"\n]*)\"|\bfileset\(")
 
 
 def _is_named(paths: list[str], tree: Tree) -> bool:
@@ -113,13 +111,8 @@ def _is_named(paths: list[str], tree: Tree) -> bool:
 
 def _may_name(source: Source, path: str) -> bool:
     """Whether Terraform has an expression that may be the name of a file."""
-    data = source.data
-    texts = [data[data.rfind(b'"', 0, m.start()) + 1 : m.end()] for m in _COMPUTED.finditer(data)]
-    for match in _FILESET.finditer(data):
-        if match[2] is None:
-            return True
-        texts.append((match[1] or b"${}") + b"/" + match[2])
-    return any(_may_be_path(text.decode(errors="replace"), path, source) for text in texts)
+    texts = computed_paths(source.data)
+    return texts is None or any(_may_be_path(text, path, source) for text in texts)
 
 
 def _may_be_path(text: str, path: str, source: Source) -> bool:

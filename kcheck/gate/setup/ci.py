@@ -12,6 +12,7 @@ from kcheck.gate.setup.addition import apply_checked, root_of
 from kcheck.syntax import yaml
 from kcheck.syntax.members import last
 from kcheck.syntax.style import PLAIN
+from kcheck.syntax.yaml_scan import has_word
 
 if TYPE_CHECKING:
     from kcheck.source.text import Source
@@ -89,7 +90,7 @@ def with_job(source: Source, below: str) -> bytes | None:
         AdditionError: it is no pipeline, or written so that nothing can be added.
     """
     root = root_of(source)
-    if runs_kcheck(source.data):
+    if has_word(source.data, "kcheck"):
         return None
     job = _job(below, _stage(yaml.get(root, "stages")))
     return apply_checked(source, last(root, {"kcheck": job}), lambda before: before | {"kcheck": job})
@@ -102,11 +103,3 @@ def _stage(stages: yaml.Target | None) -> str | None:
     if not names or "test" in names:
         return None
     return next(filter(_CHECKS.search, names), names[0])
-
-
-_NAMED = re.compile(rb"^[^#\n]*\bkcheck\b", re.MULTILINE)
-
-
-def runs_kcheck(data: bytes) -> bool:
-    """Whether a file of CI has something to do with kcheck already."""
-    return _NAMED.search(data) is not None

@@ -21,6 +21,7 @@ from kcheck.gate.setup.addition import AdditionError
 from kcheck.reading import inventory
 from kcheck.source.text import Source
 from kcheck.source.values import Known
+from kcheck.syntax.yaml_scan import has_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,7 +170,7 @@ def _workflow(proposal: Proposal, top: str, below: str) -> None:
     for name in names:
         if name.endswith((".yml", ".yaml")):
             real = os.path.join(folder, name)
-            if ci.runs_kcheck(Disk().read(real) or b"") or f"{ci.WORKFLOWS}/{name}" == ci.WORKFLOW:
+            if has_word(Disk().read(real) or b"", "kcheck") or f"{ci.WORKFLOWS}/{name}" == ci.WORKFLOW:
                 proposal.notes.append(f"{proposal.display_path(real)}: has kcheck, left as it is")
                 return
     _new(proposal, os.path.join(top, ci.WORKFLOW), ci.workflow(below), "new")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from kcheck.kubernetes.objects import embedded_documents
@@ -184,7 +183,7 @@ def _settings(item: Object) -> Iterable[Thing]:
     data = yaml.get(item.root, "data")
     for name, entry in (yaml.entries(data) if isinstance(data, yaml.Mapping) else {}).items():
         node = yaml.resolve(entry.value)
-        if isinstance(node, yaml.Scalar) and not _WANTED.search(node.text):
+        if isinstance(node, yaml.Scalar) and not any(mark in node.text for mark in _SETTING_MARKS):
             continue
         own = f"{identity(item)}/{name}"
         root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node  # Terraform's yamlencode
@@ -249,7 +248,10 @@ def _read_everywhere(item: Object) -> Iterator[str]:
             yield from (name for name in resources if name in _EVERYWHERE)
 
 
-_WANTED = re.compile(r"""(tiers|sharing|flags)["']?:|waitForPodsReady|manageJobsWithoutQueueName""")
+_SETTING_MARKS = (
+    *(f"{name}{quote}:" for name in ("tiers", "sharing", "flags") for quote in ("", '"', "'")),
+    "waitForPodsReady", "manageJobsWithoutQueueName",
+)  # fmt: skip
 _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("scheduling.k8s.io", "PriorityClass"): _class,
     ("kueue.x-k8s.io", "WorkloadPriorityClass"): _class,
@@ -264,11 +266,11 @@ _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("nvidia.com", "ClusterPolicy"): sharings.of_policy,
 }
 MARKS = {
-    "ConfigMap": re.compile(_WANTED.pattern.encode()),
-    "ClusterRole": re.compile(rb"list|watch|\*"),
-    "ServiceAccount": re.compile(rb"imagePullSecrets"),
+    "ConfigMap": tuple(map(str.encode, _SETTING_MARKS)),
+    "ClusterRole": (b"list", b"watch", b"*"),
+    "ServiceAccount": (b"imagePullSecrets",),
 }
-"""What the text of some kinds must hold to be worth reading."""
+"""What the text of some kinds must hold, one of them, to be worth reading."""
 
 KINDS = frozenset(kind for _, kind in _MAKERS) | {"ClusterRole", "ClusterRoleBinding"}
 """The kinds that are read here."""

@@ -16,6 +16,7 @@ from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
 from kcheck.source.units import round_up
 from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
+from kcheck.syntax.hcl.scan import block_type_at
 from kcheck.words.derive import money
 from kcheck.words.derive.basics import anyone, cluster_of, computed
 
@@ -155,11 +156,8 @@ def _of_called_module(found: tuple[NodePool, Value[Any]]) -> bool:
         return False
     span = value.origin.written
     folder = os.path.dirname(span.source.path)
-    blocks = _BLOCK.findall(span.source.data, 0, span.start)
-    return os.path.normpath(folder) != os.path.normpath(pool.root) and blocks[-1:] == [b"variable"]
-
-
-_BLOCK = re.compile(rb"^([a-z]+)[ \t]+[\"a-zA-Z]", re.MULTILINE)
+    is_default = block_type_at(span.source.data, span.start) == "variable"
+    return is_default and os.path.normpath(folder) != os.path.normpath(pool.root)
 
 
 def closed(pool: NodePool, _world: World) -> Value[bool]:
