@@ -24,13 +24,13 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     Entries are known by rule, file, object and message without what is filled in, not by line. Those of a file that
     exists keep their day, and those outside of PATH stay as they are.
     """
-    from kcheck.engine import engine, rules
+    from kcheck.engine import linter, rules
     from kcheck.gate import baseline
     from kcheck.report import text
 
     tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
     with progress.show_progress() as tell:
-        result = options.with_usage_errors(lambda: engine.run(tree, config, tell))
+        result = options.with_usage_errors(lambda: linter.run(tree, config, tell))
     path = comparison_options.baseline_path(config, baseline_file)
     firm = options.with_usage_errors(lambda: rules.not_ignorable(config))
     is_new = not os.path.exists(path)

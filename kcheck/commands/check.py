@@ -14,7 +14,7 @@ from kcheck.report.formats import FORMATS, Report, render
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.files.tree import Tree
     from kcheck.gate.baseline import Baseline
     from kcheck.gate.comparison import Comparison
@@ -72,11 +72,11 @@ def command(
     ):
         _note(UNCHANGED, quiet=quiet)
         return
-    from kcheck.engine import engine
+    from kcheck.engine import linter
     from kcheck.gate.comparison import without_known
 
     with progress.show_progress(quiet=quiet) as tell:
-        result = whole = options.with_usage_errors(lambda: engine.run(tree, config, tell))
+        result = whole = options.with_usage_errors(lambda: linter.run(tree, config, tell))
         if comparison is not None:
             tell("comparing")
             result = without_known(result, comparison.find_known(result.findings).contains)
@@ -162,14 +162,14 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
 
     from kcheck.engine import rules
     from kcheck.files import save
-    from kcheck.gate import ignores
+    from kcheck.gate import ignore_comments
 
     if not reason.strip() or not reason.isprintable():
         raise click.UsageError("--add-ignores: give a reason for whoever reads it next, in one line")
     mended = (rule.name for rule in rules.load() if rule.subject == "input" and rule.severity != "info")
     refused = dict.fromkeys(mended, "that is to be mended")
     refused |= dict.fromkeys(rules.not_ignorable(config), "its rule is not to be ignored")
-    silenced = ignores.plan_comments(
+    silenced = ignore_comments.plan_comments(
         tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip()
     )
     try:

@@ -43,9 +43,9 @@ def command(
     """
     intent = options.with_usage_errors(lambda: _intent(cloud, nodes, file, source))
     if show_intent:
-        from kcheck.generate import intent_text
+        from kcheck.generate import intent_file
 
-        click.echo(intent_text.render_intent(intent), nl=False)
+        click.echo(intent_file.render_intent(intent), nl=False)
         return
     from kcheck.files import save
     from kcheck.generate.assembly import ImpossibleError, generate
@@ -83,9 +83,9 @@ def _intent(cloud: str | None, nodes: int | None, file: str | None, source: str 
         raise ConfigError("--intent and --from: give one of them")
     given: dict[str, Any] = intent.load(file) if file else {}
     if source:
-        from kcheck.generate import existing
+        from kcheck.generate import intent_from_code
 
-        found, given = existing.read(source)
+        found, given = intent_from_code.read(source)
         if cloud and cloud != found:
             raise ConfigError(f"{source} is a cluster of {found}, not of {cloud}")
         cloud = found

@@ -15,7 +15,7 @@ from kcheck.files.tree import PathError, Tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.files.disk import Disk
     from kcheck.source.findings import Finding
 

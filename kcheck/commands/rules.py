@@ -50,11 +50,11 @@ def command(folders: tuple[str, ...], tested: str | None) -> None:
 
 def _failures(rule: Rule, folders: tuple[str, ...]) -> list[str]:
     """What the examples of a rule do not show, each with the number of its example."""
-    from kcheck.fix import proof
+    from kcheck.fix import rule_examples
 
     many = len(rule.details.examples) > 1
     return [
         f"example {i}: {text}" if many else text
         for i, example in enumerate(rule.details.examples, 1)
-        for text in proof.failures(rule, example, folders)
+        for text in rule_examples.failures(rule, example, folders)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.engine import engine, rules
+from kcheck.engine import linter, rules
 from kcheck.files.save import File
 from kcheck.files.tree import Tree
 from kcheck.gate.comparison import KnownFindings, without_known
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.config.config import Config
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.gate.comparison import Comparison
     from kcheck.source.findings import Change, Finding
     from kcheck.source.text import Source
@@ -90,7 +90,7 @@ class _Fixer:
     def read(self, overlay: dict[str, bytes]) -> _State:
         tree = Tree(self.paths, overlay, self.config.exclude)
         self.runs += 1
-        return _State(overlay, tree, engine.run(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}")))
+        return _State(overlay, tree, linter.run(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}")))
 
     def fixable(self, result: Result) -> list[Finding]:
         """What is to be mended and was not tried in vain."""
@@ -244,7 +244,7 @@ class _Fixer:
 def fix(
     paths: list[str], config: Config, *, safeties: tuple[str, ...] = ("safe", "costs"), rules: tuple[str, ...] = (),
     least: Severity = Severity.INFO, comparison: Comparison | None = None,
-    tell: Callable[[str], None] = engine.no_progress,
+    tell: Callable[[str], None] = linter.no_progress,
 ) -> FixResult:  # fmt: skip
     """Work out all fixes of the allowed classes, of some rules or groups or of all; nothing is written yet.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.engine import engine, rules
+from kcheck.engine import linter, rules
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.reading import inventory
@@ -99,5 +99,5 @@ def savings(
 
 def _fixable(paths: list[str], config: Config) -> set[str]:
     """The rules that have something to say here, and a fix for it."""
-    result = engine.run(Tree(paths, exclude=config.exclude), config)
+    result = linter.run(Tree(paths, exclude=config.exclude), config)
     return {finding.rule for finding in result.findings if finding.fix is not None}

@@ -16,7 +16,7 @@ from kcheck.source.findings import Severity, tally
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.source.findings import Finding, Identity
 
 NAME = "kcheck-baseline.json"

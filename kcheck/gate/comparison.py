@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import ConfigError
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.disk import Disk
 from kcheck.files.tree import PathError, Tree
 from kcheck.source.findings import tally
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kcheck.config.config import Config
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.gate.baseline import Baseline
     from kcheck.gate.git import Difference
     from kcheck.source.findings import Finding, Identity, Severity, Tally
@@ -71,7 +71,7 @@ class Comparison:
         try:
             config = self._settings(Disk(self.difference.overlay))
             config = replace(config, rules=self._config.rules)  # what they find first is nobody's change
-            result = engine.run(Tree(self._paths, self.difference.overlay, config.exclude), config)
+            result = linter.run(Tree(self._paths, self.difference.overlay, config.exclude), config)
         except (ConfigError, PathError) as error:
             self.notes.append(f"all is new, as nothing could be checked before the change: {error}")
             return {}

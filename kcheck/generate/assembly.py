@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kcheck.config import settings
 from kcheck.files.disk import Disk
 from kcheck.files.tree import Tree
-from kcheck.generate import intent_text, manifests, ranges, readme, recommended, render
+from kcheck.generate import intent_file, manifests, ranges, readme, recommended, render
 from kcheck.generate.intent import Intent, resized
 from kcheck.generate.pools import Pool, split, system_nodes
 from kcheck.generate.ranges import Layout, NoRoomError, Slot
@@ -24,7 +24,7 @@ from kcheck.source.values import Unknown, known
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.model import Cluster, PodRange, Subnet
     from kcheck.scale.walls.model import Wall
 
@@ -90,9 +90,9 @@ def generate(intent: Intent) -> Output:
 
 def check_files(files: dict[str, bytes]) -> Result:
     """What `kcheck check` says of files that are not written yet."""
-    from kcheck.engine import engine
+    from kcheck.engine import linter
 
-    return engine.run(*_tree(files))
+    return linter.run(*_tree(files))
 
 
 def folder() -> str:
@@ -136,7 +136,7 @@ def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _
         "use": _nested(usual), "why": _nested(why), "requests": [], "beyond": {}, "target": target,
         "system_nodes": system,
     }  # fmt: skip
-    context |= {"about": intent_text.context(intent)["about"]}
+    context |= {"about": intent_file.context(intent)["about"]}
     context |= manifests.context(intent, pools, layout, target)
     context |= cloud.context(intent, pools, layout)
     files = render.files(intent.cloud, context)

@@ -12,7 +12,7 @@ from kcheck.source.findings import SAFETIES, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
     from kcheck.source.findings import Finding
     from kcheck.source.text import Span

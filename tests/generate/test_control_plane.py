@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcheck.config.config import Config, ConfigError
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.generate import eks, intent, selfmanaged
 from kcheck.generate.assembly import generate
@@ -105,7 +105,7 @@ def test_the_neighbour_table_is_read_where_it_is_set(
     path: str, line: str, known: bool, write: Callable[[Mapping[str, str]], Path]
 ) -> None:
     write({"a/kubeadm.yaml": KUBEADM, path: f"net.ipv4.ip_forward = 1\n{line}\n"})
-    found = engine.run(Tree(["."]), Config(nodes={"": 5000})).findings
+    found = linter.run(Tree(["."]), Config(nodes={"": 5000})).findings
     assert ("arp-cache-too-small" not in {one.rule for one in found}) == known
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kcheck.cli import cli
 from kcheck.config import schemas
 from kcheck.config.config import ConfigError
-from kcheck.generate import aks, existing, intent, intent_text, ranges, recommended
+from kcheck.generate import aks, intent, intent_file, intent_from_code, ranges, recommended
 from kcheck.generate.assembly import ImpossibleError, generate
 from kcheck.generate.pools import Pool, evenly, label, split
 from kcheck.generate.ranges import NoRoomError, Slot
@@ -41,14 +41,14 @@ def written(tmp_path: Path, text: str) -> str:
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_shown_intent_says_the_same(cloud: str, tmp_path: Path) -> None:
     wanted = intent.with_defaults(cloud, {"nodes": 450})
-    path = written(tmp_path, intent_text.render_intent(wanted))
+    path = written(tmp_path, intent_file.render_intent(wanted))
     assert intent.with_defaults(cloud, intent.load(path)) == wanted
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_shown_intent_explains_every_field(cloud: str) -> None:
-    text = intent_text.render_intent(intent.with_defaults(cloud, {}))
-    for name, description in intent_text.context(intent.with_defaults(cloud, {}))["about"].items():
+    text = intent_file.render_intent(intent.with_defaults(cloud, {}))
+    for name, description in intent_file.context(intent.with_defaults(cloud, {}))["about"].items():
         assert f"# {description}" in text, name
         assert f"{name.rpartition('.')[2]}:" in text
 
@@ -394,7 +394,7 @@ def test_impossible_is_told_and_nothing_is_written(here: Path) -> None:
 
 
 def test_reads_the_intent_of_an_example() -> None:
-    cloud, found = existing.read(str(EXAMPLES / "eks-training"))
+    cloud, found = intent_from_code.read(str(EXAMPLES / "eks-training"))
     assert cloud == "eks"
     assert found == {
         "name": "train", "region": "us-east-1", "kubernetes": "1.33", "nodes": 64, "machines": ["p5.48xlarge"],
@@ -410,7 +410,7 @@ def test_what_was_generated_is_read_as_what_was_wanted(cloud: str, here: Path) -
         target = here / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
-    found_cloud, found = existing.read(".")
+    found_cloud, found = intent_from_code.read(".")
     again = intent.with_defaults(found_cloud, found)
     wanted = intent.with_defaults(cloud, given_)
     for name in ("cloud", "name", "region", "kubernetes", "nodes", "machines", "gpus", "job_nodes", "job_hours", "tiers",
@@ -429,7 +429,7 @@ def test_what_no_intent_can_say_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "tiers.yaml").write_text(
         "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n  name: of.the.group\nvalue: 5\n"
     )
-    assert existing.read(str(tmp_path))[1] == {"name": "gpu", "region": "us-west-2", "nodes": 5}
+    assert intent_from_code.read(str(tmp_path))[1] == {"name": "gpu", "region": "us-west-2", "nodes": 5}
 
 
 def test_several_clusters_are_named(tmp_path: Path) -> None:
@@ -437,7 +437,7 @@ def test_several_clusters_are_named(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "main.tf").write_text('resource "aws_eks_cluster" "main" {\n  name = "x"\n}\n')
     with pytest.raises(ConfigError, match=r"2 clusters there: .*a, .*b; name the folder of one"):
-        existing.read(str(tmp_path))
+        intent_from_code.read(str(tmp_path))
 
 
 def test_schema_of_intents_is_one_that_kcheck_understands() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.source.findings import SAFETIES
@@ -138,7 +138,7 @@ def test_a_subnet_in_the_way_leaves_it_to_a_person(write: Write) -> None:
     """With six new bits, number 1 would be 10.0.4.0/22."""
     text = VNET.format(first=1, other="10.0.5.0/24")
     assert mended(write, text) == text
-    finding = next(f for f in engine.run(Tree(["."]), Config()).findings if f.rule == "subnet-too-small")
+    finding = next(f for f in linter.run(Tree(["."]), Config()).findings if f.rule == "subnet-too-small")
     assert (
         finding.help
         == "`cidrsubnet(local.cidr, 8, each.value)` gives the value; address_prefixes should be 10.0.12.0/22"

@@ -62,7 +62,7 @@ MANIFEST = (
 def test_version_loads_nothing_heavy(tmp_path: Path) -> None:
     modules = loaded("--version", cwd=tmp_path)
     assert not modules & HEAVY
-    assert not {"importlib.metadata", "kcheck.engine.engine.engine", "kcheck.engine.engine.rules"} & modules
+    assert not {"importlib.metadata", "kcheck.engine.linter", "kcheck.engine.rules"} & modules
 
 
 def test_help_loads_no_command(tmp_path: Path) -> None:

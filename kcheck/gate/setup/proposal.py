@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config import settings
 from kcheck.config.config import Config
-from kcheck.engine import engine, rules
+from kcheck.engine import linter, rules
 from kcheck.files.disk import Disk
 from kcheck.files.save import File
 from kcheck.files.tree import Tree, contains_path, display_path
@@ -26,7 +26,7 @@ from kcheck.syntax.yaml_scan import has_word
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
 
 @dataclass
@@ -63,7 +63,7 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     with chdir(folder):  # paths in settings are relative to their file
         present = settings.find_file(["."], Disk())
         config, text = (settings.load(["."]), None) if present else _with_settings(Config())
-        result = _new_only(engine.run(Tree(["."], exclude=config.exclude), config), config)
+        result = _new_only(linter.run(Tree(["."], exclude=config.exclude), config), config)
     if not (result.relevant or result.findings):
         return proposal
     proposal.result, proposal.has_baseline = result, bool(config.baseline)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config import settings
 from kcheck.config.config import parse_price
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kcheck.config.config import Config
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.engine.rules import Example, Rule
 
 
@@ -39,7 +39,7 @@ def bad_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) ->
     if not example.bad:
         return []
     with _written(example.bad):
-        result = engine.run(Tree(["."]), _config(example, folders))
+        result = linter.run(Tree(["."]), _config(example, folders))
     if any(finding.rule == rule.name for finding in result.findings):
         return _bugs(result)
     waiting = [check for check in result.undecided if check.rule == rule.name]
@@ -57,7 +57,7 @@ def good_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -
     if not example.good:
         return []
     with _written(example.good):
-        result = engine.run(Tree(["."]), _config(example, folders))
+        result = linter.run(Tree(["."]), _config(example, folders))
     wrong = [
         f"`good` must be silent: {finding.span.source.path}:{finding.span.begin.line}:{finding.span.begin.column} "
         f"{finding.message}"

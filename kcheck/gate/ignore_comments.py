@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.engine.suppressions import COMMENT, parse_comment
 from kcheck.files.save import File
 from kcheck.files.tree import KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.config.config import Config
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.source.findings import Finding, Identity
     from kcheck.source.text import Source, Span
     from kcheck.syntax.hcl.align import Lines
@@ -55,7 +55,7 @@ def plan_comments(tree: Tree, config: Config, result: Result, found: Iterable[Fi
     known = _identities(result.findings)
     while True:
         overlay = {tree.real_path(source): data for source, data in new.items()}
-        after = engine.run(Tree(tree.given, overlay, config.exclude), config).findings
+        after = linter.run(Tree(tree.given, overlay, config.exclude), config).findings
         broken = {f.span.source.path for f in after if not f.identities <= known} & {source.path for source in new}
         if not broken:
             break

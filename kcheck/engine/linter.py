@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine import may_change, rules
-from kcheck.engine.judge import Evaluator, joined_condition
+from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.suppressions import Suppressions
 from kcheck.model import Input
 from kcheck.reading import inventory
@@ -238,7 +238,7 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
     fields = wanted(conditions.values())
     for thing in found:
         try:
-            judge = Evaluator(raw_views.view(subject, thing, world, fields.get(subject, {})))
+            evaluator = Evaluator(raw_views.view(subject, thing, world, fields.get(subject, {})))
         except _BROKEN as error:
             result.bugs.append(Bug("", thing.id, f"the view of the {subject} cannot be built: {error!r}"))
             continue
@@ -248,7 +248,7 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
             if fired.intersection(rule.unless):
                 continue
             try:
-                verdict = judge.verdict(rule, conditions[rule.name])
+                verdict = evaluator.verdict(rule, conditions[rule.name])
                 if isinstance(verdict, Undecided):
                     result.undecided.append(verdict)
                     continue
