@@ -1,4 +1,4 @@
-"""One subject before the rules: whether a condition holds, how bad that is, what is said of it, and what mends it."""
+"""Rules on one subject: whether a condition holds, how bad that is, what is said of it, and what mends it."""
 
 from __future__ import annotations
 

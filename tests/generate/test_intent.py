@@ -457,7 +457,7 @@ def test_schema_of_intents_is_one_that_kcheck_understands() -> None:
 def test_same_intent_same_bytes(cloud: str, tmp_path: Path) -> None:
     code = (
         "import hashlib, sys\nfrom kcheck.generate import intent, assembly\n"
-        f"made = assembly.generate(intent.filled({cloud!r}, {{'nodes': 60, 'spot': {{'share': {0 if cloud == 'selfmanaged' else 50}}}}}))\n"
+        f"made = assembly.generate(intent.with_defaults({cloud!r}, {{'nodes': 60, 'spot': {{'share': {0 if cloud == 'selfmanaged' else 50}}}}}))\n"
         "print(hashlib.sha256(repr(sorted(made.files.items())).encode()).hexdigest())\n"
     )
     found = {
