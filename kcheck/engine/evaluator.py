@@ -247,7 +247,7 @@ class Evaluator:
         """The literal in a computed text by which it would be another one."""
         old = None if origin.literal or origin.missing else self.view.value(record, path)
         return (
-            computed_literals.rewritten(origin.written, old, value)
+            computed_literals.literal_to_change(origin.written, old, value)
             if isinstance(old, str) and isinstance(value, str)
             else None
         )

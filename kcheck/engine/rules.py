@@ -267,7 +267,7 @@ def raw_kinds(rules: Iterable[Rule]) -> Raw:
                 condition = cel.conjunction(rule.when or "true", rule.problem, variables)
             except cel.SyntaxProblem:  # told when it runs
                 continue
-            found[rule.subject].append(cel.demanded(condition, KINDS[rule.subject]))
+            found[rule.subject].append(cel.required_texts(condition, KINDS[rule.subject]))
     kinds, types = (None if None in own else frozenset().union(*filter(None, own)) for own in found.values())
     return Raw(kinds, types)
 

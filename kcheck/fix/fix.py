@@ -200,7 +200,7 @@ class _Fixer:
         for source, own in changes.items():
             real = state.tree.real_path(source)
             self.originals.setdefault(real, source)
-            result[real] = edit.applied(source, edit.edits(own))
+            result[real] = edit.apply_edits(source, edit.edits(own))
         return result
 
     def ineffective(self, before: _State, after: _State, chosen: list[Finding]) -> list[Refused]:

@@ -193,4 +193,4 @@ def _with_comments(source: Source, places: dict[_Place, list[str]], reason: str)
             "said": f"{names}] {place.reason or reason}",
         }[place.kind]
         edits.append(Edit(place.span, text))
-    return edit.applied(source, edits)
+    return edit.apply_edits(source, edits)

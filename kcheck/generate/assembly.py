@@ -59,7 +59,7 @@ class Output:
 
 
 @dataclass
-class _Made:
+class _Assembled:
     """A cluster on its way: its files, and how kcheck reads them."""
 
     files: dict[str, bytes]
@@ -78,9 +78,9 @@ def generate(intent: Intent) -> Output:
     Raises:
         ImpossibleError: a wall that cannot be moved, or too little room in the network.
     """
-    made = _made(intent)
+    made = _assemble(intent)
     if isinstance(made, str):
-        raise ImpossibleError(_refusal(intent, made))
+        raise ImpossibleError(_explain_refusal(intent, made))
     context = made.context | {"requests": readme.quota_requests(made.world, made.cluster)}
     files = render.files(intent.cloud, context)
     result, top = check_files(files), os.path.relpath(folder())
@@ -108,25 +108,25 @@ def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
     return Tree([top], overlay), config
 
 
-def _made(intent: Intent) -> _Made | str:
+def _assemble(intent: Intent) -> _Assembled | str:
     """The cluster without what is written about it; what forbids it, in words, if anything does."""
     cloud: Cloud = import_module(f"kcheck.generate.{intent.cloud}")
     pools = split(intent)
     slots = cloud.slots(intent, pools)
-    first = _drawn(cloud, intent, pools, ranges.draft(slots))
-    refused = _refused(first)
+    first = _render_and_read(cloud, intent, pools, ranges.draft(slots))
+    refused = _why_impossible(first)
     if refused:  # before any range is too small for it
         return refused
     reserved = limits(intent.cloud)["subnet.reserved"].number
     try:
-        layout = ranges.layout(slots, _needed(first.world, slots), reserved, intent.range, intent.in_use)
+        layout = ranges.layout(slots, _addresses_needed(first.world, slots), reserved, intent.range, intent.in_use)
     except NoRoomError as error:
         return str(error)
-    made = _drawn(cloud, intent, pools, layout)
-    return _refused(made) or made
+    made = _render_and_read(cloud, intent, pools, layout)
+    return _why_impossible(made) or made
 
 
-def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _Made:
+def _render_and_read(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _Assembled:
     """The files with some ranges, read back."""
     usual, why = recommended.values(intent.cloud), recommended.reasons(intent.cloud)
     system = system_nodes(intent)
@@ -141,7 +141,7 @@ def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _
     context |= cloud.context(intent, pools, layout)
     files = render.files(intent.cloud, context)
     tree, config = _tree(files)
-    return _Made(files, context, config, World(inventory.read(tree, config).inventory, config))
+    return _Assembled(files, context, config, World(inventory.read(tree, config).inventory, config))
 
 
 def _nested(flat: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -153,7 +153,7 @@ def _nested(flat: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return result
 
 
-def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
+def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:
     """Addresses that each slot needs, growth included, as the capacity model has it.
 
     Raises:
@@ -173,42 +173,42 @@ def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
     return result
 
 
-def _refused(made: _Made) -> str:
+def _why_impossible(made: _Assembled) -> str:
     """Why there cannot be such a cluster: a wall, or what the cloud's module says; empty if there can."""
-    wall = _forbidding(made)
+    wall = _first_fixed_wall(made)
     if wall is None:
         return str(made.context.get("refused", ""))
     return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); to move it: {wall.move}"
 
 
-def _forbidding(made: _Made) -> Wall | None:
+def _first_fixed_wall(made: _Assembled) -> Wall | None:
     """The first wall before the target that no request to the provider moves."""
-    for wall in walls.of(made.cluster, made.world):
+    for wall in walls.find_walls(made.cluster, made.world):
         if wall.short and wall.kind == "hard" and wall.mechanism != "maximum":
             return wall
     return None
 
 
-def _refusal(intent: Intent, why: str) -> str:
+def _explain_refusal(intent: Intent, why: str) -> str:
     """What forbids an intent, and the nearest that is possible: fewer nodes, or another way to give pods addresses."""
     usual = str(recommended.values(intent.cloud)["intent.mode"])
-    nearest, mode = _most(intent), ""
-    if intent.mode != usual and (other := _most(replace(intent, mode=usual))) > nearest:
+    nearest, mode = _most_possible_nodes(intent), ""
+    if intent.mode != usual and (other := _most_possible_nodes(replace(intent, mode=usual))) > nearest:
         nearest, mode = other, f" with network.mode: {usual}"
     told = f"the nearest that is possible: {nearest:,} nodes{mode}" if nearest else "not even one node is possible"
     return f"{intent.nodes:,} nodes are impossible: {why}; {told}"
 
 
-def _most(intent: Intent) -> int:
+def _most_possible_nodes(intent: Intent) -> int:
     """The most nodes with which an intent is possible, to a hundredth; fewer may be impossible all the same."""
     high = low = intent.nodes
-    while low and not _possible(intent, low):
+    while low and not _is_possible(intent, low):
         high, low = low, low * 3 // 4
     while high - low > max(1, low // 100):
         middle = (low + high) // 2
-        low, high = (middle, high) if _possible(intent, middle) else (low, middle)
+        low, high = (middle, high) if _is_possible(intent, middle) else (low, middle)
     return low
 
 
-def _possible(intent: Intent, nodes: int) -> bool:
-    return not isinstance(_made(resized(intent, nodes)), str)
+def _is_possible(intent: Intent, nodes: int) -> bool:
+    return not isinstance(_assemble(resized(intent, nodes)), str)

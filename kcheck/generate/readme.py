@@ -63,7 +63,7 @@ def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
         quota = one.need.quota
         key = f"{cluster.cloud}.quota.{quota.key}"
         found[quota.code] = QuotaRequest(key, quota.code, quota.name, one.amount, quotas.unit(one.need))
-    for wall in walls.of(cluster, world):
+    for wall in walls.find_walls(cluster, world):
         if wall.short and wall.kind == "quota" and not wall.limit.startswith("quota."):
             entry, key = limits(cluster.cloud)[wall.limit], f"{cluster.cloud}.{wall.limit}"
             amount = max(wall.needed or 0, found[key].amount if key in found else 0)
@@ -74,7 +74,7 @@ def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
 def _wall_distances(world: World, cluster: Cluster, top: str) -> list[WallDistance]:
     """The lowest wall of each kind, up to the one where the cluster ends."""
     result: dict[str, WallDistance] = {}
-    for wall in walls.of(cluster, world):
+    for wall in walls.find_walls(cluster, world):
         if wall.number is None:
             continue
         if wall.mechanism not in result:

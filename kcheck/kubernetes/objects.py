@@ -155,7 +155,7 @@ def embedded_documents(node: yaml.Scalar) -> Iterator[yaml.Target]:
         if not pieces and not isinstance(node.datum, Unknown):
             pieces = (Piece(node.text, node.span),)
     else:
-        pieces = texts.within(node) if node.text.strip() else ()
+        pieces = texts.embedded_lines(node) if node.text.strip() else ()
     return texts.documents(pieces) if pieces else iter(())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from kcheck.kubernetes.patches import rebuilt, replaced, set_path, text
+from kcheck.kubernetes.patches import rebuild, replace_at, set_path, text
 from kcheck.source.values import Known, Origin, Unknown
 from kcheck.syntax import yaml
 
@@ -48,25 +48,25 @@ _SELECTORS = {
 }
 
 
-def transformed(resources: list[Resource], root: yaml.Mapping) -> list[Resource]:
+def apply_transformers(resources: list[Resource], root: yaml.Mapping) -> list[Resource]:
     """The objects after the fields of a kustomization that change all of them, in Kustomize's order."""
     resources = _in_namespace(resources, yaml.get(root, "namespace"))
-    resources = _called(resources, yaml.get(root, "namePrefix"), yaml.get(root, "nameSuffix"))
+    resources = _with_affixes(resources, yaml.get(root, "namePrefix"), yaml.get(root, "nameSuffix"))
     for labels, templates, selectors in _labels(root):
-        resources = [_labelled(resource, labels, templates, selectors) for resource in resources]
+        resources = [_with_labels(resource, labels, templates, selectors) for resource in resources]
     annotations = yaml.get(root, "commonAnnotations")
     if isinstance(annotations, yaml.Mapping):
-        resources = [resource.changed(_annotated(resource, annotations)) for resource in resources]
+        resources = [resource.changed(_with_annotations(resource, annotations)) for resource in resources]
     return resources
 
 
 def _in_namespace(resources: list[Resource], namespace: yaml.Target | None) -> list[Resource]:
     if not isinstance(namespace, yaml.Scalar) or not namespace.text:
         return resources
-    return [_moved(resource, namespace) for resource in resources]
+    return [_with_namespace(resource, namespace) for resource in resources]
 
 
-def _moved(resource: Resource, namespace: yaml.Scalar) -> Resource:
+def _with_namespace(resource: Resource, namespace: yaml.Scalar) -> Resource:
     if resource.item.kind == "Namespace":
         return resource.renamed(set_path(resource.item.root, ("metadata", "name"), namespace))
     if resource.item.kind in CLUSTER_WIDE:
@@ -74,7 +74,7 @@ def _moved(resource: Resource, namespace: yaml.Scalar) -> Resource:
     return resource.renamed(set_path(resource.item.root, ("metadata", "namespace"), namespace))
 
 
-def _called(resources: list[Resource], prefix: yaml.Target | None, suffix: yaml.Target | None) -> list[Resource]:
+def _with_affixes(resources: list[Resource], prefix: yaml.Target | None, suffix: yaml.Target | None) -> list[Resource]:
     written = [node for node in (prefix, suffix) if isinstance(node, yaml.Scalar) and node.text]
     if not written:
         return resources
@@ -91,16 +91,16 @@ def _called(resources: list[Resource], prefix: yaml.Target | None, suffix: yaml.
         field = _REFERENCES.get(resource.item.kind)
         if field:
             renamed[field, name.text] = called
-    return [_referring(resource, renamed) for resource in result] if renamed else result
+    return [_with_new_references(resource, renamed) for resource in result] if renamed else result
 
 
-def _referring(resource: Resource, renamed: dict[tuple[str, str], yaml.Scalar]) -> Resource:
+def _with_new_references(resource: Resource, renamed: dict[tuple[str, str], yaml.Scalar]) -> Resource:
     """The object with the new names of what it refers to."""
 
     def visit(name: str, node: yaml.Target) -> yaml.Target | None:
         return renamed.get((name, node.text)) if isinstance(node, yaml.Scalar) else None
 
-    return resource.changed(rebuilt(resource.item.root, visit))
+    return resource.changed(rebuild(resource.item.root, visit))
 
 
 def composed_text(value: str, *spans: Span) -> yaml.Computed:
@@ -125,34 +125,34 @@ def _labels(root: yaml.Mapping) -> list[tuple[yaml.Mapping, bool, bool]]:
     return result
 
 
-def _labelled(resource: Resource, labels: yaml.Mapping, templates: bool, selectors: bool) -> Resource:
+def _with_labels(resource: Resource, labels: yaml.Mapping, templates: bool, selectors: bool) -> Resource:
     kind = resource.item.kind
-    paths = _inside(kind if templates else "", "labels")
+    paths = _metadata_paths(kind if templates else "", "labels")
     if selectors and kind in _SELECTORS:
         paths.append(_SELECTORS[kind])
-    root = _written(resource.item.root, paths, labels)
+    root = _with_pairs_at(resource.item.root, paths, labels)
     if selectors and kind in _TEMPLATES:
         for path in _SPREAD:
-            root = replaced(root, (*_TEMPLATES[kind], "spec", *path), lambda node: _joined(node, labels))
+            root = replace_at(root, (*_TEMPLATES[kind], "spec", *path), lambda node: _merged_pairs(node, labels))
     return resource.changed(root)
 
 
-def _joined(node: yaml.Target, pairs: yaml.Mapping) -> yaml.Target:
-    return _written(node, [()], pairs) if isinstance(node, yaml.Mapping) else node
+def _merged_pairs(node: yaml.Target, pairs: yaml.Mapping) -> yaml.Target:
+    return _with_pairs_at(node, [()], pairs) if isinstance(node, yaml.Mapping) else node
 
 
-def _annotated(resource: Resource, annotations: yaml.Mapping) -> yaml.Mapping:
-    return _written(resource.item.root, _inside(resource.item.kind, "annotations"), annotations)
+def _with_annotations(resource: Resource, annotations: yaml.Mapping) -> yaml.Mapping:
+    return _with_pairs_at(resource.item.root, _metadata_paths(resource.item.kind, "annotations"), annotations)
 
 
-def _inside(kind: str, name: str) -> list[tuple[str, ...]]:
+def _metadata_paths(kind: str, name: str) -> list[tuple[str, ...]]:
     """Where an object and the templates inside it have their labels or annotations."""
     template = _TEMPLATES.get(kind)
     holders = [(), *([template] if template else []), *([template[:2]] if template and len(template) > 2 else [])]
     return [(*holder, "metadata", name) for holder in holders]
 
 
-def _written(root: yaml.Mapping, paths: list[tuple[str, ...]], pairs: yaml.Mapping) -> yaml.Mapping:
+def _with_pairs_at(root: yaml.Mapping, paths: list[tuple[str, ...]], pairs: yaml.Mapping) -> yaml.Mapping:
     for path in paths:
         for name, entry in yaml.entries(pairs).items():
             root = set_path(root, (*path, name), yaml.resolve(entry.value))
@@ -181,7 +181,7 @@ def with_images(resources: list[Resource], images: list[yaml.Mapping]) -> list[R
     return [
         resource
         if resource.item.kind == "CustomResourceDefinition"
-        else resource.changed(rebuilt(resource.item.root, visit))
+        else resource.changed(rebuild(resource.item.root, visit))
         for resource in resources
     ]
 
@@ -248,4 +248,4 @@ def with_variables(resources: list[Resource], names: frozenset[str]) -> tuple[li
         used.update(found)
         return not_known("`vars` of a kustomization give the value", node)
 
-    return [resource.changed(rebuilt(resource.item.root, visit)) for resource in resources], used
+    return [resource.changed(rebuild(resource.item.root, visit)) for resource in resources], used

@@ -76,7 +76,7 @@ def of_release(release: Release) -> Iterator[Autoscaler]:
         written = Known(name, Origin((place,), literal=place.text.strip("\"'") == name))
         found.append(Flag(f"{identity}/{key}", place, written, value, version))
     custom, gap = release.items("customArgs")
-    found += _written(flags.parse(custom), identity, version)
+    found += _flags_set(flags.parse(custom), identity, version)
     request, limit = (release.scalar("resources", key, "cpu") for key in ("requests", "limits"))
     cpu = _cpus(request, limit)
     yield _autoscaler(
@@ -129,7 +129,7 @@ def _of_container(item: Object, container: yaml.Node, image: Known[Any]) -> Auto
         Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
     )
     identity = f"{item.owner_path}:{item.kind}/{NAME}"
-    found = list(_written(flags.read(container), identity, version))
+    found = list(_flags_set(flags.read(container), identity, version))
     arguments = yaml.get(container, "args") or yaml.get(container, "command")
     last = arguments.items[-1] if isinstance(arguments, yaml.Sequence) and arguments.items else None
     room, why = item.span, "there is no list of arguments to add to"
@@ -181,7 +181,7 @@ def _autoscaler(
     return Autoscaler(identity, place, owner, NAME, **settings)
 
 
-def _written(found: Iterable[Argument], owner: str, version: Value[str]) -> Iterator[Flag]:
+def _flags_set(found: Iterable[Argument], owner: str, version: Value[str]) -> Iterator[Flag]:
     for flag in found:
         yield Flag(f"{owner}/{flag.name.value}", flag.span, flag.name, flag.value, version)
 
@@ -203,14 +203,14 @@ def _field(
         except ValueError as error:
             return Unknown(f"--{known_name(flag)}: {error}", flag.value.origin)
     default = profiles.flag_default(names[0], minor)
-    usable = [flag for flag in names if _knows(minor, flag)]
+    usable = [flag for flag in names if _knows_flag(minor, flag)]
     origin = Origin((place,))
     if default is None:
         return Unknown(f"the default of --{names[0]} depends on the version, which is not known", origin)
     return Known(convert(as_text(default)), absent(usable[0]) if usable else origin)
 
 
-def _knows(minor: int | None, name: str) -> bool:
+def _knows_flag(minor: int | None, name: str) -> bool:
     """Whether an autoscaler certainly knows a flag; one of an unknown version those that all versions know."""
     flag = profiles.flags()[name]
     if minor is None:

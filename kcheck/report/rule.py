@@ -83,7 +83,7 @@ def _blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
     yield Part("Condition")
     yield Code("\n".join(_conditions(rule)), "cel")
     yield from _by_hand(rule)
-    yield from _beside(rule, every)
+    yield from _related_rules(rule, every)
     entries = list(zip(rule.sources, rule.entries(), strict=True))
     numbers = [limit.point(name, entry) for name, entry in entries if not isinstance(entry, str)]
     addresses = [Point((entry,)) for _, entry in entries if isinstance(entry, str)]
@@ -118,9 +118,9 @@ _CAPPED = {"warning": "at most a warning where", "info": "an info where"}
 
 def _by_hand(rule: Rule) -> Iterator[Block]:
     """What a person has to do: the help, and where no fix is made."""
-    found = [Point((_told(rule.help),))] if rule.help else []
+    found = [Point((_readable(rule.help),))] if rule.help else []
     for where, text in rule.withheld:
-        found += [Point(("no fix where ", Name(" ".join(where.split())), f": {_told(text)}"))]
+        found += [Point(("no fix where ", Name(" ".join(where.split())), f": {_readable(text)}"))]
     if found:
         yield Part("By hand")
         yield from found
@@ -129,7 +129,7 @@ def _by_hand(rule: Rule) -> Iterator[Block]:
 _CHOICE = re.compile(r'"((?:[^"\\]|\\.)+)"')
 
 
-def _told(text: str) -> str:
+def _readable(text: str) -> str:
     """A text with holes for a reader: the words that a hole chooses from, else the expression itself."""
     parts = []
     for part in cel.holes(text):
@@ -142,7 +142,7 @@ def _told(text: str) -> str:
     return "".join(parts)
 
 
-def _beside(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
+def _related_rules(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
     """One cause, one finding: the rules that make it silent, and those that it makes silent."""
     above = [one for one in every if one.name in rule.unless]
     below = [one for one in every if rule.name in one.unless]

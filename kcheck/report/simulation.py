@@ -35,7 +35,13 @@ def as_text(outcome: SimulationResult) -> str:
     """The run in words and numbers, and the nodes over time at 80 columns."""
     if outcome.without_wall is not None:
         return "\n".join(
-            [*run_summary(outcome), *_stopped(outcome.scenario), "  without that:", "", as_text(outcome.without_wall)]
+            [
+                *run_summary(outcome),
+                *_stop_reasons(outcome.scenario),
+                "  without that:",
+                "",
+                as_text(outcome.without_wall),
+            ]
         )
     lines = [*run_summary(outcome), "", "  where the paid time of a node goes, on average:"]
     summary, causes = outcome.middle.summary, deciding_factors(outcome)
@@ -76,7 +82,7 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
     yield f"  {summary.paid / 3600:,.0f} node-hours paid{money}: {summary.overspend(job):.1f} times the work itself"
 
 
-def _stopped(scenario: Scenario) -> Iterator[str]:
+def _stop_reasons(scenario: Scenario) -> Iterator[str]:
     """What keeps the nodes of a run from coming, and their pods from starting."""
     if scenario.wall is not None:
         yield f"  no more nodes at once than the wall lets be{scenario.wall_text} (to move it: {scenario.wall.move})"
@@ -182,7 +188,7 @@ def _data(outcome: SimulationResult, savings: list[Saving] | None) -> dict[str, 
         "timeline": [dict(zip(p._fields, (round(p.time), *p[1:]), strict=True)) for p in run.timeline],
     }
     if outcome.without_wall is not None:
-        data["stopped_by"] = [line.strip() for line in _stopped(scenario)]
+        data["stopped_by"] = [line.strip() for line in _stop_reasons(scenario)]
         data["beyond"] = _data(outcome.without_wall, None)
     return data if savings is None else {**data, "what_if": [_saving(one) for one in savings]}
 

@@ -106,7 +106,11 @@ def test_no_limit_of_a_pool_ends_them(result: Callable[..., Result]) -> None:
     told = {one.rule for one in own.findings} | {one.rule for one in own.undecided}
     assert not told & {"single-large-pool", "drain-timeout-short", "pool-over-limit", "upgrade-blocked-by-limit"}
     world = own.world
-    ends = [wall.mechanism for wall in walls.of(world.inventory.clusters[0], world) if wall.scope.endswith("training")]
+    ends = [
+        wall.mechanism
+        for wall in walls.find_walls(world.inventory.clusters[0], world)
+        if wall.scope.endswith("training")
+    ]
     assert "pool-limit" not in ends
 
 

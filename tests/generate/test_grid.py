@@ -108,7 +108,7 @@ def test_capacity_reaches_the_intent(case: Case) -> None:
     world = output.result.world
     (cluster,) = world.inventory.clusters
     assert (known(world.target(cluster)) or 0) >= wanted.nodes
-    for wall in walls.of(cluster, world):
+    for wall in walls.find_walls(cluster, world):
         assert not wall.short, (wall.what, wall.arithmetic)
         assert wall.short is False or wall.kind == "recommended", (wall.what, wall.arithmetic)
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 def test_rewritten(text: str, old: str, new: str, expected: str | None) -> None:
     source = Source("main.tf", f"é = {text}\n".encode())
     start = len("é = ".encode())
-    part = computed_literals.rewritten(source.span(start, start + len(text.encode())), old, new)
+    part = computed_literals.literal_to_change(source.span(start, start + len(text.encode())), old, new)
     if part is None:
         assert expected is None
         return

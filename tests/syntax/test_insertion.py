@@ -258,7 +258,7 @@ def additions(draw: st.DrawFn, root: yaml.Target, data: Any) -> tuple[Change, An
 def added(change: Change, place: Span) -> str:
     """The text after a change, of which all lines but those of a map in flow style, or of what is null, stay."""
     source = place.source
-    new = edit.applied(source, edit.edits([change])).decode().removeprefix("\ufeff")
+    new = edit.apply_edits(source, edit.edits([change])).decode().removeprefix("\ufeff")
     old = source.data.decode().removeprefix("\ufeff")
     above, below = source.data[: place.start].decode(), source.data[place.end :].decode()
     keeps = place.text.strip("{}[] ~nul") and place.text[:1] not in ("{", "[")

@@ -10,7 +10,7 @@ from kcheck import __version__
 from kcheck.gate.relevance import NAMES, SUFFIXES
 from kcheck.gate.setup.addition import apply_checked, root_of
 from kcheck.syntax import yaml
-from kcheck.syntax.members import last
+from kcheck.syntax.members import edits_to_add_last
 from kcheck.syntax.style import PLAIN
 from kcheck.syntax.yaml_scan import has_word
 
@@ -93,7 +93,7 @@ def with_job(source: Source, below: str) -> bytes | None:
     if has_word(source.data, "kcheck"):
         return None
     job = _job(below, _stage(yaml.get(root, "stages")))
-    return apply_checked(source, last(root, {"kcheck": job}), lambda before: before | {"kcheck": job})
+    return apply_checked(source, edits_to_add_last(root, {"kcheck": job}), lambda before: before | {"kcheck": job})
 
 
 def _stage(stages: yaml.Target | None) -> str | None:

@@ -9,7 +9,7 @@ from kcheck import __version__
 from kcheck.gate.setup.addition import AdditionError, apply_checked, root_of
 from kcheck.syntax import yaml
 from kcheck.syntax.insertion import Insertion
-from kcheck.syntax.members import added
+from kcheck.syntax.members import edits_to_add
 from kcheck.syntax.style import PLAIN
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _repository(below: str) -> dict[str, Any]:
     return {"repo": REPOSITORY, "rev": f"v{__version__}", "hooks": [{"id": "kcheck", **limits}]}
 
 
-def text(below: str) -> str:
+def new_config(below: str) -> str:
     """A new file; `below` is the folder that is checked, empty for all."""
     return "".join(f"{line}\n" for line in PLAIN.lines({"repos": [_repository(below)]}))
 
@@ -45,7 +45,7 @@ def with_hook(source: Source, below: str) -> bytes | None:
     if any(isinstance(name := yaml.get(hook, "id"), yaml.Scalar) and name.text == "kcheck" for hook in hooks):
         return None
     repo = _repository(below)
-    edits = added(entry.value.span, Insertion(items=[repo]))
+    edits = edits_to_add(entry.value.span, Insertion(items=[repo]))
 
     def expected(before: dict[str, Any]) -> dict[str, Any]:
         return before | {"repos": [*(before["repos"] or ()), repo]}

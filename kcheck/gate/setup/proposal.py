@@ -71,16 +71,16 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
         path = proposal.display_path(os.path.join(real, present))
         proposal.notes.append(f"{path}: has settings of kcheck, left as it is")
     elif text is not None:
-        _new(proposal, os.path.join(real, settings.NAME), text(result), "new")
+        _add_file(proposal, os.path.join(real, settings.NAME), text(result), "new")
     below = os.path.relpath(real, top).replace(os.sep, "/").removeprefix(".")
-    _changed(proposal, os.path.join(top, hook.NAME), below, hook.text, hook.with_hook, "the hook")
+    _add_or_change(proposal, os.path.join(top, hook.NAME), below, hook.new_config, hook.with_hook, "the hook")
     if systems is None:
         there = {"github": ".github", "gitlab": ci.GITLAB}
         systems = tuple(name for name, path in there.items() if os.path.exists(os.path.join(top, path)))
     if "github" in systems:
         _workflow(proposal, top, below)
     if "gitlab" in systems:
-        _changed(proposal, os.path.join(top, ci.GITLAB), below, ci.pipeline, ci.with_job, "a job")
+        _add_or_change(proposal, os.path.join(top, ci.GITLAB), below, ci.pipeline, ci.with_job, "a job")
     return proposal
 
 
@@ -126,7 +126,7 @@ def _with_settings(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
             number = target.value if isinstance(target, Known) else 0
             most.setdefault((cluster.root, cluster.environment), []).append(number)
         single = {key: numbers[0] if len(numbers) == 1 else 0 for key, numbers in most.items()}
-        return own.text(entries, exclude, left, single)
+        return own.settings_file(entries, exclude, left, single)
 
     return config, text
 
@@ -134,19 +134,19 @@ def _with_settings(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
 # --- files
 
 
-def _new(proposal: Proposal, real: str, text: str, what: str) -> None:
+def _add_file(proposal: Proposal, real: str, text: str, what: str) -> None:
     path = proposal.display_path(real)
     proposal.files.append(File(real, path, b"", text.encode(), fresh=True))
     proposal.notes.append(f"{path}: {what}")
 
 
-def _changed(
+def _add_or_change(
     proposal: Proposal, real: str, below: str, text: Callable[[str], str],
     added: Callable[[Source, str], bytes | None], what: str,
 ) -> None:  # fmt: skip
     """A file with something added, or a new one."""
     if not os.path.lexists(real):
-        _new(proposal, real, text(below), "new")
+        _add_file(proposal, real, text(below), "new")
         return
     path = proposal.display_path(real)
     try:
@@ -173,4 +173,4 @@ def _workflow(proposal: Proposal, top: str, below: str) -> None:
             if has_word(Disk().read(real) or b"", "kcheck") or f"{ci.WORKFLOWS}/{name}" == ci.WORKFLOW:
                 proposal.notes.append(f"{proposal.display_path(real)}: has kcheck, left as it is")
                 return
-    _new(proposal, os.path.join(top, ci.WORKFLOW), ci.workflow(below), "new")
+    _add_file(proposal, os.path.join(top, ci.WORKFLOW), ci.workflow(below), "new")
