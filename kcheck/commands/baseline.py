@@ -32,16 +32,20 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     with progress.show_progress() as tell:
         result = options.with_usage_errors(lambda: linter.run(tree, config, tell))
     path = comparison_options.baseline_path(config, baseline_file)
-    firm = options.with_usage_errors(lambda: rules.not_ignorable(config))
+    not_ignorable = options.with_usage_errors(lambda: rules.not_ignorable(config))
     is_new = not os.path.exists(path)
-    old = baseline.Baseline(path, (), firm) if is_new else options.with_usage_errors(lambda: baseline.load(path, firm))
+    old = (
+        baseline.Baseline(path, (), not_ignorable)
+        if is_new
+        else options.with_usage_errors(lambda: baseline.load(path, not_ignorable))
+    )
     arguments = click.get_current_context().obj.arguments
     new = old.with_current_names(result.findings).updated(result.findings, tree.given, arguments)
     comparison_options.save_baseline(new)
     counts = Counter(entry.severity for entry in new.entries)
     kinds = ", ".join(text.count(counts[word], word) for word in ("error", "warning", "info") if counts[word])
     click.echo(f"{path}: {len(new.entries):,} known{f' ({kinds})' if kinds else ''}.", err=True)
-    left_out = [finding for finding in result.findings if finding.rule in firm]
+    left_out = [finding for finding in result.findings if finding.rule in not_ignorable]
     if left_out:
         click.echo(f"{len(left_out):,} of rules that are not to be ignored are left out.", err=True)
     if not config.baseline:

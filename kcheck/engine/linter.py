@@ -212,7 +212,7 @@ def _inputs(
     for suppression, name in comments.unused(names, undecided):
         place = suppression.span
         what = f"`{name}` has nothing to silence here" if name in names else f"there is no rule `{name}`"
-        what = f"`{name}` is not to be ignored, say the settings" if name in comments.firm else what
+        what = f"`{name}` is not to be ignored, say the settings" if name in comments.not_ignorable else what
         identity = f"{place.source.path}:{place.begin.line}:{name}"
         yield Input(identity, place, "unused-suppression", f"{what}; the comment can go")
     for place in comments.nameless:

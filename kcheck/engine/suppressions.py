@@ -40,14 +40,13 @@ def parse_comment(comment: re.Match[bytes]) -> tuple[tuple[str, ...], str]:
 class Suppressions:
     """The comments of all sources, by file and line, and what the settings say of the rules that run.
 
-    A group stands for its rules. `firm` are the names of the rules that are not to be ignored, `nameless` the comments
-    that name none.
+    A group stands for its rules. `not_ignorable` are names of rules; `nameless` are the comments that name none.
     """
 
     def __init__(self, sources: Iterable[Source], config: Config, rules: Iterable[Rule]) -> None:
         self._accepted = config.accepted
         self._ignored: dict[str, list[str]] = {}
-        self.firm: set[str] = set()
+        self.not_ignorable: set[str] = set()
         self._names: dict[str, set[str]] = {}
         self._ran: dict[str, set[str]] = {}
         sources = list(sources)
@@ -57,7 +56,7 @@ class Suppressions:
             for name in own:
                 self._ran.setdefault(name, set()).add(rule.name)
             if own.intersection(config.not_ignorable):
-                self.firm.add(rule.name)
+                self.not_ignorable.add(rule.name)
                 continue
             patterns = [path for path, names in config.per_path_ignores.items() if own.intersection(names)]
             if patterns:
@@ -92,7 +91,7 @@ class Suppressions:
 
         A comment stands at its line, on the line above, or on the first line of a block around it.
         """
-        if finding.rule in self.firm:
+        if finding.rule in self.not_ignorable:
             return False
         found = self._is_accepted(finding) or self._is_ignored(finding)
         if not self.all:

@@ -40,18 +40,18 @@ class BaselineEntry(NamedTuple):
 
 
 class Baseline:
-    """The entries of one file. `firm` are rules that it cannot silence.
+    """The entries of one file. `not_ignorable` are rules that it cannot silence.
 
     `arguments` are the paths and flags of the run that wrote it: only with the same ones can be told what is gone.
     """
 
     def __init__(
-        self, path: str, entries: Iterable[BaselineEntry] = (), firm: Collection[str] = (),
+        self, path: str, entries: Iterable[BaselineEntry] = (), not_ignorable: Collection[str] = (),
         arguments: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.path = path
         self.entries = list(entries)
-        self.firm = firm
+        self.not_ignorable = not_ignorable
         self.arguments = tuple(arguments)
         self.known = tally(
             ((entry.rule, entry.path, name, entry.shape), Severity[entry.severity.upper()])
@@ -78,7 +78,7 @@ class Baseline:
                     names = tuple(moved[2] if own == name else own for own in entry.objects)
                     entry = entry._replace(path=moved[1], objects=names, shape=moved[3])  # noqa: PLW2901
             entries.append(entry)
-        return Baseline(self.path, entries, self.firm, self.arguments)
+        return Baseline(self.path, entries, self.not_ignorable, self.arguments)
 
     def gone(self, result: Result, rules: Collection[str]) -> list[BaselineEntry]:
         """The entries, or the objects of them, that a whole run of some rules would have found and did not.
@@ -110,14 +110,14 @@ class Baseline:
             names = tuple(name for name in entry.objects if (*entry.place, name) not in lost)
             if names:
                 kept.append(entry._replace(objects=names))
-        return Baseline(self.path, kept, self.firm, self.arguments)
+        return Baseline(self.path, kept, self.not_ignorable, self.arguments)
 
     def updated(self, findings: Iterable[Finding], paths: Iterable[str], arguments: Sequence[str]) -> Baseline:
         """The entries of what is found now below some paths, and the old ones of other places. Days are kept."""
         tops = list(paths)
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
         since = {(*entry.place, name): entry.since for entry in self.entries for name in entry.objects}
-        found = [finding for finding in findings if finding.rule not in self.firm]
+        found = [finding for finding in findings if finding.rule not in self.not_ignorable]
         told = {identity for finding in found for identity in finding.identities}
         entries = []
         for entry in self.entries:
@@ -131,7 +131,7 @@ class Baseline:
             entries.append(BaselineEntry(place[0], place[1], names, place[2], finding.severity.word, min(days)))
         others = any(not _is_below(entry.path, tops) for entry in self.entries)
         own = self.arguments if others else tuple(arguments)
-        return Baseline(self.path, sorted(entries, key=_sort_key), self.firm, own)
+        return Baseline(self.path, sorted(entries, key=_sort_key), self.not_ignorable, own)
 
     def dump(self) -> bytes:
         """The file, sorted, so that it merges well."""
@@ -173,7 +173,7 @@ def _is_below(path: str, tops: list[str]) -> bool:
     )
 
 
-def load(path: str, firm: Collection[str] = ()) -> Baseline:
+def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
     """Read a file of known findings.
 
     Raises:
@@ -206,7 +206,7 @@ def load(path: str, firm: Collection[str] = ()) -> Baseline:
     if not os.path.samefile(home, "."):
         entries = [_seen_from_here(entry, home) for entry in entries]
         arguments = [home, *arguments]  # never those of a run here
-    return Baseline(path, entries, firm, arguments)
+    return Baseline(path, entries, not_ignorable, arguments)
 
 
 @cache

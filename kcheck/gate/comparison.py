@@ -45,7 +45,7 @@ class Comparison:
         now = tally((identity, finding.severity) for finding in findings for identity in finding.identities)
         steady = self._config.severity  # then how bad they are is the settings' own
 
-        def was(finding: Finding, before: Mapping[Identity, Tally]) -> bool:
+        def was_there(finding: Finding, before: Mapping[Identity, Tally]) -> bool:
             """Whether it was there with each of its objects, as often, and as bad."""
             return all(
                 identity in before
@@ -55,11 +55,11 @@ class Comparison:
             )
 
         def is_known(finding: Finding) -> bool:
-            if base is not None and finding.rule not in base.firm and was(finding, base.known):
+            if base is not None and finding.rule not in base.not_ignorable and was_there(finding, base.known):
                 return True
             if self.difference is None or self.difference.touches(finding):
                 return False
-            return was(finding, self._before)
+            return was_there(finding, self._before)
 
         return KnownFindings([finding for finding in findings if is_known(finding)])
 
