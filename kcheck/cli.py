@@ -78,7 +78,7 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:
-        from kcheck.commands.bug_report import report
+        from kcheck.commands.bug_report import print_report
 
-        report(error)
+        print_report(error)
         sys.exit(3)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.model import Requirement
 from kcheck.reading import inventory
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.model import Inventory, PodTemplate
 
 Read = "Callable[[Mapping[str, str]], Inventory]"
@@ -55,7 +55,7 @@ def check(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., R
 
     def run(content: Mapping[str, str | bytes], config: Config | None = None) -> Result:
         write(content)
-        return engine.run(Tree(["."]), config or Config())
+        return linter.run(Tree(["."]), config or Config())
 
     return run
 

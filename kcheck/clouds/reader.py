@@ -137,7 +137,10 @@ class Reader:
     ) -> Subnet:
         """Enter a subnet."""
         identity = self.identity(address)
-        found = Subnet(identity, place, self.cloud, address, self.folder, self.gap, name, cidr, network, tags, zone)
+        found = Subnet(
+            identity, place, self.cloud, address, self.folder, self.gap, name=name, cidr=cidr, network=network,
+            tags=tags, zone=zone,
+        )  # fmt: skip
         self.found.subnets.append(found)
         return found
 

@@ -43,7 +43,7 @@ def _mirror(
     prefix = "/".join(part for part in parts if part)
     return Mirror(
         f"{folder}:{instance.address}", instance.span, cloud, folder, instance.address,
-        _HOSTS.get(upstream.rstrip("/"), upstream), path, prefix, complete="<" not in prefix,
+        _HOSTS.get(upstream.rstrip("/"), upstream), path=path, prefix=prefix, complete="<" not in prefix,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import gate_options, options, progress
+from kcheck.commands import comparison_options, options, progress
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -24,24 +24,28 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     Entries are known by rule, file, object and message without what is filled in, not by line. Those of a file that
     exists keep their day, and those outside of PATH stay as they are.
     """
-    from kcheck.engine import engine, rules
+    from kcheck.engine import linter, rules
     from kcheck.gate import baseline
     from kcheck.report import text
 
-    tree = options.guarded(lambda: options.tree(paths, config))
-    with progress.shown() as tell:
-        result = options.guarded(lambda: engine.run(tree, config, tell))
-    path = gate_options.path(config, baseline_file)
-    firm = options.guarded(lambda: rules.firm(config))
+    tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
+    with progress.show_progress() as tell:
+        result = options.with_usage_errors(lambda: linter.run(tree, config, tell))
+    path = comparison_options.baseline_path(config, baseline_file)
+    not_ignorable = options.with_usage_errors(lambda: rules.not_ignorable(config))
     is_new = not os.path.exists(path)
-    old = baseline.Baseline(path, (), firm) if is_new else options.guarded(lambda: baseline.load(path, firm))
+    old = (
+        baseline.Baseline(path, (), not_ignorable)
+        if is_new
+        else options.with_usage_errors(lambda: baseline.load(path, not_ignorable))
+    )
     arguments = click.get_current_context().obj.arguments
-    new = old.followed(result.findings).updated(result.findings, tree.given, arguments)
-    gate_options.save(new)
+    new = old.with_current_names(result.findings).updated(result.findings, tree.given, arguments)
+    comparison_options.save_baseline(new)
     counts = Counter(entry.severity for entry in new.entries)
     kinds = ", ".join(text.count(counts[word], word) for word in ("error", "warning", "info") if counts[word])
     click.echo(f"{path}: {len(new.entries):,} known{f' ({kinds})' if kinds else ''}.", err=True)
-    left_out = [finding for finding in result.findings if finding.rule in firm]
+    left_out = [finding for finding in result.findings if finding.rule in not_ignorable]
     if left_out:
         click.echo(f"{len(left_out):,} of rules that are not to be ignored are left out.", err=True)
     if not config.baseline:

@@ -11,7 +11,7 @@ from kcheck import __version__
 ISSUES = "the project's issue tracker"
 
 
-def report(error: BaseException) -> None:
+def print_report(error: BaseException) -> None:
     """Print what to send in. The last lines of the stack name places in kcheck, nothing of the user's files."""
     frames = traceback.extract_tb(error.__traceback__)[-4:]
     places = " < ".join(f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}" for frame in reversed(frames))

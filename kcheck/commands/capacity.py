@@ -23,7 +23,7 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
     """
     from kcheck.report import capacity
 
-    world = options.guarded(lambda: _world(paths, config))
+    world = options.with_usage_errors(lambda: _world(paths, config))
     render = {"json": capacity.as_json, "markdown": capacity.as_markdown, "text": capacity.as_text}[format_]
     click.echo(render(world), nl=False)
     if not world.inventory.clusters:
@@ -36,4 +36,4 @@ def _world(paths: tuple[str, ...], config: Config) -> World:
     from kcheck.scale.world import World
 
     rules.check_limits(config)
-    return World(inventory.read(options.tree(paths, config), config).inventory, config)
+    return World(inventory.read(options.read_tree(paths, config), config).inventory, config)

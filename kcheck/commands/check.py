@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import gate_options, options, progress
+from kcheck.commands import comparison_options, options, progress
 from kcheck.report.formats import FORMATS, Report, render
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.files.tree import Tree
     from kcheck.gate.baseline import Baseline
-    from kcheck.gate.comparison import Gate
+    from kcheck.gate.comparison import Comparison
     from kcheck.source.findings import Finding
 
 NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest."
@@ -27,7 +27,7 @@ UNCHANGED = "kcheck: nothing that has changed matters here."
 
 @click.command("check", short_help="Say what breaks first, and what is wasted.")
 @options.with_config
-@gate_options.options
+@comparison_options.options
 @click.option("--prune", is_flag=True, help="Take what is gone out of the baseline.")
 @click.option("--add-ignores", metavar="REASON", help="Silence all that is found, by comments with this reason.")
 @click.option(
@@ -44,7 +44,7 @@ UNCHANGED = "kcheck: nothing that has changed matters here."
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 also where something is found.")
 @options.hook
 def command(
-    paths: tuple[str, ...], config: Config, gate: Gate | None, prune: bool, add_ignores: str | None,
+    paths: tuple[str, ...], config: Config, comparison: Comparison | None, prune: bool, add_ignores: str | None,
     format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool, show_undecided: bool,
     statistics: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
 ) -> None:  # fmt: skip
@@ -54,36 +54,36 @@ def command(
     """
     if statistics and format_ not in (None, "text"):
         raise click.UsageError("--statistics are text; --format says something else")
-    if prune and (gate is None or gate.baseline is None):
+    if prune and (comparison is None or comparison.baseline is None):
         raise click.UsageError("--prune is for a baseline; add --baseline")
     format_ = format_ or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" and not statistics else "text")
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
     plain = format_ == "text" and not outputs
-    tree = options.guarded(lambda: options.tree(paths, config))
-    if plain and tree.empty:
+    tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
+    if plain and tree.is_empty:
         _note(NOTHING, quiet=quiet)
         return
     if (
         plain
         and not prune
-        and gate is not None
-        and not options.guarded(lambda: gate_options.relevant(paths, config, gate))
+        and comparison is not None
+        and not options.with_usage_errors(lambda: comparison_options.change_is_relevant(paths, config, comparison))
     ):
         _note(UNCHANGED, quiet=quiet)
         return
-    from kcheck.engine import engine
-    from kcheck.gate.comparison import narrowed
+    from kcheck.engine import linter
+    from kcheck.gate.comparison import without_known
 
-    with progress.shown(quiet=quiet) as tell:
-        result = whole = options.guarded(lambda: engine.run(tree, config, tell))
-        if gate is not None:
+    with progress.show_progress(quiet=quiet) as tell:
+        result = whole = options.with_usage_errors(lambda: linter.run(tree, config, tell))
+        if comparison is not None:
             tell("comparing")
-            result = narrowed(result, gate.known(result.findings).has)
-    for text in gate.notes if gate is not None else ():
+            result = without_known(result, comparison.find_known(result.findings).contains)
+    for text in comparison.notes if comparison is not None else ():
         _note(f"kcheck: {text}", quiet=quiet)
-    if gate is not None and gate.baseline is not None:
-        _gone(gate.baseline, whole, config, prune=prune, quiet=quiet)
+    if comparison is not None and comparison.baseline is not None:
+        _gone(comparison.baseline, whole, config, prune=prune, quiet=quiet)
     if add_ignores is not None:
         left = _ignore(tree, config, whole, Report(result, info).findings, add_ignores)
         result = replace(result, findings=left)
@@ -103,7 +103,10 @@ def command(
     options.tell_bugs(result)
     if result.bugs:
         sys.exit(3)
-    if any(options.fails(finding, fail_on or config.fail_on) for finding in result.findings) and not exit_zero:
+    if (
+        any(options.reaches_threshold(finding, fail_on or config.fail_on) for finding in result.findings)
+        and not exit_zero
+    ):
         sys.exit(1)
 
 
@@ -159,14 +162,16 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
 
     from kcheck.engine import rules
     from kcheck.files import save
-    from kcheck.gate import ignores
+    from kcheck.gate import ignore_comments
 
     if not reason.strip() or not reason.isprintable():
         raise click.UsageError("--add-ignores: give a reason for whoever reads it next, in one line")
     mended = (rule.name for rule in rules.load() if rule.subject == "input" and rule.severity != "info")
     refused = dict.fromkeys(mended, "that is to be mended")
-    refused |= dict.fromkeys(rules.firm(config), "its rule is not to be ignored")
-    silenced = ignores.comments(tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip())
+    refused |= dict.fromkeys(rules.not_ignorable(config), "its rule is not to be ignored")
+    silenced = ignore_comments.plan_comments(
+        tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip()
+    )
     try:
         save.save(silenced.files)
     except save.SaveError as error:
@@ -201,9 +206,9 @@ def _gone(baseline: Baseline, result: Result, config: Config, *, prune: bool, qu
                 f"--prune: {baseline.path} is of `{how}`: what is gone shows with these arguments only"
             )
         return
-    gone = baseline.gone(result, {rule.name for rule in rules.chosen(config)})
+    gone = baseline.gone(result, {rule.name for rule in rules.selected(config)})
     if prune:
-        gate_options.save(baseline.without(gone))
+        comparison_options.save_baseline(baseline.without(gone))
     if not gone:
         return
     many = "1 entry" if len(gone) == 1 else f"{len(gone):,} entries"

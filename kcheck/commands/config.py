@@ -21,8 +21,8 @@ def command(paths: tuple[str, ...], config: Config) -> None:
     """
     from kcheck.engine import rules
 
-    options.guarded(lambda: rules.chosen(config))
-    options.guarded(lambda: options.tree(paths, config))
+    options.with_usage_errors(lambda: rules.selected(config))
+    options.with_usage_errors(lambda: options.read_tree(paths, config))
     for name, value in _settings(config).items():
         place = config.places.get(name, "default")
         for i, line in enumerate(_lines(name, value)):

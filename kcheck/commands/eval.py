@@ -31,7 +31,7 @@ def command(
         given = parse_variables(variables)
         return evaluate(expression, root, Config(var_files=var_files, variables=given, env_vars=env_vars))
 
-    answer = options.guarded(answered)
+    answer = options.with_usage_errors(answered)
     click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
     if not answer["known"]:
         sys.exit(1)

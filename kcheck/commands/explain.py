@@ -22,12 +22,12 @@ def command(name: str, folders: tuple[str, ...]) -> None:
     from kcheck.report import limit
     from kcheck.report import rule as page
 
-    known = options.guarded(lambda: rules.every(options.rule_folders(folders)))
+    known = options.with_usage_errors(lambda: rules.all_rules(options.rule_folders(folders)))
     found = next((own for own in known if own.name == name), None)
     if found is not None:
         click.echo(page.as_text(found, known), nl=False)
         return
-    numbers = [(full, entry) for full in limit.called(name) if (entry := profiles.entry(full))]
+    numbers = [(full, entry) for full in limit.full_names(name) if (entry := profiles.entry(full))]
     if numbers:
         click.echo("\n".join(limit.as_text(full, entry) for full, entry in numbers), nl=False)
         return

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands import gate_options, options, progress
+from kcheck.commands import comparison_options, options, progress
 from kcheck.source.findings import SAFETIES, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.config.config import Config
-    from kcheck.fix.fix import Outcome, Refused
-    from kcheck.gate.comparison import Gate
+    from kcheck.fix.fix import FixResult, Refused
+    from kcheck.gate.comparison import Comparison
     from kcheck.source.findings import Finding
 
 _LINES = 5
@@ -26,7 +26,7 @@ _SHOWN = 20
 
 @click.command("fix", short_help="Mend what can be mended.")
 @options.with_config
-@gate_options.options
+@comparison_options.options
 @click.option("--diff", "diff_only", is_flag=True, help="Print what `git apply` takes; write nothing.")
 @click.option(
     "--output", metavar="DIR", type=click.Path(file_okay=False), help="Write changed files below DIR instead."
@@ -39,7 +39,7 @@ _SHOWN = 20
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 also where all was mended, as hooks want it.")
 @options.hook
 def command(
-    paths: tuple[str, ...], config: Config, gate: Gate | None, diff_only: bool, output: str | None,
+    paths: tuple[str, ...], config: Config, comparison: Comparison | None, diff_only: bool, output: str | None,
     safe_only: bool, unsafe_fixes: bool, select: tuple[str, ...], info: bool, fail_on: str | None,
     exit_non_zero_on_fix: bool,
 ) -> None:  # fmt: skip
@@ -54,12 +54,14 @@ def command(
     from kcheck.files import save
     from kcheck.fix import fix
 
-    options.guarded(lambda: options.selected(select, config))
+    options.with_usage_errors(lambda: options.check_rule_names(select, config))
     safeties = SAFETIES if unsafe_fixes else ("safe",) if safe_only else ("safe", "costs")
     least = Severity.INFO if info or select else Severity.WARNING
-    with progress.shown() as tell:
-        outcome = options.guarded(
-            lambda: fix.fix(list(paths), config, safeties=safeties, rules=select, least=least, gate=gate, tell=tell)
+    with progress.show_progress() as tell:
+        outcome = options.with_usage_errors(
+            lambda: fix.fix(
+                list(paths), config, safeties=safeties, rules=select, least=least, comparison=comparison, tell=tell
+            )
         )
     try:
         if diff_only:
@@ -73,7 +75,7 @@ def command(
         click.echo(f"kcheck: {error}", err=True)
         sys.exit(2)
     threshold = fail_on or config.fail_on
-    left = [finding for finding in outcome.left if options.fails(finding, threshold)]
+    left = [finding for finding in outcome.remaining if options.reaches_threshold(finding, threshold)]
     places = _Places(outcome, written=not diff_only and output is None)
     for line in _summary(outcome, left, places):
         click.echo(line, err=True)
@@ -84,7 +86,7 @@ def command(
         sys.exit(1)
 
 
-def _summary(outcome: Outcome, left: list[Finding], places: _Places) -> Iterable[str]:
+def _summary(outcome: FixResult, left: list[Finding], places: _Places) -> Iterable[str]:
     """What was mended and what was not, and what a person has to decide."""
     files = len(outcome.files)
     counts = Counter(finding.fix.safety for finding in outcome.fixed if finding.fix)
@@ -92,10 +94,10 @@ def _summary(outcome: Outcome, left: list[Finding], places: _Places) -> Iterable
     if kinds:
         yield f"{len(outcome.fixed)} fixed ({kinds}) in {files} file{'s' * (files != 1)}."
     else:
-        yield "Nothing was fixed." if outcome.left else "Nothing to fix."
+        yield "Nothing was fixed." if outcome.remaining else "Nothing to fix."
     for finding in outcome.fixed:
         if finding.fix and finding.fix.safety != "safe":
-            yield f"  {finding.fix.safety}: {places.of(finding)} {finding.rule}: {finding.fix.title}"
+            yield f"  {finding.fix.safety}: {places.location(finding)} {finding.rule}: {finding.fix.title}"
     tried = {key for refused in outcome.refused for key in refused.finding.keys}
     for refused in outcome.refused:
         yield from _refused(refused, places)
@@ -107,14 +109,14 @@ def _summary(outcome: Outcome, left: list[Finding], places: _Places) -> Iterable
     if rest:
         yield f"{len(rest)} left for you to decide:"
     for finding in rest[:_SHOWN]:
-        yield f"  {places.of(finding)} {finding.severity.word} {finding.rule}: {finding.message}"
+        yield f"  {places.location(finding)} {finding.severity.word} {finding.rule}: {finding.message}"
         if finding.help:
             yield f"    = help: {finding.help}"
     if len(rest) > _SHOWN:
         yield f"  and {len(rest) - _SHOWN} more; `kcheck check` lists them."
 
 
-def _held_back(outcome: Outcome) -> Iterable[tuple[str, str, list[Finding]]]:
+def _held_back(outcome: FixResult) -> Iterable[tuple[str, str, list[Finding]]]:
     """Fixes that were not asked for: the flag that does, why it is needed, and which they are."""
     small = [finding for finding in outcome.held_back if finding.severity is Severity.INFO]
     rest = [finding for finding in outcome.held_back if finding.severity is not Severity.INFO]
@@ -127,7 +129,7 @@ def _held_back(outcome: Outcome) -> Iterable[tuple[str, str, list[Finding]]]:
 
 def _refused(refused: Refused, places: _Places) -> Iterable[str]:
     finding = refused.finding
-    yield f"{places.of(finding)} {finding.rule}: not written: {refused.reason.rstrip('.')}."
+    yield f"{places.location(finding)} {finding.rule}: not written: {refused.reason.rstrip('.')}."
     if refused.bug:
         yield f"  This is a bug in kcheck. Please send in these lines: {finding.fix.title if finding.fix else ''}"
         begin = finding.span.begin.line
@@ -138,11 +140,11 @@ def _refused(refused: Refused, places: _Places) -> Iterable[str]:
 class _Places:
     """Where findings of any round are in the files as they are now: the new ones if they are `written`."""
 
-    def __init__(self, outcome: Outcome, *, written: bool) -> None:
+    def __init__(self, outcome: FixResult, *, written: bool) -> None:
         self.now = {file.path: file.new if written else file.old for file in outcome.files}
         self.lines: dict[bytes, list[int]] = {}
 
-    def of(self, finding: Finding) -> str:
+    def location(self, finding: Finding) -> str:
         """Path, line and column."""
         source, begin = finding.span.source, finding.span.begin
         now = self.now.get(source.path, source.data)

@@ -41,22 +41,22 @@ def command(
     Nothing is asked of the cloud, and no file that is there is changed without --overwrite. Exits with 0; with 1 if
     kcheck check has something to say about the result; with 2 if no configuration can do what is wanted.
     """
-    intent = options.guarded(lambda: _intent(cloud, nodes, file, source))
+    intent = options.with_usage_errors(lambda: _intent(cloud, nodes, file, source))
     if show_intent:
-        from kcheck.generate import intent_text
+        from kcheck.generate import intent_file
 
-        click.echo(intent_text.text(intent), nl=False)
+        click.echo(intent_file.render_intent(intent), nl=False)
         return
     from kcheck.files import save
     from kcheck.generate.assembly import ImpossibleError, generate
 
     try:
-        made = options.guarded(lambda: generate(intent))
+        made = options.with_usage_errors(lambda: generate(intent))
     except ImpossibleError as error:
         click.echo(f"kcheck: {error}", err=True)
         sys.exit(2)
     folder = output or intent.name
-    files, left = _files(made.files, folder), _left(made.files, folder)
+    files, left = _files(made.files, folder), _leftover_files(made.files, folder)
     changed = [one for one in files if one.old != one.new or one.fresh]
     try:
         if diff:
@@ -83,9 +83,9 @@ def _intent(cloud: str | None, nodes: int | None, file: str | None, source: str 
         raise ConfigError("--intent and --from: give one of them")
     given: dict[str, object] = intent.load(file) if file else {}
     if source:
-        from kcheck.generate import existing
+        from kcheck.generate import intent_from_code
 
-        found, given = existing.read(source)
+        found, given = intent_from_code.read(source)
         if cloud and cloud != found:
             raise ConfigError(f"{source} is a cluster of {found}, not of {cloud}")
         cloud = found
@@ -93,7 +93,7 @@ def _intent(cloud: str | None, nodes: int | None, file: str | None, source: str 
         raise ConfigError(f"which cloud? kcheck generate {'|'.join(_CLOUDS)}")
     if nodes is not None:
         given["nodes"] = nodes
-    return intent.filled(cloud, given)
+    return intent.with_defaults(cloud, given)
 
 
 def _files(made: dict[str, bytes], folder: str) -> list[File]:
@@ -127,7 +127,7 @@ def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
         )
 
 
-def _left(made: dict[str, bytes], folder: str) -> list[str]:
+def _leftover_files(made: dict[str, bytes], folder: str) -> list[str]:
     """Files that are there as another cluster would have them, and this one has not."""
     from kcheck.generate import render
 

@@ -38,7 +38,7 @@ def command(path: str, write: bool, ci: str | None) -> None:
     from kcheck.gate.setup import proposal
 
     systems = None if ci is None else () if ci == "none" else (ci,)
-    found = options.guarded(lambda: proposal.propose(path, systems))
+    found = options.with_usage_errors(lambda: proposal.propose(path, systems))
     if found.result is None:
         click.echo(NOTHING, err=True)
         return
@@ -52,14 +52,14 @@ def command(path: str, write: bool, ci: str | None) -> None:
     except save.SaveError as error:
         click.echo(f"kcheck: {error}", err=True)
         sys.exit(2)
-    for line in _said(found, write=write):
+    for line in _summary(found, write=write):
         click.echo(line, err=True)
     options.tell_bugs(found.result)
     if found.result.bugs:
         sys.exit(3)
 
 
-def _said(found: Proposal, *, write: bool) -> Iterable[str]:
+def _summary(found: Proposal, *, write: bool) -> Iterable[str]:
     """What is in the proposal, what a check says then, and what to do next."""
     from kcheck.report import text
 

@@ -15,7 +15,7 @@ from kcheck.files.tree import PathError, Tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.files.disk import Disk
     from kcheck.source.findings import Finding
 
@@ -97,12 +97,12 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
         }  # fmt: skip
         touched = {path for path in paths if hook and not os.path.isdir(path)}
         paths = tuple(path for path in paths if path not in touched)
-        settings = partial(effective, paths, file, flags)
-        config = guarded(lambda: settings(Disk()))
+        settings = partial(effective_config, paths, file, flags)
+        config = with_usage_errors(lambda: settings(Disk()))
         if touched:
-            from kcheck.gate.relevance import matters
+            from kcheck.gate.relevance import can_change_findings
 
-            if not guarded(lambda: matters(touched, paths, config, Disk())):
+            if not with_usage_errors(lambda: can_change_findings(touched, paths, config, Disk())):
                 return
         click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
         command(paths=paths, config=config, **rest)
@@ -131,7 +131,9 @@ def _canonical(paths: tuple[str, ...], file: str | None, flags: dict[str, Any]) 
     return (*sorted({os.path.normpath(path) for path in paths} or {"."}), *chosen)
 
 
-def effective(paths: tuple[str, ...], file: str | None, flags: dict[str, Any], disk: Disk | None = None) -> Config:
+def effective_config(
+    paths: tuple[str, ...], file: str | None, flags: dict[str, Any], disk: Disk | None = None
+) -> Config:
     """The settings of the closest file, with what the flags say instead.
 
     Raises:
@@ -170,7 +172,7 @@ def rule_folders(given: tuple[str, ...]) -> tuple[str, ...]:
     return given or settings.load(()).rules
 
 
-def guarded(action: Callable[[], T]) -> T:
+def with_usage_errors(action: Callable[[], T]) -> T:
     """Run an action; what the user got wrong becomes a usage error.
 
     Raises:
@@ -182,7 +184,7 @@ def guarded(action: Callable[[], T]) -> T:
         raise click.UsageError(str(error)) from error
 
 
-def selected(names: tuple[str, ...], config: Config) -> None:
+def check_rule_names(names: tuple[str, ...], config: Config) -> None:
     """Refuse names of rules that do not exist.
 
     Raises:
@@ -190,10 +192,10 @@ def selected(names: tuple[str, ...], config: Config) -> None:
     """
     from kcheck.engine import rules
 
-    rules.chosen(replace(config, select=names))
+    rules.selected(replace(config, select=names))
 
 
-def fails(finding: Finding, threshold: str) -> bool:
+def reaches_threshold(finding: Finding, threshold: str) -> bool:
     """Whether a finding counts for the exit status."""
     from kcheck.source.findings import Severity
 
@@ -208,6 +210,6 @@ def tell_bugs(result: Result) -> None:
         click.echo("Please send these lines to the project's issue tracker; the other rules ran.", err=True)
 
 
-def tree(paths: tuple[str, ...], config: Config) -> Tree:
+def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
     """The files of the given paths, the working directory without any."""
     return Tree(list(paths), exclude=config.exclude)

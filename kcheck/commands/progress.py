@@ -19,7 +19,7 @@ _CLEAR = "\r\x1b[K"
 
 
 @contextmanager
-def shown(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Tell on stderr what goes on, if that is a terminal and it takes longer than a second; gone at the end.
 
     Yields a function that takes what goes on.

@@ -27,14 +27,16 @@ def command(folders: tuple[str, ...], tested: str | None) -> None:
     from kcheck.report import rule as page
 
     if tested is None:
-        click.echo(page.listing(options.guarded(lambda: rules.every(options.rule_folders(folders)))), nl=False)
+        click.echo(
+            page.listing(options.with_usage_errors(lambda: rules.all_rules(options.rule_folders(folders)))), nl=False
+        )
         return
-    own = options.guarded(lambda: rules.read(tested))
+    own = options.with_usage_errors(lambda: rules.read(tested))
     beside = tuple(os.path.abspath(folder) for folder in (*folders, tested))
-    options.guarded(lambda: rules.every(beside))
+    options.with_usage_errors(lambda: rules.all_rules(beside))
     failed = 0
     for rule in own:
-        wrong = options.guarded(partial(_failures, rule, beside))
+        wrong = options.with_usage_errors(partial(_failures, rule, beside))
         failed += bool(wrong)
         count = len(rule.details.examples)
         what = f"{count} example{'s' * (count != 1)}" if count else "no examples, nothing is shown"
@@ -48,11 +50,11 @@ def command(folders: tuple[str, ...], tested: str | None) -> None:
 
 def _failures(rule: Rule, folders: tuple[str, ...]) -> list[str]:
     """What the examples of a rule do not show, each with the number of its example."""
-    from kcheck.fix import proof
+    from kcheck.fix import rule_examples
 
     many = len(rule.details.examples) > 1
     return [
         f"example {i}: {text}" if many else text
         for i, example in enumerate(rule.details.examples, 1)
-        for text in proof.failures(rule, example, folders)
+        for text in rule_examples.failures(rule, example, folders)
     ]

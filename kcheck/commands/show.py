@@ -22,5 +22,5 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
     """
     from kcheck.report import model
 
-    data = options.guarded(lambda: model.collect(options.tree(paths, config), config))
+    data = options.with_usage_errors(lambda: model.collect(options.read_tree(paths, config), config))
     click.echo(model.as_json(data) if format_ == "json" else model.as_text(data), nl=False)

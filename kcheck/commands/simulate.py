@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcheck.fix.what_if import Saving
     from kcheck.model import Cluster
     from kcheck.scale.world import World
-    from kcheck.simulate.results import Outcome
+    from kcheck.simulate.results import SimulationResult
     from kcheck.simulate.scenario import Scenario
 
 
@@ -38,7 +38,7 @@ def command(
     from kcheck.report import picture, simulation
 
     image, seconds = _size(image_size), _seconds(duration)
-    found, left = options.guarded(lambda: _outcomes(paths, config, seconds, image))
+    found, left = options.with_usage_errors(lambda: _results(paths, config, seconds, image))
     for why in left:
         click.echo(f"kcheck: {why}", err=True)
     if not found:
@@ -58,7 +58,7 @@ def command(
 
 
 def _savings(
-    paths: tuple[str, ...], config: Config, outcome: Outcome, seconds: float | None, image: float | None
+    paths: tuple[str, ...], config: Config, outcome: SimulationResult, seconds: float | None, image: float | None
 ) -> list[Saving]:
     """What fixes save of a run."""
     from kcheck.fix import what_if
@@ -68,14 +68,16 @@ def _savings(
         own = [one for one in world.inventory.clusters if one.id == outcome.scenario.cluster.id]
         if not own:
             return "the cluster is gone"
-        return scenario.of(world, own[0], nodes=_asked(world, own[0]), duration=seconds, image=image)
+        return scenario.build_scenario(
+            world, own[0], nodes=_requested_nodes(world, own[0]), duration=seconds, image=image
+        )
 
     return what_if.savings(list(paths) or ["."], config, outcome, again)
 
 
-def _outcomes(
+def _results(
     paths: tuple[str, ...], config: Config, seconds: float | None, image: float | None
-) -> tuple[list[Outcome], list[str]]:
+) -> tuple[list[SimulationResult], list[str]]:
     """The runs of every cluster, and why some have none."""
     from kcheck.engine import rules
     from kcheck.reading import inventory
@@ -83,18 +85,20 @@ def _outcomes(
     from kcheck.simulate import results, scenario
 
     rules.check_limits(config)
-    world = World(inventory.read(options.tree(paths, config), config).inventory, config)
+    world = World(inventory.read(options.read_tree(paths, config), config).inventory, config)
     found, left = [], []
     for cluster in world.inventory.clusters:
-        one = scenario.of(world, cluster, nodes=_asked(world, cluster), duration=seconds, image=image)
+        one = scenario.build_scenario(
+            world, cluster, nodes=_requested_nodes(world, cluster), duration=seconds, image=image
+        )
         if isinstance(one, str):
             left.append(one)
         else:
-            found.append(results.of(one))
+            found.append(results.run_scenario(one))
     return found, left
 
 
-def _asked(world: World, cluster: Cluster) -> int | None:
+def _requested_nodes(world: World, cluster: Cluster) -> int | None:
     """Nodes of the run that --nodes asks for; what the cluster is meant to reach says nothing of a job."""
     own = world.sizes.requested_by_name(cluster)
     return world.config.nodes.get("") if own is None else own

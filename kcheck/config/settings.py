@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -13,6 +12,7 @@ from kcheck.config.config import Accepted, Config, ConfigError, Environment
 from kcheck.files.disk import MAX_BYTES, Disk, TooLargeError
 from kcheck.source.text import Source
 from kcheck.source.values import Known, Origin, plain, wrap
+from kcheck.syntax.toml_scan import find_table, key_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NAME = "kcheck.yaml"
 PROJECT = "pyproject.toml"
-_TABLE = re.compile(rb"^\[tool\.kcheck(?:\.|\])", re.MULTILINE)
+_TABLE = "tool.kcheck"
 
 
 def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = None) -> Config:
@@ -31,7 +31,7 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
         ConfigError: the file cannot be read, or says something that no setting takes.
     """
     disk = disk or Disk()
-    found = named or closest(paths, disk)
+    found = named or find_file(paths, disk)
     if found is None:
         return Config()
     try:
@@ -51,7 +51,7 @@ def schema() -> dict[str, Any]:
     return schemas.load("settings")
 
 
-def closest(paths: Iterable[str], disk: Disk) -> str | None:
+def find_file(paths: Iterable[str], disk: Disk) -> str | None:
     """The settings file of the folder that holds all paths, or of the nearest one above it in the same repository."""
     real = [os.path.realpath(path) for path in paths] or [os.getcwd()]
     folder = os.path.commonpath(real)
@@ -61,7 +61,7 @@ def closest(paths: Iterable[str], disk: Disk) -> str | None:
         own, project = os.path.join(folder, NAME), os.path.join(folder, PROJECT)
         if disk.is_file(own):
             return os.path.relpath(own)
-        if disk.is_file(project) and _TABLE.search(disk.head(project, MAX_BYTES)):
+        if disk.is_file(project) and find_table(disk.head(project, MAX_BYTES), _TABLE) is not None:
             return os.path.relpath(project)
         above = os.path.dirname(folder)
         if above == folder or os.path.exists(os.path.join(folder, ".git")):
@@ -79,8 +79,7 @@ def _toml(source: Source) -> Datum:
         data = tomllib.loads(source.data.decode("utf-8"), parse_float=_finite)
     except ValueError as error:
         raise ConfigError(f"{source.path}: not TOML: {error}") from error
-    match = _TABLE.search(source.data)
-    start = match.start() if match else 0
+    start = find_table(source.data, _TABLE) or 0
     end = source.data.find(b"\n", start)
     table = Origin((source.span(start, end if end >= 0 else len(source.data)),))
     settings = data.get("tool", {}).get("kcheck", {})
@@ -88,8 +87,9 @@ def _toml(source: Source) -> Datum:
         raise ConfigError(f"{source.path}: [tool.kcheck] must be a table")
     # TOML allows dashes where YAML has underscores; the library tells no places, so keys are looked for
     parts = {
-        name.replace("-", "_"): wrap(_text_days(value), _line_of(source, start, name) or table)
+        name.replace("-", "_"): wrap(_text_days(value), Origin((line,)) if line else table)
         for name, value in settings.items()
+        for line in (key_line(source, _TABLE, name, start),)
     }
     return Known(parts, table)
 
@@ -108,12 +108,6 @@ def _text_days(value: object) -> object:
     if isinstance(value, list):
         return [_text_days(item) for item in value]
     return value.isoformat() if isinstance(value, datetime.date) else value
-
-
-def _line_of(source: Source, start: int, key: str) -> Origin | None:
-    pattern = rb"^[ \t]*(?:\[+tool\.kcheck\.)?[\"']?" + re.escape(key.encode()) + rb"\b[^\n]*"
-    match = re.compile(pattern, re.MULTILINE).search(source.data, start)
-    return Origin((source.span(match.start(), match.end()),)) if match else None
 
 
 # --- making

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
 
 
-def given(findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = ()) -> list[Finding]:
+def withhold_fixes(findings: list[Finding], world: World, tree: Tree, roots: Iterable[Module] = ()) -> list[Finding]:
     """The findings; what cannot be fixed without somebody's decision says so instead.
 
     `roots` are the root modules that were read, whose variables may refuse a value.
@@ -36,7 +36,7 @@ def _reason(finding: Finding, sharing: _Sharing, tree: Tree) -> str:
     """Why a finding's fix may not be made; empty if it may."""
     changes = finding.changes
     for change in changes:
-        reason = tree.kept(edit.source_of(change))
+        reason = tree.why_protected(edit.source_of(change))
         if reason:
             return f"{change.key} is written in {reason}; {change.instruction} there"
     shared = next(filter(None, (sharing.reason(finding, change) for change in changes)), "")

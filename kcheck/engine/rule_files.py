@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from kcheck.config.config import ConfigError
-from kcheck.files.tree import shown
+from kcheck.files.tree import display_path
 from kcheck.source.text import Source
 from kcheck.source.values import plain
 
@@ -69,8 +69,7 @@ class RuleTable(TypedDict, total=False):
     subject: str
     when: str
     problem: str | bool
-    weak: str
-    mild: str
+    at_most: dict[str, str]
     at: str
     related: list[str]
     message: str
@@ -105,7 +104,7 @@ class File:
     rule: RuleTable
     root: yaml.Target
 
-    def at(self, path: tuple[str | int, ...], text: str = "", index: int = 0) -> str:
+    def location(self, path: tuple[str | int, ...], text: str = "", index: int = 0) -> str:
         """The place of a key, or of a character of a text in its value."""
         from kcheck.syntax import yaml
 
@@ -146,7 +145,7 @@ def read(group: str, path: str) -> File:
 
     try:
         with open(path, "rb") as file:
-            source = Source(shown(path), file.read())
+            source = Source(display_path(path), file.read())
     except OSError as error:
         raise RuleError(f"{path}: {error.strerror}") from error
     documents = list(yaml.documents(source))

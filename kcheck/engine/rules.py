@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.config.config import Config
-    from kcheck.numbers.profiles import Entry
+    from kcheck.numbers.profiles import ProfileValue
 
 _BELOW = tuple(f"{word}." for word in OPEN)
 
@@ -36,6 +36,13 @@ class Grade(NamedTuple):
     of: str
     wall: str | None
     recommended: str | None
+
+
+class Cap(NamedTuple):
+    """The worst severity that a finding may have where a condition holds."""
+
+    severity: str
+    where: str
 
 
 class Setting(NamedTuple):
@@ -91,8 +98,7 @@ class Rule(NamedTuple):
     grade: Grade | None
     waste: bool
     unless: tuple[str, ...]
-    weak: str
-    mild: str
+    at_most: tuple[Cap, ...]
     safety: str
     settings: tuple[Setting, ...]
     withheld: tuple[Obstacle, ...]
@@ -108,12 +114,12 @@ class Rule(NamedTuple):
         """Why, and examples: read when explain, docs or tests ask for them."""
         return _details(self.path)
 
-    def entries(self) -> list[Entry | str]:
+    def entries(self) -> list[ProfileValue | str]:
         """The sources: entries of profiles, or addresses."""
         return [_source(self, source) for source in self.sources]
 
 
-def _source(rule: Rule, text: str) -> Entry | str:
+def _source(rule: Rule, text: str) -> ProfileValue | str:
     if text.startswith(("https://", "http://")):
         return text
     found = profiles.entry(text)
@@ -148,7 +154,7 @@ def read(folder: str) -> list[Rule]:
             wrong.append(str(error))
             continue
         rule = _rule(group, path, file.rule)
-        wrong += [f"{file.at(*problem.place)}: {problem.message}" for problem in problems(rule)]
+        wrong += [f"{file.location(*problem.place)}: {problem.message}" for problem in problems(rule)]
         result.append(rule)
     if wrong:
         raise RuleError("\n".join(wrong))
@@ -157,7 +163,7 @@ def read(folder: str) -> list[Rule]:
     return result
 
 
-def every(folders: Iterable[str]) -> list[Rule]:
+def all_rules(folders: Iterable[str]) -> list[Rule]:
     """Kcheck's rules and those of some folders.
 
     Raises:
@@ -185,14 +191,14 @@ def _details(path: str) -> Details:
     return Details(data.get("why", "").strip(), tuple(_example(item) for item in data.get("examples", ())))
 
 
-def chosen(config: Config) -> list[Rule]:
+def selected(config: Config) -> list[Rule]:
     """The rules of a run: kcheck's and the user's own, less those that the settings leave out.
 
     Raises:
         ConfigError: the settings name a rule or a limit that does not exist, or may not be changed.
         RuleError: a rule of the user's own is wrong.
     """
-    result = every(config.rules)
+    result = all_rules(config.rules)
     names = {rule.name for rule in result} | {rule.group for rule in result}
     wanted: dict[str, Iterable[str]] = {
         "select": config.select,
@@ -206,7 +212,7 @@ def chosen(config: Config) -> list[Rule]:
         for name in listed:
             if name not in names:
                 raise ConfigError(f"{setting}: there is no rule {name}; {nearest(name, tuple(sorted(names)))}")
-    kept = firm(config)
+    kept = not_ignorable(config)
     for setting in ("ignore", "suppressions", "per_path_ignores"):
         for name in kept.intersection(wanted[setting]):
             raise ConfigError(f"{setting}: {name} is not to be ignored, says not_ignorable")
@@ -214,17 +220,21 @@ def chosen(config: Config) -> list[Rule]:
         if config.severity.get(name) == "info":
             raise ConfigError(f"severity: {name} is not to be ignored, says not_ignorable; infos are not shown")
     check_limits(config)
-    selected = named(result, config.select) if config.select else result
-    left_out = {rule.name for rule in named(selected, config.ignore)} - kept
+    selected = by_name(result, config.select) if config.select else result
+    left_out = {rule.name for rule in by_name(selected, config.ignore)} - kept
     return [rule for rule in selected if rule.name not in left_out]
 
 
-def firm(config: Config) -> set[str]:
+def not_ignorable(config: Config) -> set[str]:
     """The rules that are not to be ignored."""
-    return {rule.name for rule in named(every(config.rules), config.not_ignorable)} if config.not_ignorable else set()
+    return (
+        {rule.name for rule in by_name(all_rules(config.rules), config.not_ignorable)}
+        if config.not_ignorable
+        else set()
+    )
 
 
-def named(rules: Iterable[Rule], names: Iterable[str]) -> list[Rule]:
+def by_name(rules: Iterable[Rule], names: Iterable[str]) -> list[Rule]:
     """Those of some rules that are named, or are of a group that is."""
     wanted = set(names)
     return [rule for rule in rules if {rule.name, rule.group} & wanted]
@@ -247,7 +257,7 @@ def check_limits(config: Config) -> None:
             raise ConfigError(f"limits: {name} is a hard limit of {entry.value} {entry.unit}; nobody can raise it")
 
 
-def raw(rules: Iterable[Rule]) -> Raw:
+def raw_kinds(rules: Iterable[Rule]) -> Raw:
     """What the raw ones of some rules look at: the kinds and types that their conditions demand."""
     found: dict[str, list[frozenset[str] | None]] = {subject: [] for subject in KINDS}
     for rule in rules:
@@ -257,7 +267,7 @@ def raw(rules: Iterable[Rule]) -> Raw:
                 condition = cel.conjunction(rule.when or "true", rule.problem, variables)
             except cel.SyntaxProblem:  # told when it runs
                 continue
-            found[rule.subject].append(cel.demanded(condition, KINDS[rule.subject]))
+            found[rule.subject].append(cel.required_texts(condition, KINDS[rule.subject]))
     kinds, types = (None if None in own else frozenset().union(*filter(None, own)) for own in found.values())
     return Raw(kinds, types)
 
@@ -286,7 +296,7 @@ def limits(rule: Rule) -> set[str]:
 
 def used(rule: Rule) -> set[str]:
     """The words and limits that a rule uses, its places included, as paths."""
-    return {path for steps, text in _texts(rule) for path in _used(text, rule.subject, place=_is_place(steps))}
+    return {path for steps, text in _texts(rule) for path in _used_words(text, rule.subject, place=_is_place(steps))}
 
 
 Steps = tuple["str | int", ...]
@@ -294,9 +304,10 @@ Steps = tuple["str | int", ...]
 
 def _texts(rule: Rule) -> Iterator[tuple[Steps, str]]:
     """All expressions and places of a rule, with the keys that they are under."""
-    for name in ("when", "problem", "weak", "mild", "at"):
+    for name in ("when", "problem", "at"):
         if text := getattr(rule, name):
             yield (name,), text
+    yield from ((("at_most", cap.severity), cap.where) for cap in rule.at_most)
     for name in ("of", "wall", "recommended"):
         if text := getattr(rule.grade, name, None):
             yield ("grade", name), text
@@ -327,7 +338,7 @@ class Mistake(NamedTuple):
     message: str
 
 
-def _used(text: str, subject: str, *, place: bool) -> set[str]:
+def _used_words(text: str, subject: str, *, place: bool) -> set[str]:
     """The words that an expression or a place uses; of a place, the field may be that of each object in a list."""
     prefix, name = cel.split_place(text) if place else (text, "")
     usage = cel.usage(cel.compile(prefix, (subject, "limits")))
@@ -352,7 +363,7 @@ def problems(rule: Rule) -> Iterator[Mistake]:
         return
     for steps, text in texts:
         try:
-            used = _used(text, rule.subject, place=_is_place(steps))
+            used = _used_words(text, rule.subject, place=_is_place(steps))
         except cel.SyntaxProblem as error:
             yield Mistake((steps, text, error.at or 0), str(error))
             continue
@@ -394,8 +405,7 @@ def _rule(group: str, path: str, data: rule_files.RuleTable) -> Rule:
             grade=Grade(grade["of"], grade.get("wall"), grade.get("recommended")) if grade else None,
             waste=data.get("waste", False),
             unless=tuple(data.get("unless", ())),
-            weak=data.get("weak", ""),
-            mild=data.get("mild", ""),
+            at_most=tuple(Cap(*item) for item in data.get("at_most", {}).items()),
             safety=fix.get("safety", ""),
             settings=tuple(map(_setting, changes)),
             withheld=tuple(Obstacle(one["where"], one["help"].strip()) for one in fix.get("withheld", ())),

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.files.tree import holds, matches
+from kcheck.files.tree import contains_path, matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ class Suppression(NamedTuple):
     alone: bool
 
 
-def said(comment: re.Match[bytes]) -> tuple[tuple[str, ...], str]:
+def parse_comment(comment: re.Match[bytes]) -> tuple[tuple[str, ...], str]:
     """The rules that a comment names, and its reason."""
     rules, reason = (group.decode("utf-8", "replace") for group in comment.groups())
     return tuple(name.strip() for name in rules.split(",")), reason.strip()
@@ -40,14 +40,13 @@ def said(comment: re.Match[bytes]) -> tuple[tuple[str, ...], str]:
 class Suppressions:
     """The comments of all sources, by file and line, and what the settings say of the rules that run.
 
-    A group stands for its rules. `firm` are the names of the rules that are not to be ignored, `nameless` the comments
-    that name none.
+    A group stands for its rules. `not_ignorable` are names of rules; `nameless` are the comments that name none.
     """
 
     def __init__(self, sources: Iterable[Source], config: Config, rules: Iterable[Rule]) -> None:
         self._accepted = config.accepted
         self._ignored: dict[str, list[str]] = {}
-        self.firm: set[str] = set()
+        self.not_ignorable: set[str] = set()
         self._names: dict[str, set[str]] = {}
         self._ran: dict[str, set[str]] = {}
         sources = list(sources)
@@ -57,7 +56,7 @@ class Suppressions:
             for name in own:
                 self._ran.setdefault(name, set()).add(rule.name)
             if own.intersection(config.not_ignorable):
-                self.firm.add(rule.name)
+                self.not_ignorable.add(rule.name)
                 continue
             patterns = [path for path, names in config.per_path_ignores.items() if own.intersection(names)]
             if patterns:
@@ -79,7 +78,7 @@ class Suppressions:
             span = source.span(match.start(), match.end())
             start = source.data.rfind(b"\n", 0, match.start()) + 1
             alone = not source.data[start : match.start()].strip()
-            suppression = Suppression(span, *said(match), alone)
+            suppression = Suppression(span, *parse_comment(match), alone)
             found.append(suppression)
             self._by_line[id(source), span.begin.line] = suppression
         self.all += found
@@ -92,7 +91,7 @@ class Suppressions:
 
         A comment stands at its line, on the line above, or on the first line of a block around it.
         """
-        if finding.rule in self.firm:
+        if finding.rule in self.not_ignorable:
             return False
         found = self._is_accepted(finding) or self._is_ignored(finding)
         if not self.all:
@@ -137,7 +136,7 @@ class Suppressions:
             rules = self._ran.get(accepted.rule)
             if not rules or rules & waiting or self._has_expired(accepted):
                 return False
-            if any(holds(top, os.path.dirname(accepted.place.source.path) or ".") for top in tops):
+            if any(contains_path(top, os.path.dirname(accepted.place.source.path) or ".") for top in tops):
                 return True  # all that the settings are about was read
             return bool(accepted.path) and any(matches(path, accepted.path) for path in self._paths)
 
@@ -174,7 +173,7 @@ class Suppressions:
         found = [(suppression, name) for suppression in self.all if suppression.reason for name in suppression.rules]
         return [(own, name) for own, name in found if (own.span, name) not in self._used and is_judged(own, name)]
 
-    def bare(self) -> list[Suppression]:
+    def without_reason(self) -> list[Suppression]:
         """Comments without a reason."""
         return [suppression for suppression in self.all if not suppression.reason]
 

@@ -13,8 +13,8 @@ MAX_BYTES = 20_000_000
 """Larger files are dumps, not configuration."""
 
 
-class Entry(NamedTuple):
-    """What a folder holds, by its name."""
+class DirectoryEntry(NamedTuple):
+    """A file or folder in a folder."""
 
     name: str
     path: str
@@ -97,14 +97,14 @@ class Disk:
         """Whether there is a folder."""
         return os.path.isdir(path) or os.path.realpath(path) in self._added
 
-    def entries(self, folder: str) -> list[Entry]:
+    def entries(self, folder: str) -> list[DirectoryEntry]:
         """What a folder holds, sorted by name.
 
         Raises:
             OSError: there is no such folder, or it cannot be read.
         """
         try:
-            found = [Entry(e.name, e.path, e.is_dir()) for e in _readable(folder)]
+            found = [DirectoryEntry(e.name, e.path, e.is_dir()) for e in _readable(folder)]
         except (FileNotFoundError, NotADirectoryError):
             if not self.is_folder(folder):
                 raise
@@ -112,7 +112,7 @@ class Disk:
         if self.overlay:
             found = [entry for entry in found if entry.is_folder or self.is_file(entry.path)]
             added = self._added.get(os.path.realpath(folder), {})
-            found += [Entry(name, os.path.join(folder, name), inner) for name, inner in added.items()]
+            found += [DirectoryEntry(name, os.path.join(folder, name), inner) for name, inner in added.items()]
         return sorted(found)
 
     def walk(self, top: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ import tempfile
 from difflib import unified_diff
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.files.tree import is_read_only, shown
+from kcheck.files.tree import display_path, is_read_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -161,7 +161,7 @@ def copies(files: Iterable[File], folder: str) -> None:
 
 def diff(file: File) -> bytes:
     """A unified diff that `git apply` takes, byte for byte."""
-    path = shown(file.real)  # without the links on the way, beyond which git changes nothing
+    path = display_path(file.real)  # without the links on the way, beyond which git changes nothing
     before = file.old.decode("utf-8", "surrogateescape").split("\n")
     after = file.new.decode("utf-8", "surrogateescape").split("\n")
     name = "/dev/null" if file.fresh else f"a/{path}"

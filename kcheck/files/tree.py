@@ -157,7 +157,7 @@ class Tree:
                 raise PathError(f"{path}: no such file or folder")
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether there is nothing of ours in it."""
         return not (self.folders or self.manifests or self.kustomizations or self.plans or self.charts)
 
@@ -165,7 +165,7 @@ class Tree:
         """The path on disk, links resolved, that a fix must write to."""
         return self._real[id(source)]
 
-    def kept(self, source: Source) -> str:
+    def why_protected(self, source: Source) -> str:
         """Why a file is not to be changed, with its path; empty if it may be."""
         real = self._real.get(id(source))
         if real is None:
@@ -178,7 +178,7 @@ class Tree:
             top = os.path.realpath(path)
             if not os.path.isdir(top) and top.endswith((*TERRAFORM, *VARIABLES)):
                 top = os.path.dirname(top)  # the whole root module is read
-            if holds(top, real):
+            if contains_path(top, real):
                 folders = os.path.relpath(real, top).split(os.sep)[:-1]
                 if _is_foreign(top, folders):
                     return f"{source.path}, which others maintain"
@@ -194,11 +194,11 @@ class Tree:
         try:
             data = self.disk.read(real)
         except TooLargeError:
-            self.too_large.append(shown(path))
+            self.too_large.append(display_path(path))
             return None
         if data is None:
             return None
-        source = Source(shown(path), data)
+        source = Source(display_path(path), data)
         self._sources[real] = source
         self._real[id(source)] = real
         return source
@@ -219,10 +219,10 @@ class Tree:
     def repository(self, path: str) -> str:
         """The folder of the repository that holds `path`; without one the working directory, or a given path."""
         top = repository(path)
-        return top or next((folder for folder in (".", *self.given) if holds(folder, path)), path)
+        return top or next((folder for folder in (".", *self.given) if contains_path(folder, path)), path)
 
     def _terraform(self, path: str, names: list[str]) -> Folder:
-        folder = Folder(shown(path))
+        folder = Folder(display_path(path))
         for name in names:
             if name.startswith(".") or name.endswith("~"):
                 continue
@@ -271,7 +271,7 @@ class Tree:
                     self.variables.append(where)
                 elif name.endswith(".json") and not name.endswith(TERRAFORM):
                     self._add_json(where)
-                elif name.endswith(".conf") and KERNEL.search(shown(where)):
+                elif name.endswith(".conf") and KERNEL.search(display_path(where)):
                     self.kernel += filter(None, [self.source(where)])
 
     def _chart_of(self, path: str) -> str | None:
@@ -302,7 +302,7 @@ class Tree:
             stack.extend(folder for folder in reversed(inner) if not self._excluded(folder))
 
     def _excluded(self, path: str) -> bool:
-        return bool(self.exclude) and any(matches(shown(path), pattern) for pattern in self.exclude)
+        return bool(self.exclude) and any(matches(display_path(path), pattern) for pattern in self.exclude)
 
     def _add_folder(self, path: str) -> None:
         folder = self.folder(path)
@@ -370,12 +370,12 @@ def is_read_only(path: str) -> bool:
     return os.path.exists(path) and not (os.stat(path).st_mode & stat.S_IWUSR and os.access(path, os.W_OK))
 
 
-def holds(folder: str, path: str) -> bool:
+def contains_path(folder: str, path: str) -> bool:
     """Whether a path is a folder or below it."""
     return os.path.join(os.path.realpath(path), "").startswith(os.path.join(os.path.realpath(folder), ""))
 
 
-def shown(path: str) -> str:
+def display_path(path: str) -> str:
     """A path as findings print it: relative to the working directory, with forward slashes."""
     try:
         relative = os.path.relpath(path)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.engine import engine, rules
+from kcheck.engine import linter, rules
 from kcheck.files.save import File
 from kcheck.files.tree import Tree
-from kcheck.gate.comparison import Known, narrowed
+from kcheck.gate.comparison import KnownFindings, without_known
 from kcheck.source.findings import Severity
 from kcheck.source.text import OverlapError, apply
 from kcheck.syntax import edit
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.config.config import Config
-    from kcheck.engine.engine import Result
-    from kcheck.gate.comparison import Gate
+    from kcheck.engine.linter import Result
+    from kcheck.gate.comparison import Comparison
     from kcheck.source.findings import Change, Finding
     from kcheck.source.text import Source
 
@@ -35,7 +35,7 @@ class Refused(NamedTuple):
 
 
 @dataclass
-class Outcome:
+class FixResult:
     """What `fix` would write, and what is left: `held_back` are the fixes of classes that were not asked for."""
 
     result: Result
@@ -45,7 +45,7 @@ class Outcome:
     held_back: list[Finding] = field(default_factory=list)
 
     @property
-    def left(self) -> list[Finding]:
+    def remaining(self) -> list[Finding]:
         """What is found after the fixes."""
         return self.result.findings
 
@@ -69,18 +69,18 @@ class _Worse(NamedTuple):
 class _Fixer:
     def __init__(
         self, paths: list[str], config: Config, safeties: tuple[str, ...], names: tuple[str, ...], least: Severity,
-        gate: Gate | None, tell: Callable[[str], None],
+        comparison: Comparison | None, tell: Callable[[str], None],
     ) -> None:  # fmt: skip
         self.paths = paths
         self.tell = tell
         self.runs = 0
         self.least = least
-        self.gate = gate
-        self.known = Known()
+        self.comparison = comparison
+        self.known = KnownFindings()
         self.config = config
         self.safeties = safeties
         self.names = names
-        chosen = rules.chosen(config)
+        chosen = rules.selected(config)
         self.unless = {rule.name: rule.unless for rule in chosen}
         self.groups = {rule.name: rule.group for rule in chosen}
         self.originals: dict[str, Source] = {}
@@ -90,42 +90,42 @@ class _Fixer:
     def read(self, overlay: dict[str, bytes]) -> _State:
         tree = Tree(self.paths, overlay, self.config.exclude)
         self.runs += 1
-        return _State(overlay, tree, engine.run(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}")))
+        return _State(overlay, tree, linter.run(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}")))
 
-    def wanted(self, result: Result) -> list[Finding]:
+    def fixable(self, result: Result) -> list[Finding]:
         """What is to be mended and was not tried in vain."""
         vain = {key for refused in self.refused for key in refused.finding.keys}
         return [
             finding
             for finding in result.findings
             if finding.fix is not None
-            and self.asked(finding)
-            and not self.known.had(finding)
-            and self.named(finding)
+            and self.is_allowed(finding)
+            and not self.known.contains_after_fixes(finding)
+            and self.is_selected(finding)
             and not vain & finding.keys
         ]
 
-    def named(self, finding: Finding) -> bool:
+    def is_selected(self, finding: Finding) -> bool:
         """Whether its rule is one of those that are asked for."""
         return not self.names or bool({finding.rule, self.groups[finding.rule]}.intersection(self.names))
 
-    def asked(self, finding: Finding) -> bool:
+    def is_allowed(self, finding: Finding) -> bool:
         """Whether fixes of its class are asked for, and of its severity."""
         return finding.fix is not None and finding.fix.safety in self.safeties and finding.severity >= self.least
 
-    def all(self) -> Outcome:
+    def run(self) -> FixResult:
         state = self.read({})
-        if self.gate is not None:
-            self.known = self.gate.known(state.result.findings)
+        if self.comparison is not None:
+            self.known = self.comparison.find_known(state.result.findings)
         for _ in range(MAX_ROUNDS):
-            chosen = self.choose(self.wanted(state.result))
+            chosen = self.choose(self.fixable(state.result))
             if not chosen:
                 break
             state = self.attempt(state, chosen)
-        left = narrowed(state.result, self.known.had)
-        left.findings = [finding for finding in left.findings if self.named(finding)]
-        outcome = Outcome(left, fixed=self.fixed, refused=self.refused)
-        outcome.held_back = [f for f in outcome.left if f.fix is not None and not self.asked(f)]
+        left = without_known(state.result, self.known.contains_after_fixes)
+        left.findings = [finding for finding in left.findings if self.is_selected(finding)]
+        outcome = FixResult(left, fixed=self.fixed, refused=self.refused)
+        outcome.held_back = [f for f in outcome.remaining if f.fix is not None and not self.is_allowed(f)]
         for real, source in self.originals.items():
             new = state.overlay.get(real, source.data)
             if new != source.data:
@@ -159,16 +159,20 @@ class _Fixer:
         if not chosen:
             return state
         after = self.read(state.overlay | self.edited(state, chosen))
-        vain = self.unmended(state, after, chosen)
+        vain = self.ineffective(state, after, chosen)
         if vain:
             self.refused += vain
             blamed = {id(refused.finding) for refused in vain}
             return self.attempt(state, [finding for finding in chosen if id(finding) not in blamed])
-        worse = self.worsened(state, after, chosen)
+        worse = self.regression(state, after, chosen)
         if worse is not None:  # what they bring along may be mended too
-            more = self.choose([f for f in self.wanted(after.result) if not _keys(f) <= _all_keys(state.result)])
+            more = self.choose([f for f in self.fixable(after.result) if not _keys(f) <= _all_keys(state.result)])
             further = self.read(after.overlay | self.edited(after, more)) if more else after
-            if more and not self.unmended(after, further, more) and not self.worsened(state, further, chosen + more):
+            if (
+                more
+                and not self.ineffective(after, further, more)
+                and not self.regression(state, further, chosen + more)
+            ):
                 chosen, after, worse = chosen + more, further, None
         if worse is None:
             self.fixed += chosen
@@ -196,10 +200,10 @@ class _Fixer:
         for source, own in changes.items():
             real = state.tree.real_path(source)
             self.originals.setdefault(real, source)
-            result[real] = edit.applied(source, edit.edits(own))
+            result[real] = edit.apply_edits(source, edit.edits(own))
         return result
 
-    def unmended(self, before: _State, after: _State, chosen: list[Finding]) -> list[Refused]:
+    def ineffective(self, before: _State, after: _State, chosen: list[Finding]) -> list[Refused]:
         """The fixes that do not do what they are for."""
         found = {key for finding in after.result.findings for key in finding.keys}
         found |= {(check.rule, check.object) for check in after.result.undecided}
@@ -213,7 +217,7 @@ class _Fixer:
                 vain.append(Refused(finding, "the finding would still be there", bug=True))
         return vain
 
-    def worsened(self, before: _State, after: _State, chosen: list[Finding]) -> _Worse | None:
+    def regression(self, before: _State, after: _State, chosen: list[Finding]) -> _Worse | None:
         """What is worse after some fixes than before; None if nothing is."""
         for subject in {change.subject for f in chosen for change in f.changes} & SUBJECTS.keys():
             if len(things(subject, after.result.world)) < len(things(subject, before.result.world)):
@@ -221,14 +225,14 @@ class _Fixer:
         if len(after.result.bugs) > len(before.result.bugs):
             return _Worse(after.result.bugs[-1].message, bug=True)
         old = _all_keys(before.result)
-        found = [f for f in after.result.findings if not _keys(f) <= old and not self.hidden(f, before.result)]
+        found = [f for f in after.result.findings if not _keys(f) <= old and not self.was_hidden(f, before.result)]
         if not found:
             return None
         worst = max(found, key=lambda finding: finding.severity)
         reason = f"then {worst.rule} would be found: {worst.message}"
         return _Worse(reason, worst.rule == _UNREADABLE, frozenset(name for f in found for name in f.objects))
 
-    def hidden(self, finding: Finding, before: Result) -> bool:
+    def was_hidden(self, finding: Finding, before: Result) -> bool:
         """Whether a finding was there before, and another one on the same thing stood for it."""
         names = self.unless.get(finding.rule, ())
         return any(
@@ -239,13 +243,14 @@ class _Fixer:
 
 def fix(
     paths: list[str], config: Config, *, safeties: tuple[str, ...] = ("safe", "costs"), rules: tuple[str, ...] = (),
-    least: Severity = Severity.INFO, gate: Gate | None = None, tell: Callable[[str], None] = engine.silent,
-) -> Outcome:  # fmt: skip
+    least: Severity = Severity.INFO, comparison: Comparison | None = None,
+    tell: Callable[[str], None] = linter.no_progress,
+) -> FixResult:  # fmt: skip
     """Work out all fixes of the allowed classes, of some rules or groups or of all; nothing is written yet.
 
-    Only findings of the `least` severity, or worse, are mended, and none that a gate knows.
+    Only findings of the `least` severity, or worse, are mended, and none that the comparison knows.
     """
-    return _Fixer(paths, config, safeties, rules, least, gate, tell).all()
+    return _Fixer(paths, config, safeties=safeties, names=rules, least=least, comparison=comparison, tell=tell).run()
 
 
 _UNREADABLE = "unreadable-file"

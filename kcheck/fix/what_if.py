@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.engine import engine, rules
+from kcheck.engine import linter, rules
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.reading import inventory
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.config.config import Config
-    from kcheck.simulate.results import Outcome
+    from kcheck.simulate.results import SimulationResult
     from kcheck.simulate.scenario import Scenario
 
 _SUBJECTS = ("autoscaler", "pool", "flag")
@@ -49,13 +49,15 @@ class Saving(NamedTuple):
         return None if self.price is None else self.hours * self.price / 1000
 
 
-def savings(paths: list[str], config: Config, base: Outcome, again: Callable[[World], Scenario | str]) -> list[Saving]:
+def savings(
+    paths: list[str], config: Config, base: SimulationResult, again: Callable[[World], Scenario | str]
+) -> list[Saving]:
     """What each applicable fix saves of a run, and all of them; the most first. `again` makes the scenario anew.
 
     Where a wall stops the run, it is the run without that which counts.
     """
-    base = base.beyond or base
-    able = {rule.name for rule in rules.chosen(config) if rule.subject in _SUBJECTS}
+    base = base.without_wall or base
+    able = {rule.name for rule in rules.selected(config) if rule.subject in _SUBJECTS}
 
     def saved(names: tuple[str, ...]) -> Saving | None:
         """What fixes of some rules save; None if they change nothing of the run."""
@@ -65,9 +67,9 @@ def savings(paths: list[str], config: Config, base: Outcome, again: Callable[[Wo
         overlay = {file.real: file.new for file in outcome.files}
         world = World(inventory.read(Tree(paths, overlay, config.exclude), config).inventory, config)
         found = again(world)
-        if isinstance(found, str) or found.beyond.case == base.scenario.case:
+        if isinstance(found, str) or found.without_wall.case == base.scenario.case:
             return None
-        after = results.of(found.beyond)
+        after = results.run_scenario(found.without_wall)
         if not base.middle.summary.finished and not after.middle.summary.finished:
             return None
         pairs = [(a.summary, b.summary) for a, b in zip(base.runs, after.runs, strict=True)]
@@ -76,13 +78,13 @@ def savings(paths: list[str], config: Config, base: Outcome, again: Callable[[Wo
         fixed = tuple(sorted({finding.rule for finding in outcome.fixed}))
         risk = max((finding.fix.safety for finding in outcome.fixed if finding.fix), key=SAFETIES.index, default="safe")
         return Saving(
-            fixed,
-            risk,
-            mean(minutes),
-            mean(hours),
-            (min(minutes), max(minutes)),
-            base.scenario.price,
-            after.middle.summary.total,
+            rules=fixed,
+            safety=risk,
+            minutes=mean(minutes),
+            hours=mean(hours),
+            spread=(min(minutes), max(minutes)),
+            price=base.scenario.price,
+            after=after.middle.summary.total,
         )
 
     names = sorted(_fixable(paths, config) & able)
@@ -97,5 +99,5 @@ def savings(paths: list[str], config: Config, base: Outcome, again: Callable[[Wo
 
 def _fixable(paths: list[str], config: Config) -> set[str]:
     """The rules that have something to say here, and a fix for it."""
-    result = engine.run(Tree(paths, exclude=config.exclude), config)
+    result = linter.run(Tree(paths, exclude=config.exclude), config)
     return {finding.rule for finding in result.findings if finding.fix is not None}

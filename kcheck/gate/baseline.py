@@ -10,20 +10,20 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.config.config import ConfigError
-from kcheck.files.tree import TERRAFORM, VARIABLES, holds, shown
+from kcheck.files.tree import TERRAFORM, VARIABLES, contains_path, display_path
 from kcheck.source.findings import Severity, tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.source.findings import Finding, Identity
 
 NAME = "kcheck-baseline.json"
 VERSION = 1
 
 
-class Entry(NamedTuple):
+class BaselineEntry(NamedTuple):
     """One known finding. It has no line and no numbers, which change; a worse severity is a new finding."""
 
     rule: str
@@ -40,17 +40,18 @@ class Entry(NamedTuple):
 
 
 class Baseline:
-    """The entries of one file. `firm` are rules that it cannot silence.
+    """The entries of one file. `not_ignorable` are rules that it cannot silence.
 
     `arguments` are the paths and flags of the run that wrote it: only with the same ones can be told what is gone.
     """
 
     def __init__(
-        self, path: str, entries: Iterable[Entry] = (), firm: Collection[str] = (), arguments: Sequence[str] = ()
-    ) -> None:
+        self, path: str, entries: Iterable[BaselineEntry] = (), not_ignorable: Collection[str] = (),
+        arguments: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         self.path = path
         self.entries = list(entries)
-        self.firm = firm
+        self.not_ignorable = not_ignorable
         self.arguments = tuple(arguments)
         self.known = tally(
             ((entry.rule, entry.path, name, entry.shape), Severity[entry.severity.upper()])
@@ -58,28 +59,28 @@ class Baseline:
             for name in entry.objects
         )
 
-    def followed(self, findings: Iterable[Finding]) -> Baseline:
+    def with_current_names(self, findings: Iterable[Finding]) -> Baseline:
         """The entries by the names that things have now: in a file that was moved, or with a message worded anew."""
         now: dict[tuple[str, str], list[Identity]] = {}
         there = {identity for finding in findings for identity in finding.identities}
         for identity in sorted(there - self.known.keys()):
-            now.setdefault((identity[0], _bare(identity[2])), []).append(identity)
+            now.setdefault((identity[0], _without_place(identity[2])), []).append(identity)
         entries = []
         for entry in self.entries:
             for name in entry.objects:
                 place = entry.rule, entry.path, name, entry.shape
                 if place in there or name == entry.path:
                     continue
-                near = now.get((entry.rule, _bare(name)), [])
+                near = now.get((entry.rule, _without_place(name)), [])
                 moved = next((one for one in near if one[2] == name or not os.path.exists(entry.path)), None)
                 if moved is not None:
                     near.remove(moved)
                     names = tuple(moved[2] if own == name else own for own in entry.objects)
                     entry = entry._replace(path=moved[1], objects=names, shape=moved[3])  # noqa: PLW2901
             entries.append(entry)
-        return Baseline(self.path, entries, self.firm, self.arguments)
+        return Baseline(self.path, entries, self.not_ignorable, self.arguments)
 
-    def gone(self, result: Result, rules: Collection[str]) -> list[Entry]:
+    def gone(self, result: Result, rules: Collection[str]) -> list[BaselineEntry]:
         """The entries, or the objects of them, that a whole run of some rules would have found and did not.
 
         What could not be decided or read is not gone.
@@ -101,7 +102,7 @@ class Baseline:
                 missing.append(entry._replace(objects=tuple(names)))
         return missing
 
-    def without(self, gone: Iterable[Entry]) -> Baseline:
+    def without(self, gone: Iterable[BaselineEntry]) -> Baseline:
         """The entries without those, or those objects of them, that are gone."""
         lost = {(*entry.place, name) for entry in gone for name in entry.objects}
         kept = []
@@ -109,14 +110,14 @@ class Baseline:
             names = tuple(name for name in entry.objects if (*entry.place, name) not in lost)
             if names:
                 kept.append(entry._replace(objects=names))
-        return Baseline(self.path, kept, self.firm, self.arguments)
+        return Baseline(self.path, kept, self.not_ignorable, self.arguments)
 
     def updated(self, findings: Iterable[Finding], paths: Iterable[str], arguments: Sequence[str]) -> Baseline:
         """The entries of what is found now below some paths, and the old ones of other places. Days are kept."""
         tops = list(paths)
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
         since = {(*entry.place, name): entry.since for entry in self.entries for name in entry.objects}
-        found = [finding for finding in findings if finding.rule not in self.firm]
+        found = [finding for finding in findings if finding.rule not in self.not_ignorable]
         told = {identity for finding in found for identity in finding.identities}
         entries = []
         for entry in self.entries:
@@ -127,10 +128,10 @@ class Baseline:
             names = tuple(sorted(identity[2] for identity in finding.identities))
             place = finding.rule, finding.span.source.path, finding.shape
             days = {since.get((*place, name), today) for name in names}
-            entries.append(Entry(place[0], place[1], names, place[2], finding.severity.word, min(days)))
+            entries.append(BaselineEntry(place[0], place[1], names, place[2], finding.severity.word, min(days)))
         others = any(not _is_below(entry.path, tops) for entry in self.entries)
         own = self.arguments if others else tuple(arguments)
-        return Baseline(self.path, sorted(entries, key=_order), self.firm, own)
+        return Baseline(self.path, sorted(entries, key=_sort_key), self.not_ignorable, own)
 
     def dump(self) -> bytes:
         """The file, sorted, so that it merges well."""
@@ -160,18 +161,19 @@ def _home(folder: str) -> str:
     return here.replace(os.sep, "/")
 
 
-def _order(entry: Entry) -> tuple[str, ...]:
+def _sort_key(entry: BaselineEntry) -> tuple[str, ...]:
     return entry.path, entry.rule, entry.shape, *entry.objects
 
 
 def _is_below(path: str, tops: list[str]) -> bool:
     """Whether a run over some paths would have read a file: a file of Terraform stands for its root module."""
     return any(
-        holds(os.path.dirname(top) or "." if top.endswith((*TERRAFORM, *VARIABLES)) else top, path) for top in tops
+        contains_path(os.path.dirname(top) or "." if top.endswith((*TERRAFORM, *VARIABLES)) else top, path)
+        for top in tops
     )
 
 
-def load(path: str, firm: Collection[str] = ()) -> Baseline:
+def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
     """Read a file of known findings.
 
     Raises:
@@ -202,9 +204,9 @@ def load(path: str, firm: Collection[str] = ()) -> Baseline:
     if not os.path.isdir(home):
         raise ConfigError(f"{path} is for runs in {os.path.normpath(home)}, which is not there: write it anew")
     if not os.path.samefile(home, "."):
-        entries = [_seen(entry, home) for entry in entries]
+        entries = [_seen_from_here(entry, home) for entry in entries]
         arguments = [home, *arguments]  # never those of a run here
-    return Baseline(path, entries, firm, arguments)
+    return Baseline(path, entries, not_ignorable, arguments)
 
 
 @cache
@@ -217,27 +219,27 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(name, re.DOTALL), re.compile(rf"(/[\w-]+/)(?=(?:{clouds})/)")
 
 
-def _named(name: str, placed: Callable[[str, str, str, str], str]) -> str:
+def _rename_parts(name: str, placed: Callable[[str, str, str, str], str]) -> str:
     """An object by another name, that a function makes of its parts; so is one that is named in it."""
     whole, inner = _patterns()
     match = whole.fullmatch(name)
     cloud, place, environment, rest = (part or "" for part in match.groups()) if match else ("", "", "", name)
     first, *more = inner.split(rest, maxsplit=1)  # a limit of a pool is called by both
     if more:
-        first = f"{first}{more[0]}{_named(more[1], placed)}"
+        first = f"{first}{more[0]}{_rename_parts(more[1], placed)}"
     return placed(cloud, place, environment, first)
 
 
-def _bare(name: str) -> str:
+def _without_place(name: str) -> str:
     """An object without the folder or file that it is of."""
-    return _named(name, lambda cloud, _, environment, rest: f"{cloud}/{environment}:{rest}")
+    return _rename_parts(name, lambda cloud, _, environment, rest: f"{cloud}/{environment}:{rest}")
 
 
-def _seen(entry: Entry, home: str) -> Entry:
+def _seen_from_here(entry: BaselineEntry, home: str) -> BaselineEntry:
     """An entry of runs in another folder, as a run in this one names it."""
 
     def path(name: str) -> str:
-        return shown(os.path.join(os.path.realpath(home), name))
+        return display_path(os.path.join(os.path.realpath(home), name))
 
     def placed(cloud: str, place: str, environment: str, rest: str) -> str:
         if not cloud and not place:
@@ -247,11 +249,11 @@ def _seen(entry: Entry, home: str) -> Entry:
             rest = f"{place}{environment}:{rest}"
         return f"{cloud}/{rest}" if cloud else rest
 
-    names = tuple(_named(name, placed) for name in entry.objects)
+    names = tuple(_rename_parts(name, placed) for name in entry.objects)
     return entry._replace(path=path(entry.path), objects=names)
 
 
-def _entry(item: dict[str, Any]) -> Entry:
+def _entry(item: dict[str, Any]) -> BaselineEntry:
     names = ("rule", "path", "message", "severity", "since")
     rule, path, message, severity, since = (item[name] for name in names)
     objects = item["objects"]
@@ -261,4 +263,4 @@ def _entry(item: dict[str, Any]) -> Entry:
         raise ValueError("an entry holds something else than texts")
     if not isinstance(severity, str) or severity.upper() not in Severity.__members__:
         raise ValueError(f"there is no severity {severity}")
-    return Entry(rule, path, tuple(objects), message, severity, since)
+    return BaselineEntry(rule, path, tuple(objects), message, severity, since)

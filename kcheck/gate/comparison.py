@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import ConfigError
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.disk import Disk
 from kcheck.files.tree import PathError, Tree
 from kcheck.source.findings import tally
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kcheck.config.config import Config
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.gate.baseline import Baseline
     from kcheck.gate.git import Difference
     from kcheck.source.findings import Finding, Identity, Severity, Tally
 
 
-class Gate:
-    """What is known already: by a baseline, by what was found before a difference, by both or neither.
+class Comparison:
+    """Findings compared with a baseline, with those before a change, with both or neither.
 
     `settings` makes the settings of the files as they were. `notes` are what the user should know.
     """
@@ -39,13 +39,13 @@ class Gate:
         self.difference = difference
         self.notes: list[str] = []
 
-    def known(self, findings: Sequence[Finding]) -> Known:
+    def find_known(self, findings: Sequence[Finding]) -> KnownFindings:
         """Those of the findings of a first run that do not count."""
-        base = self.baseline = self.baseline and self.baseline.followed(findings)
+        base = self.baseline = self.baseline and self.baseline.with_current_names(findings)
         now = tally((identity, finding.severity) for finding in findings for identity in finding.identities)
         steady = self._config.severity  # then how bad they are is the settings' own
 
-        def was(finding: Finding, before: Mapping[Identity, Tally]) -> bool:
+        def was_there(finding: Finding, before: Mapping[Identity, Tally]) -> bool:
             """Whether it was there with each of its objects, as often, and as bad."""
             return all(
                 identity in before
@@ -55,13 +55,13 @@ class Gate:
             )
 
         def is_known(finding: Finding) -> bool:
-            if base is not None and finding.rule not in base.firm and was(finding, base.known):
+            if base is not None and finding.rule not in base.not_ignorable and was_there(finding, base.known):
                 return True
             if self.difference is None or self.difference.touches(finding):
                 return False
-            return was(finding, self._before)
+            return was_there(finding, self._before)
 
-        return Known([finding for finding in findings if is_known(finding)])
+        return KnownFindings([finding for finding in findings if is_known(finding)])
 
     @cached_property
     def _before(self) -> dict[Identity, Tally]:
@@ -71,15 +71,15 @@ class Gate:
         try:
             config = self._settings(Disk(self.difference.overlay))
             config = replace(config, rules=self._config.rules)  # what they find first is nobody's change
-            result = engine.run(Tree(self._paths, self.difference.overlay, config.exclude), config)
+            result = linter.run(Tree(self._paths, self.difference.overlay, config.exclude), config)
         except (ConfigError, PathError) as error:
             self.notes.append(f"all is new, as nothing could be checked before the change: {error}")
             return {}
-        now = self.difference.now
+        now = self.difference.current_identities
         return tally((identity, f.severity) for f in result.findings for identity in now(f.identities))
 
 
-class Known:
+class KnownFindings:
     """Findings that do not count."""
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
@@ -89,17 +89,17 @@ class Known:
             self._identities |= finding.identities
             self._severities |= dict.fromkeys(finding.keys, finding.severity)
 
-    def has(self, finding: Finding) -> bool:
+    def contains(self, finding: Finding) -> bool:
         """Whether it is one of them."""
         return finding.identities <= self._identities
 
-    def had(self, finding: Finding) -> bool:
+    def contains_after_fixes(self, finding: Finding) -> bool:
         """Whether it is one of them after fixes, which move lines and change messages, and is no worse."""
         severities = (self._severities.get(key, -1) for key in finding.keys)
-        return self.has(finding) or all(severity >= finding.severity for severity in severities)
+        return self.contains(finding) or all(severity >= finding.severity for severity in severities)
 
 
-def narrowed(result: Result, known: Callable[[Finding], bool]) -> Result:
+def without_known(result: Result, known: Callable[[Finding], bool]) -> Result:
     """A result without what is known."""
     new = [finding for finding in result.findings if not known(finding)]
     return replace(result, findings=new, known=len(result.findings) - len(new))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.config import ConfigError
 from kcheck.files.disk import Disk
-from kcheck.files.tree import shown
+from kcheck.files.tree import display_path
 from kcheck.source.text import steps
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kcheck.source.findings import Finding, Identity
     from kcheck.source.text import Span
 
+_RAW_DIFF = ("diff", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", "--ignore-submodules")
 _OTHERS = {"120000", "160000"}
 """The modes of links and submodules."""
 _OF_HOOKS = {"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX"}
@@ -58,9 +59,7 @@ class Difference:
         return base or tip
 
     def _read(self) -> None:
-        raw = self._output(
-            "diff", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", "--ignore-submodules", self.commit, "--"
-        )
+        raw = self._output(*_RAW_DIFF, self.commit, "--")
         parts = iter(raw.split(b"\0"))
         old: dict[str, list[str]] = {}
         for head in parts:
@@ -162,17 +161,17 @@ class Difference:
         """Files and folders by the names that they had, and their new ones, the longest first."""
         pairs: dict[str, str] = {}
         for before, after in self._renamed.items():
-            pairs[shown(before)] = shown(after)
+            pairs[display_path(before)] = display_path(after)
             above, now = os.path.dirname(before), os.path.dirname(after)
             while above != now and os.path.basename(before) == os.path.basename(after):
-                pairs.setdefault(shown(above), shown(now))
+                pairs.setdefault(display_path(above), display_path(now))
                 if os.path.basename(above) != os.path.basename(now):
                     break
                 above, now = os.path.dirname(above), os.path.dirname(now)
         ordered = sorted(pairs.items(), key=lambda pair: -len(pair[0]))
         return [(re.compile(rf"(?<![^/]){re.escape(old)}(?=[:@]|$)"), new) for old, new in ordered]
 
-    def now(self, identities: Iterable[Identity]) -> Iterator[Identity]:
+    def current_identities(self, identities: Iterable[Identity]) -> Iterator[Identity]:
         """What is known by an older name of a file or folder, by its new one; a folder may have moved in part only."""
         for rule, path, name, shape in identities:
             for called in {name, self._moved(name)}:

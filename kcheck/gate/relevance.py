@@ -16,12 +16,13 @@ from kcheck.files.tree import (
     TERRAFORM,
     VARIABLES,
     Tree,
+    display_path,
     holds_objects,
     is_ours,
     matches,
-    shown,
 )
 from kcheck.gate.baseline import NAME as BASELINE
+from kcheck.syntax.hcl.scan import computed_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,11 +48,11 @@ _OTHERS = frozenset({
 _OWN = (settings.NAME, settings.PROJECT, BASELINE, CHART, ".terraform.lock.hcl", *KUSTOMIZATIONS)
 
 
-def matters(files: Iterable[str], paths: Sequence[str], config: Config, disk: Disk) -> bool:
+def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Config, disk: Disk) -> bool:
     """Whether one of the files is read in a run over some paths, or named by what is."""
     unclear = []
     own = _own(config)
-    for path in map(shown, files):
+    for path in map(display_path, files):
         if any(matches(path, pattern) for pattern in config.exclude):
             continue
         name = os.path.basename(path)
@@ -96,9 +97,6 @@ def _is_of_chart(path: str, disk: Disk) -> bool:
 
 
 _PIECE = re.compile(r"\$\{[^{}]*\}|\*+")
-_COMPUTED = re.compile(rb"\}[\w./-]*\.(?:ya?ml|json|tftpl|tpl|tmpl)\b")
-"""The ends of names of files that are not written as they are."""
-_FILESET = re.compile(rb"\bfileset\((?:[ \t]*\"([^\"\n]*)\"|[^,\n\"]*),[ \t]*\"([^\"\n]*)\"|\bfileset\(")
 
 
 def _is_named(paths: list[str], tree: Tree) -> bool:
@@ -113,16 +111,11 @@ def _is_named(paths: list[str], tree: Tree) -> bool:
 
 def _may_name(source: Source, path: str) -> bool:
     """Whether Terraform has an expression that may be the name of a file."""
-    data = source.data
-    texts = [data[data.rfind(b'"', 0, m.start()) + 1 : m.end()] for m in _COMPUTED.finditer(data)]
-    for match in _FILESET.finditer(data):
-        if match[2] is None:
-            return True
-        texts.append((match[1] or b"${}") + b"/" + match[2])
-    return any(_fits(text.decode(errors="replace"), path, source) for text in texts)
+    texts = computed_paths(source.data)
+    return texts is None or any(_may_be_path(text, path, source) for text in texts)
 
 
-def _fits(text: str, path: str, source: Source) -> bool:
+def _may_be_path(text: str, path: str, source: Source) -> bool:
     """Whether a path may be what a text with computed parts or stars says: told by the steps that are written."""
     parts = _PIECE.split(text.rpartition("../")[2])
     if not re.search(".*".join(map(re.escape, parts)) + "$", f"/{path}"):

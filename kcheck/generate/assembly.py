@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from kcheck.config import settings
 from kcheck.files.disk import Disk
 from kcheck.files.tree import Tree
-from kcheck.generate import intent_text, manifests, ranges, readme, recommended, render
+from kcheck.generate import intent_file, manifests, ranges, readme, recommended, render
 from kcheck.generate.intent import Intent, resized
 from kcheck.generate.pools import Pool, split, system_nodes
 from kcheck.generate.ranges import Layout, NoRoomError, Slot
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kcheck.config.config import Config
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.model import Cluster, PodRange, Subnet
     from kcheck.scale.walls.model import Wall
 
@@ -61,7 +61,7 @@ class Output:
 
 
 @dataclass
-class _Made:
+class _Assembled:
     """A cluster on its way: its files, and how kcheck reads them."""
 
     files: dict[str, bytes]
@@ -80,21 +80,21 @@ def generate(intent: Intent) -> Output:
     Raises:
         ImpossibleError: a wall that cannot be moved, or too little room in the network.
     """
-    made = _made(intent)
+    made = _assemble(intent)
     if isinstance(made, str):
-        raise ImpossibleError(_refusal(intent, made))
-    context = made.context | {"requests": readme.requests(made.world, made.cluster)}
+        raise ImpossibleError(_explain_refusal(intent, made))
+    context = made.context | {"requests": readme.quota_requests(made.world, made.cluster)}
     files = render.files(intent.cloud, context)
-    result, top = checked(files), os.path.relpath(folder())
+    result, top = check_files(files), os.path.relpath(folder())
     context |= readme.context(result.world, intent, top)
     return Output(files | {_README: render.text(_ABOUT, context).encode()}, result, top)
 
 
-def checked(files: dict[str, bytes]) -> Result:
+def check_files(files: dict[str, bytes]) -> Result:
     """What `kcheck check` says of files that are not written yet."""
-    from kcheck.engine import engine
+    from kcheck.engine import linter
 
-    return engine.run(*_tree(files))
+    return linter.run(*_tree(files))
 
 
 def folder() -> str:
@@ -110,25 +110,25 @@ def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
     return Tree([top], overlay), config
 
 
-def _made(intent: Intent) -> _Made | str:
+def _assemble(intent: Intent) -> _Assembled | str:
     """The cluster without what is written about it; what forbids it, in words, if anything does."""
     cloud: Cloud = import_module(f"kcheck.generate.{intent.cloud}")
     pools = split(intent)
     slots = cloud.slots(intent, pools)
-    first = _drawn(cloud, intent, pools, ranges.draft(slots))
-    refused = _refused(first)
+    first = _render_and_read(cloud, intent, pools, ranges.draft(slots))
+    refused = _why_impossible(first)
     if refused:  # before any range is too small for it
         return refused
     reserved = limits(intent.cloud)["subnet.reserved"].number
     try:
-        layout = ranges.layout(slots, _needed(first.world, slots), reserved, intent.range, intent.in_use)
+        layout = ranges.layout(slots, _addresses_needed(first.world, slots), reserved, intent.range, intent.in_use)
     except NoRoomError as error:
         return str(error)
-    made = _drawn(cloud, intent, pools, layout)
-    return _refused(made) or made
+    made = _render_and_read(cloud, intent, pools, layout)
+    return _why_impossible(made) or made
 
 
-def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _Made:
+def _render_and_read(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _Assembled:
     """The files with some ranges, read back."""
     usual, why = recommended.values(intent.cloud), recommended.reasons(intent.cloud)
     system = system_nodes(intent)
@@ -138,12 +138,12 @@ def _drawn(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _
         "use": _nested(usual), "why": _nested(why), "requests": [], "beyond": {}, "target": target,
         "system_nodes": system,
     }  # fmt: skip
-    context |= {"about": intent_text.meanings()}
+    context |= {"about": intent_file.meanings()}
     context |= manifests.context(intent, pools, layout, target)
     context |= cloud.context(intent, pools, layout)
     files = render.files(intent.cloud, context)
     tree, config = _tree(files)
-    return _Made(files, context, config, World(inventory.read(tree, config).inventory, config))
+    return _Assembled(files, context, config, World(inventory.read(tree, config).inventory, config))
 
 
 def _nested(flat: Mapping[str, object]) -> dict[str, dict[str, object]]:
@@ -155,7 +155,7 @@ def _nested(flat: Mapping[str, object]) -> dict[str, dict[str, object]]:
     return result
 
 
-def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
+def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:
     """Addresses that each slot needs, growth included, as the capacity model has it.
 
     Raises:
@@ -171,46 +171,46 @@ def _needed(world: World, slots: list[Slot]) -> dict[str, int]:
             high = None if isinstance(found, Unknown) else demands.needed(found).high
             if high is None:
                 raise AssertionError(f"what {slot.name} needs is not known: {found}")
-            result[slot.name] = recommended.grown("any", high)
+            result[slot.name] = recommended.with_growth("any", high)
     return result
 
 
-def _refused(made: _Made) -> str:
+def _why_impossible(made: _Assembled) -> str:
     """Why there cannot be such a cluster: a wall, or what the cloud's module says; empty if there can."""
-    wall = _forbidding(made)
+    wall = _first_fixed_wall(made)
     if wall is None:
         return str(made.context.get("refused", ""))
     return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); to move it: {wall.move}"
 
 
-def _forbidding(made: _Made) -> Wall | None:
+def _first_fixed_wall(made: _Assembled) -> Wall | None:
     """The first wall before the target that no request to the provider moves."""
-    for wall in walls.of(made.cluster, made.world):
+    for wall in walls.find_walls(made.cluster, made.world):
         if wall.short and wall.kind == "hard" and wall.mechanism != "maximum":
             return wall
     return None
 
 
-def _refusal(intent: Intent, why: str) -> str:
+def _explain_refusal(intent: Intent, why: str) -> str:
     """What forbids an intent, and the nearest that is possible: fewer nodes, or another way to give pods addresses."""
     usual = str(recommended.values(intent.cloud)["intent.mode"])
-    nearest, mode = _most(intent), ""
-    if intent.mode != usual and (other := _most(replace(intent, mode=usual))) > nearest:
+    nearest, mode = _most_possible_nodes(intent), ""
+    if intent.mode != usual and (other := _most_possible_nodes(replace(intent, mode=usual))) > nearest:
         nearest, mode = other, f" with network.mode: {usual}"
     told = f"the nearest that is possible: {nearest:,} nodes{mode}" if nearest else "not even one node is possible"
     return f"{intent.nodes:,} nodes are impossible: {why}; {told}"
 
 
-def _most(intent: Intent) -> int:
+def _most_possible_nodes(intent: Intent) -> int:
     """The most nodes with which an intent is possible, to a hundredth; fewer may be impossible all the same."""
     high = low = intent.nodes
-    while low and not _possible(intent, low):
+    while low and not _is_possible(intent, low):
         high, low = low, low * 3 // 4
     while high - low > max(1, low // 100):
         middle = (low + high) // 2
-        low, high = (middle, high) if _possible(intent, middle) else (low, middle)
+        low, high = (middle, high) if _is_possible(intent, middle) else (low, middle)
     return low
 
 
-def _possible(intent: Intent, nodes: int) -> bool:
-    return not isinstance(_made(resized(intent, nodes)), str)
+def _is_possible(intent: Intent, nodes: int) -> bool:
+    return not isinstance(_assemble(resized(intent, nodes)), str)

@@ -89,7 +89,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 def gateway(nodes: int, cloud: str) -> Gateway:
     """The public addresses that nodes need, with room to grow, if each may have its ports at the same time."""
     usual, room = recommended.values(cloud), limits(cloud)["snat.ports_per_address"].number
-    grown = recommended.grown(cloud, nodes)
+    grown = recommended.with_growth(cloud, nodes)
     return Gateway(grown, egress.nat_addresses(int(usual["nat.ports"]), grown, room) or 0, room)
 
 

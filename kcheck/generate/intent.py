@@ -12,7 +12,7 @@ from kcheck.config.config import ConfigError, nearest
 from kcheck.files.disk import Disk, TooLargeError
 from kcheck.generate import recommended
 from kcheck.generate.pools import label
-from kcheck.generate.system_nodes import within
+from kcheck.generate.system_nodes import training_nodes_within
 from kcheck.numbers import machines
 from kcheck.report.text import count
 from kcheck.source.ip_ranges import parse_cidr
@@ -113,7 +113,7 @@ def load(path: str) -> dict[str, object]:
     return found
 
 
-def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
+def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     """An intent with what is usual on the cloud for what is not given.
 
     Raises:
@@ -124,7 +124,7 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
     region = str(given.get("region", usual["intent.region"]))
     account = str(given.get("account", usual["intent.account"]))
     asked = int(given.get("nodes", usual["intent.nodes"]))
-    nodes = within(cloud, asked)
+    nodes = training_nodes_within(cloud, asked)
     types = tuple(given.get("machines") or _listed(usual["intent.machines"]))
     gpus = given.get("gpus", machines.gpus(cloud, types[0]))
     if gpus is None:
@@ -145,13 +145,15 @@ def filled(cloud: str, given: Mapping[str, Any]) -> Intent:
         return str(given.get(key, usual[f"intent.{key}"]))
 
     intent = Intent(
-        cloud, chosen("name"), account, region, tuple(zones), chosen("kubernetes"), nodes, asked, types,
-        int(gpus or 0), share, None if cap is None else round(cap * 1000),
-        int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
-        int(job.get("hours", usual["intent.job_hours"])),
-        tuple(teams or _teams(str(usual["intent.teams"]))),
-        tuple(given.get("tiers") or _listed(usual["intent.tiers"])), chosen("scheduler"), chosen("autoscaler"),
-        str(given.get("registry", registry)), chosen("image"), mode, own, tuple(network.get("in_use") or ()),
+        cloud=cloud, name=chosen("name"), account=account, region=region, zones=tuple(zones),
+        kubernetes=chosen("kubernetes"), nodes=nodes, asked=asked, machines=types,
+        gpus=int(gpus or 0), spot=share, price_cap=None if cap is None else round(cap * 1000),
+        job_nodes=int(job.get("nodes", _job(most, int(usual["intent.job_nodes"])))),
+        job_hours=int(job.get("hours", usual["intent.job_hours"])),
+        teams=tuple(teams or _teams(str(usual["intent.teams"]))),
+        tiers=tuple(given.get("tiers") or _listed(usual["intent.tiers"])), scheduler=chosen("scheduler"),
+        autoscaler=chosen("autoscaler"), registry=str(given.get("registry", registry)), image=chosen("image"), mode=mode,
+        range=own, in_use=tuple(network.get("in_use") or ()),
     )  # fmt: skip
     _check(intent, usual)
     return intent

@@ -17,7 +17,7 @@ _ZONE = "topology.kubernetes.io/zone"
 _HOUR = 3600
 
 
-class Near(NamedTuple):
+class FastNeighbours(NamedTuple):
     """A label that nodes have which talk to each other as fast as they can, and what people call these nodes."""
 
     key: str
@@ -43,7 +43,7 @@ class Job(NamedTuple):
     grace: int
     kept: int
     on_spot: bool
-    near: Near | None
+    near: FastNeighbours | None
 
 
 def job(intent: Intent, pools: list[Pool]) -> Job:
@@ -54,19 +54,21 @@ def job(intent: Intent, pools: list[Pool]) -> Job:
     processes = intent.gpus or 1
     memory = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])
     return Job(
-        intent.teams[0].name,
-        intent.tiers[len(intent.tiers) // 2],
-        intent.job_nodes,
-        max(1, intent.job_nodes * int(usual["job.least"]) // 100),
-        processes,
-        cpus(intent),
-        cpus(intent) * memory,
-        processes * int(usual["job.shm"]),
-        intent.job_hours * _HOUR * int(usual["job.deadline"]) // 100,
-        _grace(intent, on_spot=on_spot),
-        limits("any")["job.kept"].number,
-        on_spot,
-        None if on_spot else near(intent, next((p for p in on_demand if p.nodes >= intent.job_nodes), on_demand[0])),
+        team=intent.teams[0].name,
+        tier=intent.tiers[len(intent.tiers) // 2],
+        nodes=intent.job_nodes,
+        least=max(1, intent.job_nodes * int(usual["job.least"]) // 100),
+        processes=processes,
+        cpu=cpus(intent),
+        memory=cpus(intent) * memory,
+        shm=processes * int(usual["job.shm"]),
+        deadline=intent.job_hours * _HOUR * int(usual["job.deadline"]) // 100,
+        grace=_grace(intent, on_spot=on_spot),
+        kept=limits("any")["job.kept"].number,
+        on_spot=on_spot,
+        near=None
+        if on_spot
+        else fast_neighbours(intent, next((p for p in on_demand if p.nodes >= intent.job_nodes), on_demand[0])),
     )
 
 
@@ -104,12 +106,12 @@ def by_pool(intent: Intent) -> bool:
     return known and intent.job_nodes > 1 and intent.autoscaler == "managed" and machines.fabric(intent.machine)
 
 
-def near(intent: Intent, pool: Pool) -> Near:
+def fast_neighbours(intent: Intent, pool: Pool) -> FastNeighbours:
     """The nodes that those of a pool talk to as fast as they can: of their zone, or of their pool with InfiniBand."""
     if by_pool(intent):
         name = pool.name.replace("-", "")
-        return Near(str(recommended.values(intent.cloud)["label.pool_name"]), name, name)
-    return Near(_ZONE, zone(intent, pool.zones[0]), label(pool.zones[0]))
+        return FastNeighbours(str(recommended.values(intent.cloud)["label.pool_name"]), name, name)
+    return FastNeighbours(_ZONE, zone(intent, pool.zones[0]), label(pool.zones[0]))
 
 
 def zone(intent: Intent, name: str) -> str:

@@ -45,7 +45,7 @@ class Flavor(NamedTuple):
 
     name: str
     market: str
-    near: jobs.Near | None
+    near: jobs.FastNeighbours | None
     nodes: int
     efa: int
 
@@ -170,10 +170,10 @@ def _deletion(target: int, burst: int) -> dict[str, int]:
 
 def _flavors(intent: Intent, pools: list[Pool], efa: int) -> list[Flavor]:
     """On-demand nodes by zone, or by pool, so that Kueue puts a job into one of them, and then spot nodes."""
-    found: dict[jobs.Near, int] = {}
+    found: dict[jobs.FastNeighbours, int] = {}
     for pool in pools:
         if not pool.spot:
-            near = jobs.near(intent, pool)
+            near = jobs.fast_neighbours(intent, pool)
             found[near] = found.get(near, 0) + pool.nodes
     own = [Flavor(f"on-demand-{near.name}", "on-demand", near, nodes, efa) for near, nodes in found.items()]
     spot = sum(pool.nodes for pool in pools if pool.spot)

@@ -6,7 +6,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import recommended
-from kcheck.generate.system_nodes import others
+from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.numbers.profiles import limits
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _largest(intent: Intent) -> int:
 
 def system_nodes(intent: Intent) -> int:
     """The most nodes that are not for training."""
-    return others(intent.cloud, intent.nodes)
+    return non_training_nodes(intent.cloud, intent.nodes)
 
 
 def _count(nodes: int, largest: int, intent: Intent) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
-from kcheck.report.capacity import sentence
+from kcheck.report.capacity import summary_sentence
 from kcheck.scale import walls
 from kcheck.scale.walls import quotas
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 
-class Request(NamedTuple):
+class QuotaRequest(NamedTuple):
     """A quota to ask the provider for: its key in the profile, its code and name there, and how much."""
 
     key: str
@@ -35,7 +35,7 @@ class Request(NamedTuple):
         return {"quota": "ec2", "vpc": "vpc"}.get(group, "eks")
 
 
-class Far(NamedTuple):
+class WallDistance(NamedTuple):
     """A wall with the place in the output that makes it."""
 
     nodes: int
@@ -49,40 +49,44 @@ class Far(NamedTuple):
 def context(world: World, intent: Intent, top: str) -> dict[str, object]:
     """What the README is filled with beside what all files are, once the quotas are as they were asked for."""
     cluster = world.inventory.clusters[0]
-    return {"walls": _lowest(world, cluster, top), "sentence": sentence(cluster, world), "run": _run(intent)}
+    return {
+        "walls": _wall_distances(world, cluster, top),
+        "sentence": summary_sentence(cluster, world),
+        "run": _run(intent),
+    }
 
 
-def requests(world: World, cluster: Cluster) -> list[Request]:
+def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
     """Quotas of the account that the nodes count against, and those of the cloud that the target is above."""
     found = {}
     for one in quotas.at_target(cluster, world):
         quota = one.need.quota
         key = f"{cluster.cloud}.quota.{quota.key}"
-        found[quota.code] = Request(key, quota.code, quota.name, one.amount, quotas.unit(one.need))
-    for wall in walls.of(cluster, world):
+        found[quota.code] = QuotaRequest(key, quota.code, quota.name, one.amount, quotas.unit(one.need))
+    for wall in walls.find_walls(cluster, world):
         if wall.short and wall.kind == "quota" and not wall.limit.startswith("quota."):
             entry, key = limits(cluster.cloud)[wall.limit], f"{cluster.cloud}.{wall.limit}"
             amount = max(wall.needed or 0, found[key].amount if key in found else 0)
-            found[key] = Request(key, entry.code, wall.what, amount, entry.unit)
+            found[key] = QuotaRequest(key, entry.code, wall.what, amount, entry.unit)
     return list(found.values())
 
 
-def _lowest(world: World, cluster: Cluster, top: str) -> list[Far]:
+def _wall_distances(world: World, cluster: Cluster, top: str) -> list[WallDistance]:
     """The lowest wall of each kind, up to the one where the cluster ends."""
-    result: dict[str, Far] = {}
-    for wall in walls.of(cluster, world):
+    result: dict[str, WallDistance] = {}
+    for wall in walls.find_walls(cluster, world):
         if wall.number is None:
             continue
         if wall.mechanism not in result:
-            result[wall.mechanism] = _far(wall, top)
+            result[wall.mechanism] = _wall_distance(wall, top)
         if wall.mechanism == "cluster-limit":
             break
     return list(result.values())
 
 
-def _far(wall: Wall, top: str) -> Far:
+def _wall_distance(wall: Wall, top: str) -> WallDistance:
     arithmetic = wall.arithmetic.replace("|", "\\|")
-    return Far(wall.number or 0, wall.what, wall.kind, arithmetic, place(wall.place, top), wall.source)
+    return WallDistance(wall.number or 0, wall.what, wall.kind, arithmetic, place(wall.place, top), wall.source)
 
 
 def place(span: Span, top: str) -> str:

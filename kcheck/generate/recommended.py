@@ -10,7 +10,7 @@ Values = dict[str, int | str | bool]
 
 
 @cache
-def entries(cloud: str) -> dict[str, profiles.Entry]:
+def entries(cloud: str) -> dict[str, profiles.ProfileValue]:
     """The recommended values of a cloud by `group.name`, those of every cloud included."""
     return profiles.recommended("any") | profiles.recommended(cloud)
 
@@ -21,7 +21,7 @@ def values(cloud: str) -> Values:
     return {key: entry.value for key, entry in entries(cloud).items() if entry.value is not None}
 
 
-def grown(cloud: str, number: int) -> int:
+def with_growth(cloud: str, number: int) -> int:
     """A number with room to grow."""
     return -(-number * (100 + int(values(cloud)["network.growth"])) // 100)
 

@@ -50,7 +50,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     return {
         "control": control(intent),
         "own_nodes": system_nodes(intent) - control(intent).nodes,
-        "beyond": beyond(target),
+        "beyond": exceeded_limit(target),
         "endpoint": f"api.{intent.name}.{intent.region}.internal",
         "node_mask": pod_block(int(usual["kubelet.max_pods"])),
         "inflight": inflight(target),
@@ -70,7 +70,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     }
 
 
-def beyond(target: int) -> dict[str, str]:
+def exceeded_limit(target: int) -> dict[str, str]:
     """The limit that a cluster is larger than on purpose, with the reason; the intent ends where that is none."""
     over = target > limits(_CLOUD)["cluster.nodes"].number
     return {f"{_CLOUD}.cluster.nodes": recommended.reasons(_CLOUD)["intent.most"]} if over else {}

@@ -7,7 +7,7 @@ from math import ceil
 from kcheck.generate import recommended
 
 
-def others(cloud: str, nodes: int) -> int:
+def non_training_nodes(cloud: str, nodes: int) -> int:
     """Nodes beside so many for training, at most."""
     usual = recommended.values(cloud)
     return int(usual["system.least"]) + ceil(nodes / int(usual["system.nodes_each"])) + control_nodes(cloud, nodes)
@@ -20,9 +20,9 @@ def control_nodes(cloud: str, nodes: int) -> int:
     return int(usual.get("control.nodes_large" if large else "control.nodes", 0))
 
 
-def within(cloud: str, nodes: int) -> int:
+def training_nodes_within(cloud: str, nodes: int) -> int:
     """Training nodes of so many: fewer where that is all the cloud has in a cluster, which counts the others, too."""
     most = recommended.values(cloud).get("intent.ceiling")
     if most is None or nodes > int(most):
         return nodes
-    return min(nodes, int(most) - others(cloud, int(most)))
+    return min(nodes, int(most) - non_training_nodes(cloud, int(most)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kcheck.files.tree import CHART, holds, shown
+from kcheck.files.tree import CHART, contains_path, display_path
 from kcheck.kubernetes.releases import Release
 from kcheck.source.values import Known, Origin, Unset, Value, known
 from kcheck.syntax import yaml
@@ -114,7 +114,7 @@ class Charts:
     def all(self) -> list[Chart]:
         """The charts that belong to no other one, with those that belong to them."""
         found: dict[str, Chart] = {}
-        for folder in sorted(dict.fromkeys(map(shown, self.tree.charts))):
+        for folder in sorted(dict.fromkeys(map(display_path, self.tree.charts))):
             chart = self._read(folder)
             if chart is not None:
                 found[folder] = chart
@@ -133,7 +133,7 @@ class Charts:
         """A file by its path from the top of the repository that holds a source; None if it is not in there."""
         top = self.top(source)
         wanted = os.path.join(top, path.lstrip("/"))
-        found = self.tree.source(wanted) if holds(top, wanted) else None
+        found = self.tree.source(wanted) if contains_path(top, wanted) else None
         if found is not None and posixpath.basename(found.path) != CHART:
             self.sources.append(found)
         return found
@@ -195,13 +195,13 @@ class Charts:
         listed = yaml.get(root, "dependencies") or (yaml.get(self._root(older), "dependencies") if older else None)
         items = listed.items if isinstance(listed, yaml.Sequence) else ()
         return Chart(
-            folder,
-            source,
-            _text(root, "name", source),
-            _text(root, "version", source),
-            self._root(values) if values is not None else None,
-            tuple(_dependency(item, source) for item in items),
-            known(_text(root, "type", source)) == "library",
+            folder=folder,
+            source=source,
+            name=_text(root, "name", source),
+            version=_text(root, "version", source),
+            values=self._root(values) if values is not None else None,
+            dependencies=tuple(_dependency(item, source) for item in items),
+            library=known(_text(root, "type", source)) == "library",
         )
 
     def _root(self, source: Source) -> yaml.Mapping | None:

@@ -55,7 +55,7 @@ class Fields:
     entered: bool = False
 
     @classmethod
-    def of(cls, root: yaml.Target, source: Source, folder: str, key: str) -> Fields | None:
+    def from_document(cls, root: yaml.Target, source: Source, folder: str, key: str) -> Fields | None:
         """The kustomization that a document is; None where it is another tool's.
 
         Raises:

@@ -10,11 +10,11 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kcheck.files.tree import KUSTOMIZATIONS, shown
+from kcheck.files.tree import KUSTOMIZATIONS, display_path
 from kcheck.kubernetes import transforms
 from kcheck.kubernetes.fields import Fields, UnreadableError
 from kcheck.kubernetes.objects import Manifests, may_hold, read_one
-from kcheck.kubernetes.patches import PatchError, applied, merged, replaced, text
+from kcheck.kubernetes.patches import PatchError, apply_json_patch, merge_patch, replace_at, text
 from kcheck.kubernetes.selectors import Name, Resource, SelectorError, may_select, name_of, selected
 from kcheck.syntax import texts, yaml
 from kcheck.syntax.problem import Problem
@@ -43,7 +43,7 @@ class Rendering:
 
 def read(tree: Tree, kinds: Kinds) -> Rendering:
     """Render all roots of a tree. Never raises: what cannot be rendered is a gap or a problem."""
-    return _Renderer(tree, kinds).all()
+    return _Renderer(tree, kinds).render()
 
 
 class _Renderer:
@@ -58,7 +58,7 @@ class _Renderer:
         self.steps = 0
         self.left = MAX_OBJECTS
 
-    def all(self) -> Rendering:
+    def render(self) -> Rendering:
         folders = [os.path.dirname(path) or "." for path in self.tree.kustomizations]
         own = [found for found in map(self.load, folders) if found is not None]
         inner = {key for found in own for key in self.references(found)}
@@ -96,7 +96,7 @@ class _Renderer:
             return None
         self.result.sources.append(source)
         try:
-            return Fields.of(root, source, folder, key)
+            return Fields.from_document(root, source, folder, key)
         except UnreadableError as error:
             self.result.manifests.problems.append(error.args[0])
             return None
@@ -109,7 +109,7 @@ class _Renderer:
     # --- rendering
 
     def root(self, own: Fields) -> None:
-        scope = shown(own.folder)
+        scope = display_path(own.folder)
         resources = self.base(own, ())
         owners = {name: found for found in self.loaded.values() if found and found.entered for name in found.variables}
         resources, used = transforms.with_variables(resources, frozenset(owners))
@@ -122,10 +122,10 @@ class _Renderer:
 
     def base(self, own: Fields, above: tuple[str, ...]) -> list[Resource]:
         if own.key not in self.bases:
-            self.bases[own.key] = self.applied(own, [], above)
+            self.bases[own.key] = self.apply_kustomization(own, [], above)
         return self.bases[own.key]
 
-    def applied(self, own: Fields, resources: list[Resource], above: tuple[str, ...]) -> list[Resource]:
+    def apply_kustomization(self, own: Fields, resources: list[Resource], above: tuple[str, ...]) -> list[Resource]:
         """What a kustomization makes of its resources, and as a component of those before it."""
         own.entered = True
         self.steps += 1
@@ -145,16 +145,16 @@ class _Renderer:
         for node in own.texts("components"):
             inner = self.kustomization(own, node, above)
             if inner is not None:
-                resources = self.applied(inner, resources, above)
+                resources = self.apply_kustomization(inner, resources, above)
                 own.complete = own.complete and inner.complete
         for node in own.others:
             self.file(own, node.text)
-        resources = self.patched(own, resources, ("patchesStrategicMerge", "patches"))
-        resources = transforms.transformed(resources, own.root)
-        resources = self.patched(own, resources, ("patchesJson6902",))
+        resources = self.apply_patches(own, resources, ("patchesStrategicMerge", "patches"))
+        resources = transforms.apply_transformers(resources, own.root)
+        resources = self.apply_patches(own, resources, ("patchesJson6902",))
         resources = transforms.with_replicas(resources, own.maps("replicas"))
         resources = transforms.with_images(resources, own.maps("images"))
-        return self.replaced(own, resources)
+        return self.apply_replacements(own, resources)
 
     def resources(self, own: Fields, node: yaml.Scalar, above: tuple[str, ...]) -> list[Resource]:
         """The objects of an entry of `resources`: of a file, or of another kustomization."""
@@ -181,7 +181,7 @@ class _Renderer:
                 own.missing(node)
         elif inner.key in above:
             own.complete = False
-            message = f"`{node.text}` leads back to {shown(inner.folder)}: kustomizations in a circle"
+            message = f"`{node.text}` leads back to {display_path(inner.folder)}: kustomizations in a circle"
             self.result.manifests.problems.append(Problem(message, node.span))
         elif len(above) > MAX_DEPTH or self.steps > MAX_STEPS:
             own.gap("kustomizations of kustomizations go too deep", node.span)
@@ -210,7 +210,7 @@ class _Renderer:
 
     # --- patches
 
-    def patched(self, own: Fields, resources: list[Resource], names: tuple[str, ...]) -> list[Resource]:
+    def apply_patches(self, own: Fields, resources: list[Resource], names: tuple[str, ...]) -> list[Resource]:
         patches = [found for name in names for found in own.patches(name)]
         if not patches:
             return resources
@@ -260,7 +260,7 @@ class _Renderer:
             else:
                 found = [document.problem or document.root for document in yaml.documents(source, wanted)]
         elif isinstance(inline, yaml.Scalar):
-            found = list(texts.read(texts.within(inline), wanted))
+            found = list(texts.read(texts.embedded_lines(inline), wanted))
         problems = [one for one in found if isinstance(one, Problem)]
         self.result.manifests.problems += problems
         own.complete = own.complete and not problems
@@ -269,7 +269,7 @@ class _Renderer:
             self.patches[source, whole] = result
         return result
 
-    def replaced(self, own: Fields, resources: list[Resource]) -> list[Resource]:
+    def apply_replacements(self, own: Fields, resources: list[Resource]) -> list[Resource]:
         """The objects without the values that `replacements` give them."""
         for entry in own.maps("replacements"):
             source = self.file(own, text(entry, "path"))
@@ -290,7 +290,7 @@ class _Renderer:
         def changed(resource: Resource) -> Resource:
             root = resource.item.root
             for path in paths:
-                root = replaced(root, path, unknown)
+                root = replace_at(root, path, unknown)
             return resource.changed(root)
 
         if not isinstance(selector, yaml.Mapping):
@@ -313,8 +313,8 @@ def with_patch(resource: Resource | None, patch: yaml.Target) -> Resource | None
         return None
     item = resource.item
     if isinstance(patch, yaml.Sequence):
-        return resource.changed(applied(item.root, patch))
+        return resource.changed(apply_json_patch(item.root, patch))
     if not isinstance(patch, yaml.Mapping):
         raise PatchError("it is neither an object nor a list of operations")
-    root = merged(item.root, patch, item.api_version)
+    root = merge_patch(item.root, patch, item.api_version)
     return resource.changed(root) if root is not None else None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.files.tree import holds_objects, in_braces
+from kcheck.files.tree import holds_objects
 from kcheck.source.values import Known, Origin, Piece, Unknown, Unset, pieces_of
 from kcheck.syntax import texts, yaml
+from kcheck.syntax.yaml_scan import kinds_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,24 +21,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kinds:
-    """The kinds of objects that are looked at, None for all; of those in `marks`, those whose text holds a pattern."""
+    """The kinds of objects that are looked at, None for all; of those in `marks`, those whose text has a mark."""
 
     names: frozenset[str] | None
-    marks: Mapping[str, re.Pattern[bytes]] = field(default_factory=dict)
+    marks: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
 
     def __contains__(self, kind: str) -> bool:
         return self.names is None or kind in self.names
 
-    def wider(self, kinds: frozenset[str] | None) -> Kinds:
+    def with_kinds(self, kinds: frozenset[str] | None) -> Kinds:
         """These and some more, whatever their text; None stands for all."""
         if kinds is None or self.names is None:
             return Kinds(None)
-        return Kinds(self.names | kinds, {kind: mark for kind, mark in self.marks.items() if kind not in kinds})
+        return Kinds(self.names | kinds, {kind: own for kind, own in self.marks.items() if kind not in kinds})
 
-    def wants(self, kind: str, data: bytes) -> bool:
+    def includes(self, kind: str, data: bytes) -> bool:
         """Whether a document with an object of a kind is looked at."""
-        mark = self.marks.get(kind)
-        return kind in self and (mark is None or mark.search(data) is not None)
+        return kind in self and (kind not in self.marks or any(mark in data for mark in self.marks[kind]))
 
 
 class Object(NamedTuple):
@@ -51,7 +50,7 @@ class Object(NamedTuple):
     scope: str = ""
 
     @property
-    def home(self) -> str:
+    def owner_path(self) -> str:
         """What it belongs to: the folder of its kustomization, else its file."""
         return self.scope or self.span.source.path
 
@@ -69,7 +68,7 @@ class Manifests:
     problems: list[Problem]
     templates: list[Source]
 
-    def joined(self, other: Manifests) -> Manifests:
+    def merged_with(self, other: Manifests) -> Manifests:
         """Both together, what is in both once."""
         return Manifests(
             self.objects + other.objects,
@@ -96,24 +95,17 @@ def read(sources: list[Source], kinds: Kinds) -> Manifests:
     return result
 
 
-_FLOW_KIND = re.compile(rb"\bkind[\"']?\s*:\s*[\"']?(\w*)")
-_KIND = re.compile(rb"^(?:\xef\xbb\xbf)?([ \t-]*)[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
-
-
 def may_hold(data: bytes, kinds: Kinds) -> bool:
     """Whether a document may hold an object of some kinds, or a list: told without parsing."""
     if kinds.names is None or not holds_objects(data):
         return holds_objects(data)
-    if in_braces(data):
-        found = {(True, kind.decode()) for kind in _FLOW_KIND.findall(data)}
-    else:
-        found = {(bool(indent), kind.decode()) for indent, kind in _KIND.findall(data)}
+    found = kinds_named(data)
     if not found or (False, "") in found:  # flow style, or a kind that a template fills in
         return True
     own = {kind for indented, kind in found if not indented}  # of the object itself, unless all of it is indented
     if not own or any(kind.endswith("List") for kind in own):
         own = {kind for _, kind in found}
-    return any(kinds.wants(kind, data) or kind.endswith("List") for kind in own)
+    return any(kinds.includes(kind, data) or kind.endswith("List") for kind in own)
 
 
 def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
@@ -156,14 +148,14 @@ def value_of(node: yaml.Scalar) -> Value[object]:
     return Unset(origin) if value is None else Known(value, origin)
 
 
-def inner(node: yaml.Scalar) -> Iterator[yaml.Target]:
+def embedded_documents(node: yaml.Scalar) -> Iterator[yaml.Target]:
     """The YAML documents in a text, each part with its place in the file where it is written as it is read."""
     if isinstance(node, yaml.Computed):
         pieces = pieces_of(node.datum)
         if not pieces and not isinstance(node.datum, Unknown):
             pieces = (Piece(node.text, node.span),)
     else:
-        pieces = texts.within(node) if node.text.strip() else ()
+        pieces = texts.embedded_lines(node) if node.text.strip() else ()
     return texts.documents(pieces) if pieces else iter(())
 
 

@@ -36,18 +36,18 @@ class PatchError(Exception):
 Visit: TypeAlias = "Callable[[str, yaml.Target], yaml.Target | None]"
 
 
-def put(mapping: yaml.Mapping, path: tuple[str, ...], value: yaml.Target) -> yaml.Mapping:
+def set_path(mapping: yaml.Mapping, path: tuple[str, ...], value: yaml.Target) -> yaml.Mapping:
     """The map with a value at a path; maps that are missing on the way are made where the value is written."""
     entries = yaml.entries(mapping)
     old = entries.get(path[0])
     if len(path) > 1:
         inner = yaml.resolve(old.value) if old else None
-        value = put(inner if isinstance(inner, yaml.Mapping) else _empty(value.span), path[1:], value)
-    entries[path[0]] = yaml.Pair(old.key if old else key(path[0], value.span), value)
+        value = set_path(inner if isinstance(inner, yaml.Mapping) else _empty(value.span), path[1:], value)
+    entries[path[0]] = yaml.Pair(old.key if old else new_key(path[0], value.span), value)
     return _with(mapping, entries)
 
 
-def key(name: str, span: Span) -> yaml.Scalar:
+def new_key(name: str, span: Span) -> yaml.Scalar:
     """The key of something that is written at a place without it."""
     return yaml.Scalar(*span, None, name, "double", None)
 
@@ -65,7 +65,7 @@ def items_of(sequence: yaml.Sequence, items: Iterable[yaml.Node]) -> yaml.Sequen
     return yaml.Sequence(*sequence.span, sequence.anchor, tuple(items), sequence.flow)
 
 
-def rebuilt(root: yaml.Mapping, visit: Visit) -> yaml.Mapping:
+def rebuild(root: yaml.Mapping, visit: Visit) -> yaml.Mapping:
     """The tree with what `visit` gives in the place of a node, told its key, where it gives something."""
     done: dict[tuple[str, yaml.Target], yaml.Target] = {}
 
@@ -92,7 +92,7 @@ def rebuilt(root: yaml.Mapping, visit: Visit) -> yaml.Mapping:
     return result if isinstance(result, yaml.Mapping) else root
 
 
-def replaced(root: yaml.Mapping, steps: Sequence[str], make: Callable[[yaml.Target], yaml.Target]) -> yaml.Mapping:
+def replace_at(root: yaml.Mapping, steps: Sequence[str], make: Callable[[yaml.Target], yaml.Target]) -> yaml.Mapping:
     """The tree with every node at a path changed: keys, numbers, `*`, and `[name=value]` for items of lists."""
     result = _replaced(root, steps, make) if steps else root
     return result if isinstance(result, yaml.Mapping) else root
@@ -130,7 +130,7 @@ def text(node: yaml.Node | None, *path: str) -> str:
 # --- strategic merge
 
 
-def merged(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> yaml.Mapping | None:
+def merge_patch(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> yaml.Mapping | None:
     """An object with a strategic merge patch; None where the patch deletes it. What it is called stays.
 
     Raises:
@@ -142,7 +142,7 @@ def merged(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> yaml.Ma
     for path in (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")):
         own = yaml.get(item, *path)
         if own is not None:
-            result = put(result, path, own)
+            result = set_path(result, path, own)
     return result
 
 
@@ -225,34 +225,34 @@ def _is_null(node: yaml.Target) -> bool:
 # --- JSON patches
 
 
-def applied(root: yaml.Mapping, operations: yaml.Sequence) -> yaml.Mapping:
+def apply_json_patch(root: yaml.Mapping, operations: yaml.Sequence) -> yaml.Mapping:
     """An object after the operations of a JSON patch (RFC 6902).
 
     Raises:
         PatchError: an operation does not fit the object.
     """
     for operation in map(yaml.resolve, operations.items):
-        root = _operated(root, operation)
+        root = _apply_operation(root, operation)
     return root
 
 
-def _operated(root: yaml.Mapping, operation: yaml.Target) -> yaml.Mapping:
+def _apply_operation(root: yaml.Mapping, operation: yaml.Target) -> yaml.Mapping:
     what, path = text(operation, "op"), text(operation, "path")
     steps = _steps(path)
     value = yaml.get(operation, "value")
     if what in ("move", "copy"):
         origin = _steps(text(operation, "from"))
-        value = _found(root, origin)
-        root = _edited(root, origin, "remove", None) if what == "move" else root
+        value = _node_at(root, origin)
+        root = _edit_at(root, origin, "remove", None) if what == "move" else root
         what = "add"
     if what == "test":
-        same = value is not None and _plain(_found(root, steps)) == _plain(value)
+        same = value is not None and _plain(_node_at(root, steps)) == _plain(value)
         if not same:
             raise PatchError(f"its test of `{path}` fails")
         return root
     if what not in ("add", "replace", "remove") or (value is None and what != "remove"):
         raise PatchError(f"`{what}` of `{path}` is no operation")
-    return _edited(root, steps, what, value)
+    return _edit_at(root, steps, what, value)
 
 
 def _plain(node: yaml.Target) -> object:
@@ -265,7 +265,7 @@ def _steps(pointer: str) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/")]
 
 
-def _found(root: yaml.Target, steps: list[str]) -> yaml.Target:
+def _node_at(root: yaml.Target, steps: list[str]) -> yaml.Target:
     node: yaml.Target | None = root
     for step in steps:
         node = yaml.get(node, int(step) if isinstance(node, yaml.Sequence) and step.isdigit() else step)
@@ -274,9 +274,9 @@ def _found(root: yaml.Target, steps: list[str]) -> yaml.Target:
     return node
 
 
-def _edited(root: yaml.Mapping, steps: list[str], what: str, value: yaml.Target | None) -> yaml.Mapping:
+def _edit_at(root: yaml.Mapping, steps: list[str], what: str, value: yaml.Target | None) -> yaml.Mapping:
     *way, last = steps
-    holder = _found(root, way) if way else root
+    holder = _node_at(root, way) if way else root
     made: yaml.Target | None = None
     if isinstance(holder, yaml.Mapping):
         made = _in_map(holder, last, what, value)
@@ -285,7 +285,7 @@ def _edited(root: yaml.Mapping, steps: list[str], what: str, value: yaml.Target 
     if made is None:
         raise PatchError(f"there is no `/{'/'.join(steps)}`")
     whole = made
-    return replaced(root, way, lambda _: whole) if way else whole if isinstance(whole, yaml.Mapping) else root
+    return replace_at(root, way, lambda _: whole) if way else whole if isinstance(whole, yaml.Mapping) else root
 
 
 def _in_map(holder: yaml.Mapping, name: str, what: str, value: yaml.Target | None) -> yaml.Mapping | None:
@@ -295,7 +295,7 @@ def _in_map(holder: yaml.Mapping, name: str, what: str, value: yaml.Target | Non
     if value is None or what == "remove":
         del entries[name]
         return _with(holder, entries)
-    return put(holder, (name,), value)
+    return set_path(holder, (name,), value)
 
 
 def _in_list(holder: yaml.Sequence, step: str, what: str, value: yaml.Target | None) -> yaml.Sequence | None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.kubernetes import flags
-from kcheck.kubernetes.objects import inner, value_of
+from kcheck.kubernetes.objects import embedded_documents, value_of
 from kcheck.model import NOTHING
 from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value
 from kcheck.syntax import yaml
@@ -229,8 +229,9 @@ def _release(
     trees = tuple(values.trees)
     folder = _chart_in(folder, item, values.find) if folder else ""
     return Release(
-        address, item.span, chart_name(chart), version, trees, values.sets, values.gap, item.kind, name, folder
-    )
+        address, item.span, chart=chart_name(chart), version=version, trees=trees, sets=values.sets, gap=values.gap,
+        kind=item.kind, name=name, folder=folder,
+    )  # fmt: skip
 
 
 def _chart_in(folder: str, item: Object, find: Find) -> str:
@@ -251,7 +252,7 @@ class _Values:
     def add(self, node: yaml.Target | None) -> None:
         """Values as a map, or as a text that holds one."""
         if isinstance(node, yaml.Scalar):
-            found = [root for root in inner(node) if isinstance(root, yaml.Mapping)]
+            found = [root for root in embedded_documents(node) if isinstance(root, yaml.Mapping)]
             if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown) and not found:
                 self.gap = node.datum.reason
             elif not found and node.text.strip():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.files.disk import TooLargeError
-from kcheck.files.tree import holds, holds_objects
+from kcheck.files.tree import contains_path, holds_objects
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.kubernetes.releases import merged
 from kcheck.source.values import Known, Origin, Piece, known
@@ -92,7 +92,7 @@ class Rendering:
         """The template of that path below the chart; Chart.yaml where it is in an archive."""
         if path not in self._templates:
             full = os.path.join(self.chart.folder, path)
-            found = self.tree.source(full) if holds(self.chart.folder, full) else None
+            found = self.tree.source(full) if contains_path(self.chart.folder, full) else None
             own = None if path.startswith("charts/") else self.values  # charts that it brings along have others
             self._templates[path] = _Template(found or self.chart.source, own, whole=found is not None)
         return self._templates[path]
@@ -101,7 +101,7 @@ class Rendering:
 @contextmanager
 def _as_read(tree: Tree, paths: tuple[str, ...]) -> Iterator[list[str]]:
     """The paths for helm, which reads the disk: those of copies where a tree has other bytes than the disk."""
-    if not any(holds(path, changed) for path in paths for changed in tree.disk.overlay):
+    if not any(contains_path(path, changed) for path in paths for changed in tree.disk.overlay):
         yield list(paths)
         return
     with TemporaryDirectory(prefix="kcheck-") as top:

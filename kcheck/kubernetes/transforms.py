@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.patches import put, rebuilt, replaced, text
+from kcheck.kubernetes.patches import rebuild, replace_at, set_path, text
 from kcheck.source.values import Known, Origin, Unknown
 from kcheck.syntax import yaml
 
@@ -48,33 +48,33 @@ _SELECTORS = {
 }
 
 
-def transformed(resources: list[Resource], root: yaml.Mapping) -> list[Resource]:
+def apply_transformers(resources: list[Resource], root: yaml.Mapping) -> list[Resource]:
     """The objects after the fields of a kustomization that change all of them, in Kustomize's order."""
     resources = _in_namespace(resources, yaml.get(root, "namespace"))
-    resources = _called(resources, yaml.get(root, "namePrefix"), yaml.get(root, "nameSuffix"))
+    resources = _with_affixes(resources, yaml.get(root, "namePrefix"), yaml.get(root, "nameSuffix"))
     for labels, templates, selectors in _labels(root):
-        resources = [_labelled(resource, labels, templates, selectors) for resource in resources]
+        resources = [_with_labels(resource, labels, templates, selectors) for resource in resources]
     annotations = yaml.get(root, "commonAnnotations")
     if isinstance(annotations, yaml.Mapping):
-        resources = [resource.changed(_annotated(resource, annotations)) for resource in resources]
+        resources = [resource.changed(_with_annotations(resource, annotations)) for resource in resources]
     return resources
 
 
 def _in_namespace(resources: list[Resource], namespace: yaml.Target | None) -> list[Resource]:
     if not isinstance(namespace, yaml.Scalar) or not namespace.text:
         return resources
-    return [_moved(resource, namespace) for resource in resources]
+    return [_with_namespace(resource, namespace) for resource in resources]
 
 
-def _moved(resource: Resource, namespace: yaml.Scalar) -> Resource:
+def _with_namespace(resource: Resource, namespace: yaml.Scalar) -> Resource:
     if resource.item.kind == "Namespace":
-        return resource.renamed(put(resource.item.root, ("metadata", "name"), namespace))
+        return resource.renamed(set_path(resource.item.root, ("metadata", "name"), namespace))
     if resource.item.kind in CLUSTER_WIDE:
         return resource
-    return resource.renamed(put(resource.item.root, ("metadata", "namespace"), namespace))
+    return resource.renamed(set_path(resource.item.root, ("metadata", "namespace"), namespace))
 
 
-def _called(resources: list[Resource], prefix: yaml.Target | None, suffix: yaml.Target | None) -> list[Resource]:
+def _with_affixes(resources: list[Resource], prefix: yaml.Target | None, suffix: yaml.Target | None) -> list[Resource]:
     written = [node for node in (prefix, suffix) if isinstance(node, yaml.Scalar) and node.text]
     if not written:
         return resources
@@ -86,24 +86,24 @@ def _called(resources: list[Resource], prefix: yaml.Target | None, suffix: yaml.
             result.append(resource)
             continue
         parts = (text(prefix), name.text, text(suffix))
-        called = made("".join(parts), name.span, *(node.span for node in written))
-        result.append(resource.renamed(put(resource.item.root, ("metadata", "name"), called)))
+        called = composed_text("".join(parts), name.span, *(node.span for node in written))
+        result.append(resource.renamed(set_path(resource.item.root, ("metadata", "name"), called)))
         field = _REFERENCES.get(resource.item.kind)
         if field:
             renamed[field, name.text] = called
-    return [_referring(resource, renamed) for resource in result] if renamed else result
+    return [_with_new_references(resource, renamed) for resource in result] if renamed else result
 
 
-def _referring(resource: Resource, renamed: dict[tuple[str, str], yaml.Scalar]) -> Resource:
+def _with_new_references(resource: Resource, renamed: dict[tuple[str, str], yaml.Scalar]) -> Resource:
     """The object with the new names of what it refers to."""
 
     def visit(name: str, node: yaml.Target) -> yaml.Target | None:
         return renamed.get((name, node.text)) if isinstance(node, yaml.Scalar) else None
 
-    return resource.changed(rebuilt(resource.item.root, visit))
+    return resource.changed(rebuild(resource.item.root, visit))
 
 
-def made(value: str, *spans: Span) -> yaml.Computed:
+def composed_text(value: str, *spans: Span) -> yaml.Computed:
     """A text that is put together from what is written at several places, the most telling one first."""
     return yaml.Computed(*spans[0], None, value, "double", None, Known(value, Origin(tuple(dict.fromkeys(spans)))))
 
@@ -125,37 +125,37 @@ def _labels(root: yaml.Mapping) -> list[tuple[yaml.Mapping, bool, bool]]:
     return result
 
 
-def _labelled(resource: Resource, labels: yaml.Mapping, templates: bool, selectors: bool) -> Resource:
+def _with_labels(resource: Resource, labels: yaml.Mapping, templates: bool, selectors: bool) -> Resource:
     kind = resource.item.kind
-    paths = _inside(kind if templates else "", "labels")
+    paths = _metadata_paths(kind if templates else "", "labels")
     if selectors and kind in _SELECTORS:
         paths.append(_SELECTORS[kind])
-    root = _written(resource.item.root, paths, labels)
+    root = _with_pairs_at(resource.item.root, paths, labels)
     if selectors and kind in _TEMPLATES:
         for path in _SPREAD:
-            root = replaced(root, (*_TEMPLATES[kind], "spec", *path), lambda node: _joined(node, labels))
+            root = replace_at(root, (*_TEMPLATES[kind], "spec", *path), lambda node: _merged_pairs(node, labels))
     return resource.changed(root)
 
 
-def _joined(node: yaml.Target, pairs: yaml.Mapping) -> yaml.Target:
-    return _written(node, [()], pairs) if isinstance(node, yaml.Mapping) else node
+def _merged_pairs(node: yaml.Target, pairs: yaml.Mapping) -> yaml.Target:
+    return _with_pairs_at(node, [()], pairs) if isinstance(node, yaml.Mapping) else node
 
 
-def _annotated(resource: Resource, annotations: yaml.Mapping) -> yaml.Mapping:
-    return _written(resource.item.root, _inside(resource.item.kind, "annotations"), annotations)
+def _with_annotations(resource: Resource, annotations: yaml.Mapping) -> yaml.Mapping:
+    return _with_pairs_at(resource.item.root, _metadata_paths(resource.item.kind, "annotations"), annotations)
 
 
-def _inside(kind: str, name: str) -> list[tuple[str, ...]]:
+def _metadata_paths(kind: str, name: str) -> list[tuple[str, ...]]:
     """Where an object and the templates inside it have their labels or annotations."""
     template = _TEMPLATES.get(kind)
     holders = [(), *([template] if template else []), *([template[:2]] if template and len(template) > 2 else [])]
     return [(*holder, "metadata", name) for holder in holders]
 
 
-def _written(root: yaml.Mapping, paths: list[tuple[str, ...]], pairs: yaml.Mapping) -> yaml.Mapping:
+def _with_pairs_at(root: yaml.Mapping, paths: list[tuple[str, ...]], pairs: yaml.Mapping) -> yaml.Mapping:
     for path in paths:
         for name, entry in yaml.entries(pairs).items():
-            root = put(root, (*path, name), yaml.resolve(entry.value))
+            root = set_path(root, (*path, name), yaml.resolve(entry.value))
     return root
 
 
@@ -181,7 +181,7 @@ def with_images(resources: list[Resource], images: list[yaml.Mapping]) -> list[R
     return [
         resource
         if resource.item.kind == "CustomResourceDefinition"
-        else resource.changed(rebuilt(resource.item.root, visit))
+        else resource.changed(rebuild(resource.item.root, visit))
         for resource in resources
     ]
 
@@ -207,8 +207,8 @@ def _with_image(container: yaml.Target, by_name: dict[str, yaml.Mapping]) -> yam
     # the first place is that of the registry
     places = [*given[:1], old.span, *given[1:]] if text(name) else [old.span, *given]
     if isinstance(name, yaml.Scalar) and value == name.text:
-        return put(container, ("image",), name)
-    return put(container, ("image",), made(value, *places))
+        return set_path(container, ("image",), name)
+    return set_path(container, ("image",), composed_text(value, *places))
 
 
 def with_replicas(resources: list[Resource], replicas: list[yaml.Mapping]) -> list[Resource]:
@@ -218,7 +218,7 @@ def with_replicas(resources: list[Resource], replicas: list[yaml.Mapping]) -> li
     for resource in resources:
         found = [counts[own.name] for own in resource.names if own.name in counts]
         if found and found[0] is not None and resource.item.kind in _SCALED:
-            resource = resource.changed(put(resource.item.root, ("spec", "replicas"), found[0]))  # noqa: PLW2901
+            resource = resource.changed(set_path(resource.item.root, ("spec", "replicas"), found[0]))  # noqa: PLW2901
         result.append(resource)
     return result
 
@@ -247,4 +247,4 @@ def with_variables(resources: list[Resource], names: frozenset[str]) -> tuple[li
         used.update(found)
         return not_known("`vars` of a kustomization give the value", node)
 
-    return [resource.changed(rebuilt(resource.item.root, visit)) for resource in resources], used
+    return [resource.changed(rebuild(resource.item.root, visit)) for resource in resources], used

@@ -71,7 +71,7 @@ class Inventory:
     scope_of: dict[Thing, str] = field(default_factory=dict)
     synced: list[tuple[str, re.Pattern[str]]] = field(default_factory=list)
 
-    def telling(self) -> bool:
+    def has_content(self) -> bool:
         """Whether anything was found that rules have something to say of."""
         return any((
             self.clusters, self.workloads, self.karpenter, self.classes, self.queues, self.limits, self.schedulers,
@@ -86,9 +86,9 @@ class Inventory:
                 getattr(result[key(thing)], kind).append(thing)
         return result
 
-    def placed(self) -> Iterator[Thing]:
+    def deployed_things(self) -> Iterator[Thing]:
         """What is in a cluster because somebody applies it there."""
-        yield from chain(
+        yield from chain.from_iterable((
             self.workloads, self.addons, self.services, self.classes, self.queues, self.limits, self.namespaces,
             self.schedulers, self.admissions, self.sharings, self.watchers, self.objects,
-        )  # fmt: skip
+        ))  # fmt: skip

@@ -36,8 +36,8 @@ Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Reads bundled YAML; the fast one where PyYAML has it."""
 
 
-class Entry(NamedTuple):
-    """One number of a profile: hard, quota, recommended or default; a `value` that differs by account is None.
+class ProfileValue(NamedTuple):
+    """One value of a profile: hard, quota, recommended or default; a `value` that differs by account is None.
 
     `code` is what one types into the provider's console to have a quota raised.
     """
@@ -76,30 +76,31 @@ def load_yaml(path: str, document: int = 0) -> Any:
 
 
 @cache
-def limits(cloud: str) -> dict[str, Entry]:
+def limits(cloud: str) -> dict[str, ProfileValue]:
     """The limits that hold on a cloud, those of every cloud included, by `group.name`."""
     own = _entries(cloud, "limits") | _quotas(cloud) if cloud != "any" else {}
     return _entries("any", "limits") | own
 
 
-def _quotas(cloud: str) -> dict[str, Entry]:
+def _quotas(cloud: str) -> dict[str, ProfileValue]:
     """The quotas of an account as limits, `quota.<key>`: their numbers are mostly those of the account."""
     return {
-        f"quota.{key}": Entry(
-            f"quota.{key}", entry["default"], f"{entry['counts']} of {entry['code']}", "quota", tuple(entry["sources"]),
-            str(entry["checked"]), entry["confidence"], "account", entry.get("note", ""),
+        f"quota.{key}": ProfileValue(
+            f"quota.{key}", entry["default"], unit=f"{entry['counts']} of {entry['code']}", kind="quota",
+            sources=tuple(entry["sources"]), checked=str(entry["checked"]), confidence=entry["confidence"],
+            scope="account", note=entry.get("note", ""),
         )
         for key, entry in quotas(cloud).items()
     }  # fmt: skip
 
 
 @cache
-def settings(cloud: str) -> dict[str, Entry]:
+def settings(cloud: str) -> dict[str, ProfileValue]:
     """What a cloud or its provider uses where nothing is written, by `group.name`."""
     return _entries(cloud, "settings")
 
 
-def recommended(cloud: str) -> dict[str, Entry]:
+def recommended(cloud: str) -> dict[str, ProfileValue]:
     """What `generate` writes, by `group.name`: the second document of the settings."""
     return _entries(cloud, "settings", 1)
 
@@ -142,7 +143,7 @@ def flag_default(name: str, minor: int | None) -> int | str | bool | None:
     return next((value for until, value in sorted(before.items()) if minor < until), default)
 
 
-def flag(name: str) -> Entry | None:
+def flag(name: str) -> ProfileValue | None:
     """A flag of the cluster autoscaler with its newest default as an entry; None if there is no such flag."""
     file = _flag_file()
     found = file["flags"].get(name)
@@ -150,12 +151,13 @@ def flag(name: str) -> Entry | None:
         return None
     changes = "; ".join(f"{value} before 1.{minor}" for minor, value in found.get("before", {}).items())
     sources, checked = tuple(file["sources"]), str(file["checked"])
-    return Entry(
-        f"--{name}", found["default"], found["type"], "default", sources, checked, file["confidence"], note=changes
-    )
+    return ProfileValue(
+        f"--{name}", found["default"], unit=found["type"], kind="default", sources=sources, checked=checked,
+        confidence=file["confidence"], note=changes,
+    )  # fmt: skip
 
 
-def entry(name: str) -> Entry | None:
+def entry(name: str) -> ProfileValue | None:
     """A number by its full name: limits.eks.pool.quota, settings.gke.pool.max_pods, flags.expander."""
     group, _, rest = name.partition(".")
     if group == "flags":
@@ -322,8 +324,9 @@ def prices(cloud: str) -> Prices | None:
         return None
     data = load_yaml(path)
     return Prices(
-        data["region"], str(data["dated"]), str(data["checked"]), data["confidence"], tuple(data["sources"]),
-        _grouped(data["on_demand"]), _grouped(data.get("spot", {})), data.get("accelerators", {}),
+        region=data["region"], dated=str(data["dated"]), checked=str(data["checked"]), confidence=data["confidence"],
+        sources=tuple(data["sources"]), on_demand=_grouped(data["on_demand"]), spot=_grouped(data.get("spot", {})),
+        accelerators=data.get("accelerators", {}),
     )  # fmt: skip
 
 
@@ -357,7 +360,7 @@ def modules() -> dict[str, ModuleEntry]:
     return data
 
 
-def _entries(cloud: str, name: str, document: int = 0) -> dict[str, Entry]:
+def _entries(cloud: str, name: str, document: int = 0) -> dict[str, ProfileValue]:
     path = os.path.join(PROFILES, cloud, f"{name}.yaml")
     if not os.path.exists(path):
         return {}
@@ -366,5 +369,5 @@ def _entries(cloud: str, name: str, document: int = 0) -> dict[str, Entry]:
         for member, fields in members.items():
             key = f"{group}.{member}"
             fields = {**fields, "sources": tuple(fields["sources"]), "checked": str(fields["checked"])}  # noqa: PLW2901
-            result[key] = Entry(key=key, **fields)
+            result[key] = ProfileValue(key=key, **fields)
     return result

@@ -76,10 +76,13 @@ def of_release(release: Release) -> Iterator[Autoscaler]:
         written = Known(name, Origin((place,), literal=place.text.strip("\"'") == name))
         found.append(Flag(f"{identity}/{key}", place, written, value, version))
     custom, gap = release.items("customArgs")
-    found += _written(flags.parse(custom), identity, version)
+    found += _flags_set(flags.parse(custom), identity, version)
     request, limit = (release.scalar("resources", key, "cpu") for key in ("requests", "limits"))
     cpu = _cpus(request, limit)
-    yield _autoscaler(identity, release.place, version, found, lambda flag: _unset(release, flag), gap, cpu)
+    yield _autoscaler(
+        identity, release.place, version=version, found=found, absent=lambda flag: _unset(release, flag), gap=gap,
+        cpu=cpu,
+    )  # fmt: skip
 
 
 def _unset(release: Release, flag: str) -> Origin:
@@ -125,8 +128,8 @@ def _of_container(item: Object, container: yaml.Node, image: Known[object]) -> A
     version: Value[str] = (
         Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
     )
-    identity = f"{item.home}:{item.kind}/{NAME}"
-    found = list(_written(flags.read(container), identity, version))
+    identity = f"{item.owner_path}:{item.kind}/{NAME}"
+    found = list(_flags_set(flags.read(container), identity, version))
     arguments = yaml.get(container, "args") or yaml.get(container, "command")
     last = arguments.items[-1] if isinstance(arguments, yaml.Sequence) and arguments.items else None
     room, why = item.span, "there is no list of arguments to add to"
@@ -138,7 +141,9 @@ def _of_container(item: Object, container: yaml.Node, image: Known[object]) -> A
 
     request, limit = (scalar(container, "resources", key, "cpu") for key in ("requests", "limits"))
     cpu = _cpus(request, limit)
-    return _autoscaler(identity, item.span, version, found, absent, flags.gap(container), cpu)
+    return _autoscaler(
+        identity, item.span, version=version, found=found, absent=absent, gap=flags.gap(container), cpu=cpu
+    )
 
 
 def _cpus(request: Value[object], limit: Value[object]) -> tuple[Value[int], Value[int]]:
@@ -171,7 +176,7 @@ def _autoscaler(
     )  # fmt: skip
 
 
-def _written(found: Iterable[Argument], owner: str, version: Value[str]) -> Iterator[Flag]:
+def _flags_set(found: Iterable[Argument], owner: str, version: Value[str]) -> Iterator[Flag]:
     for flag in found:
         yield Flag(f"{owner}/{flag.name.value}", flag.span, flag.name, flag.value, version)
 
@@ -193,14 +198,14 @@ def _field(
         except ValueError as error:
             return Unknown(f"--{known_name(flag)}: {error}", flag.value.origin)
     default = profiles.flag_default(names[0], minor)
-    usable = [flag for flag in names if _knows(minor, flag)]
+    usable = [flag for flag in names if _knows_flag(minor, flag)]
     origin = Origin((place,))
     if default is None:
         return Unknown(f"the default of --{names[0]} depends on the version, which is not known", origin)
     return Known(convert(as_text(default)), absent(usable[0]) if usable else origin._replace(within=(f"--{names[0]}",)))
 
 
-def _knows(minor: int | None, name: str) -> bool:
+def _knows_flag(minor: int | None, name: str) -> bool:
     """Whether an autoscaler certainly knows a flag; one of an unknown version those that all versions know."""
     flag = profiles.flags()[name]
     if minor is None:

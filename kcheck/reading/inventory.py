@@ -58,7 +58,7 @@ def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B
     reading = Reading(Inventory(), [], {}, [])
     if tree.folders or tree.plans:
         _terraform(tree, config, reading, wanted)
-    rendered = _rendered(tree, config, reading) if tree.charts and config.render else []
+    rendered = _render_charts(tree, config, reading) if tree.charts and config.render else []
     if tree.manifests or tree.kustomizations or rendered:
         _manifests(tree, reading, rendered, wanted)
     if tree.charts:
@@ -66,7 +66,7 @@ def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B
     if reading.charts is not None:
         reading.problems += reading.charts.problems
         reading.sources += reading.charts.sources
-    _place(reading.inventory, config)
+    _assign_clusters(reading.inventory, config)
     if any(addon.tree is not None for addon in reading.inventory.addons):
         import_module("kcheck.clouds.karpenter").read(reading.inventory)
     reading.problems = list(dict.fromkeys(reading.problems))
@@ -92,7 +92,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
         import_module("kcheck.clouds.registry_caches").read(roots, inventory)
     for root in roots:
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
-            _deployed(root, kinds[root], tree, reading, wanted)
+            _deployed_by_terraform(root, kinds[root], tree, reading, wanted)
         types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
         inventory.resources += _resources(root, types)
     reading.problems += [*loader.problems, *loader.variables.problems]
@@ -140,18 +140,18 @@ def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
                 yield Resource(f"{where}{address}", instance.span, kind, address, module, instance)
 
 
-def _deployed(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted: Raw) -> None:
+def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: Reading, wanted: Raw) -> None:
     """What a root module deploys into clusters."""
     from kcheck.reading.embedded import objects, providers, releases
 
     inventory = reading.inventory
     for item, instance in objects.read(root, kinds):
         cluster = providers.cluster_of(instance, root, inventory.clusters)
-        things = _objects([item], inventory, _charts(tree, reading), wanted)
+        things = _add_objects([item], inventory, _charts(tree, reading), wanted)
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
     for release, instance in releases.read(root):
         cluster = providers.cluster_of(instance, root, inventory.clusters)
-        things = _released(_charts(tree, reading).expanded(release), inventory)
+        things = _add_releases(_charts(tree, reading).expanded(release), inventory)
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
 
 
@@ -164,7 +164,7 @@ def _charts(tree: Tree, reading: Reading) -> Charts:
     return reading.charts
 
 
-def _rendered(tree: Tree, config: Config, reading: Reading) -> list[Object]:
+def _render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
     """What helm makes of the charts; those that it cannot render are a problem, and read as without it."""
     from kcheck.kubernetes.render import Rendering, program
 
@@ -185,10 +185,10 @@ def _charts_alone(tree: Tree, reading: Reading) -> None:
     reading.unrendered = list(charts.templates(reading.templates).values())
     for chart in charts.all:
         if chart.folder not in charts.used | charts.rendered and not chart.library:
-            _released(chart.expanded(chart.release()), reading.inventory)
+            _add_releases(chart.expanded(chart.release()), reading.inventory)
 
 
-def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
+def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
     """Add what releases are to the inventory: add-ons, autoscalers, and the images that they run."""
     from kcheck.kubernetes import images
     from kcheck.kubernetes.workloads import queues, sharings
@@ -197,7 +197,7 @@ def _released(releases: Iterable[Release], inventory: Inventory) -> list[Thing]:
     things: list[Thing] = []
     for release in releases:
         addons = [Addon(release.address, release.place, release.chart, version=release.version)]
-        addons += [addon for item in _in_values(release) for addon in _shown(item)]
+        addons += [addon for item in _in_values(release) for addon in _installed_products(item)]
         found, workload = list(autoscalers.of_release(release)), images.workload(release)
         own = [workload] if workload is not None else []
         inventory.addons += addons
@@ -227,7 +227,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     }
     others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
     names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *others))
-    kinds = objects.Kinds(names, queues.MARKS).wider(wanted.kinds)
+    kinds = objects.Kinds(names, queues.MARKS).with_kinds(wanted.kinds)
     kustomized: Rendering | None = None
     if tree.kustomizations:
         from kcheck.kubernetes import kustomize
@@ -240,7 +240,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     manifests = objects.read(plain, kinds)
     manifests.objects += rendered
     if kustomized is not None:
-        manifests = manifests.joined(kustomized.manifests)
+        manifests = manifests.merged_with(kustomized.manifests)
     found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
     for reader in sorted(found):
         import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
@@ -253,9 +253,9 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         item
         for item in manifests.objects
         if item.span.source not in reading.asked
-        or not deployed.intersection(map(_label, _objects([item], Inventory(), charts, wanted)))
+        or not deployed.intersection(map(_label, _add_objects([item], Inventory(), charts, wanted)))
     ]
-    _objects(rest, reading.inventory, charts, wanted)
+    _add_objects(rest, reading.inventory, charts, wanted)
     reading.problems += manifests.problems
     reading.templates = manifests.template_folders()
     reading.sources += tree.manifests
@@ -266,7 +266,7 @@ def _label(thing: Thing) -> str:
     return thing.id.rpartition(":")[2]
 
 
-def _objects(objects: list[Object], inventory: Inventory, charts: Charts, wanted: Raw) -> list[Thing]:
+def _add_objects(objects: list[Object], inventory: Inventory, charts: Charts, wanted: Raw) -> list[Thing]:
     """Add what objects are to the inventory, and themselves where rules look at them as they are written."""
     from kcheck.kubernetes import releases, syncs
     from kcheck.kubernetes.workloads import jobs, queues
@@ -277,7 +277,7 @@ def _objects(objects: list[Object], inventory: Inventory, charts: Charts, wanted
     for item in objects:
         workload = [workloads[item]] if item in workloads else []
         found = list(autoscalers.of_object(item))
-        addons = list(_shown(item))
+        addons = list(_installed_products(item))
         services = list(jobs.services([item]))
         inventory.services += services
         inventory.workloads += workload
@@ -289,7 +289,7 @@ def _objects(objects: list[Object], inventory: Inventory, charts: Charts, wanted
         released = [
             thing
             for release in releases.read([item], charts.find)
-            for thing in _released(charts.expanded(release), inventory)
+            for thing in _add_releases(charts.expanded(release), inventory)
         ]
         raw = [Manifest(jobs.identity(item), item.span, item.kind, item.api_version, item.root)]
         if wanted.kinds is not None and item.kind not in wanted.kinds:
@@ -315,7 +315,7 @@ def _in_values(release: Release) -> Iterator[Object]:
             yield from objects_in(node)
 
 
-def _shown(item: Object) -> Iterator[Addon]:
+def _installed_products(item: Object) -> Iterator[Addon]:
     """What is installed into a cluster, told by an object that only it understands."""
     from kcheck.syntax import yaml
 
@@ -323,10 +323,10 @@ def _shown(item: Object) -> Iterator[Addon]:
         name = Known("karpenter", Origin((item.span,)))
         label = yaml.get(item.root, "metadata", "name")
         own = label.text if isinstance(label, yaml.Scalar) else "?"
-        yield Addon(f"{item.home}:{item.kind}/{own}", item.span, name, item.root)
+        yield Addon(f"{item.owner_path}:{item.kind}/{own}", item.span, name, item.root)
 
 
-def _place(inventory: Inventory, config: Config) -> None:
+def _assign_clusters(inventory: Inventory, config: Config) -> None:
     """Say on which cluster each workload, add-on and autoscaler runs."""
     roots = [(cluster, [] if cluster.root == "." else cluster.root.split("/")) for cluster in inventory.clusters]
     by_path: dict[str, Cluster | None] = {}
@@ -337,7 +337,7 @@ def _place(inventory: Inventory, config: Config) -> None:
             by_path[path] = _cluster_of(path, roots, config)
         return inventory.cluster_of.get(thing) or by_path[path]
 
-    for thing in inventory.placed():
+    for thing in inventory.deployed_things():
         cluster = cluster_of(thing)
         if cluster is not None:
             inventory.cluster_of[thing] = cluster

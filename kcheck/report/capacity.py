@@ -32,8 +32,8 @@ def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
         "id": cluster.id,
         "cloud": cluster.cloud,
         "target": world.sizes.target_interval(cluster).exact,
-        "reaches": _reaches(cluster, world),
-        "walls": [_wall(wall) for wall in walls.of(cluster, world)],
+        "reaches": _reachable_nodes(cluster, world),
+        "walls": [_wall(wall) for wall in walls.find_walls(cluster, world)],
         "quotas": [
             {
                 "code": one.need.quota.code,
@@ -44,7 +44,7 @@ def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
             }
             for one in quotas.at_target(cluster, world)
         ],
-        "summary": sentence(cluster, world),
+        "summary": summary_sentence(cluster, world),
     }
 
 
@@ -69,29 +69,32 @@ def _name(cluster: Cluster) -> str:
     return known(cluster.name) or cluster.address
 
 
-def _reaches(cluster: Cluster, world: World) -> int | None:
+def _reachable_nodes(cluster: Cluster, world: World) -> int | None:
     """Nodes that the cluster reaches: its target, or as far as its first wall lets it; None where that is not known."""
     first, target = walls.first(cluster, world), world.sizes.target_interval(cluster).exact
     if first is None or first.nodes is None:
-        return None if _open(cluster, world) else target
+        return None if _has_unknown_walls(cluster, world) else target
     if target is not None and first.nodes.low >= target:
         return target
-    return _exactly(first, cluster, world)
+    return _nodes_at_first_wall(first, cluster, world)
 
 
-def _open(cluster: Cluster, world: World) -> bool:
+def _has_unknown_walls(cluster: Cluster, world: World) -> bool:
     """Whether walls are not known that may come before the target."""
-    return any(w.short is None and w.kind != "recommended" and not _asked(w) for w in walls.of(cluster, world))
+    return any(
+        w.short is None and w.kind != "recommended" and not _is_account_quota(w)
+        for w in walls.find_walls(cluster, world)
+    )
 
 
-def _exactly(first: Wall, cluster: Cluster, world: World) -> int | None:
+def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | None:
     """The nodes at the first wall; None if it may be met earlier, or another one that has no upper bound."""
     nodes = first.nodes.exact if first.nodes else None
-    lows = [w.nodes.low for w in walls.of(cluster, world) if w.nodes and w.kind != "recommended"]
+    lows = [w.nodes.low for w in walls.find_walls(cluster, world) if w.nodes and w.kind != "recommended"]
     return nodes if nodes is not None and min(lows) >= nodes else None
 
 
-def sentence(cluster: Cluster, world: World) -> str:
+def summary_sentence(cluster: Cluster, world: World) -> str:
     """How far the cluster gets, in one sentence."""
     name, aim, first = _name(cluster), world.sizes.target_interval(cluster), walls.first(cluster, world)
     asked = "you ask for" if world.sizes.requested(cluster) else "its pools may have"
@@ -102,11 +105,11 @@ def sentence(cluster: Cluster, world: World) -> str:
         return f"{name} has no node pools in this code; the first wall is the {first.what}, at {high:,}."
     what = f"; the first wall is the {first.what}"
     if aim.exact is not None and high >= aim.exact:
-        far = ", as far as is known" if _open(cluster, world) else ""
+        far = ", as far as is known" if _has_unknown_walls(cluster, world) else ""
         return (
             f"{name} reaches the {aim.exact:,} nodes {asked}{far}{what}{'' if high == aim.exact else f', at {high:,}'}."
         )
-    bound = "at most " if _exactly(first, cluster, world) is None else ""
+    bound = "at most " if _nodes_at_first_wall(first, cluster, world) is None else ""
     part = f"{bound}{high:,}" + (" nodes" if aim.exact is None else f" of the {aim.exact:,} nodes {asked}")
     return f"{name} reaches {part}{what}."
 
@@ -123,18 +126,18 @@ def _text(cluster: Cluster, world: World) -> str:
     target = world.sizes.target_interval(cluster).exact
     asked = "target not known" if target is None else f"target {target:,} nodes"
     lines = [f"{_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}"]
-    groups = [group for group in _groups(cluster, world) if not _asked(group[0])]
-    told = [group for group in groups if _matters(group[0])]
+    groups = [group for group in _groups(cluster, world) if not _is_account_quota(group[0])]
+    told = [group for group in groups if _is_relevant(group[0])]
     for group in groups[: len(told) + 1]:  # and the next one beyond
         lines += ["", _line(group, target), *_details(group)]
     rest = groups[len(told) + 1 :]
     limit = min((wall.number for (wall, *_) in groups if wall.mechanism == "cluster-limit" and wall.number), default=0)
     near = [group for group in rest if not limit or (group[0].number or 0) <= limit]
     lines += ["", *(_line(group, target) for group in near)] if near else []
-    return "\n".join([*lines, *_quotas(cluster, world), "", sentence(cluster, world)]) + "\n"
+    return "\n".join([*lines, *_quotas(cluster, world), "", summary_sentence(cluster, world)]) + "\n"
 
 
-def _asked(wall: Wall) -> bool:
+def _is_account_quota(wall: Wall) -> bool:
     """Whether a wall is a quota of which only the account knows the number."""
     return wall.mechanism == "quota" and wall.number is None
 
@@ -154,16 +157,16 @@ def _quotas(cluster: Cluster, world: World) -> list[str]:
     return lines
 
 
-def _matters(wall: Wall) -> bool:
+def _is_relevant(wall: Wall) -> bool:
     return wall.number is None or wall.short is not False
 
 
 def _groups(cluster: Cluster, world: World) -> list[list[Wall]]:
     """The walls, those that matter first; walls of one kind at one place and number are told together."""
     result: dict[object, list[Wall]] = {}
-    for wall in walls.of(cluster, world):
+    for wall in walls.find_walls(cluster, world):
         result.setdefault((wall.mechanism, wall.number, wall.place, wall.nodes is None and wall.id), []).append(wall)
-    return sorted(result.values(), key=lambda group: not _matters(group[0]))
+    return sorted(result.values(), key=lambda group: not _is_relevant(group[0]))
 
 
 def _line(group: list[Wall], target: int | None) -> str:
@@ -215,9 +218,9 @@ def as_markdown(world: World) -> str:
 
 
 def _section(cluster: Cluster, world: World) -> str:
-    lines = [f"## {_name(cluster)} ({cluster.cloud})", "", sentence(cluster, world), ""]
+    lines = [f"## {_name(cluster)} ({cluster.cloud})", "", summary_sentence(cluster, world), ""]
     lines += ["| nodes | wall | kind | arithmetic | where | to move it |", "|---:|---|---|---|---|---|"]
-    for wall in [wall for wall in walls.of(cluster, world) if not _asked(wall)]:
+    for wall in [wall for wall in walls.find_walls(cluster, world) if not _is_account_quota(wall)]:
         nodes = "unknown" if wall.nodes is None else str(wall.nodes)
         bold = f"**{nodes}**" if wall.short else nodes
         kind = f"[{wall.kind}]({wall.source})"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.source.findings import Severity
 
 if TYPE_CHECKING:
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.source.findings import Finding
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")

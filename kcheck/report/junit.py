@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import click
 
-from kcheck.report.text import told
+from kcheck.report.text import finding_text
 from kcheck.source.findings import Severity
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def render(report: Report) -> str:
     suite = ElementTree.SubElement(top, "testsuite", {"name": "kcheck", **numbers, "skipped": str(len(waiting))})
     for finding in (*failed, *infos):
         case = _case(suite, finding.span.source.path, f"{finding.rule} {finding.object}")
-        text = _clean(click.unstyle(told(finding)))
+        text = _clean(click.unstyle(finding_text(finding)))
         if finding.severity == Severity.INFO:
             ElementTree.SubElement(case, "system-out").text = text
         else:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kcheck.engine.rules import Rule
-    from kcheck.numbers.profiles import Entry
+    from kcheck.numbers.profiles import ProfileValue
     from kcheck.report.page import Block, Line
 
 CLOUDS = ("any", *profiles.CLOUDS)
@@ -29,7 +29,7 @@ _KINDS = {
 }
 
 
-def home(name: str) -> str:
+def page_path(name: str) -> str:
     """The page of a number, such as that of limits.eks.pool.quota."""
     table, _, rest = name.partition(".")
     cloud, _, key = rest.partition(".")
@@ -44,12 +44,12 @@ def home(name: str) -> str:
 
 def link(name: str) -> Name:
     """The name of a number as people write it, eks.pool.quota, with its page."""
-    return Name(f"--{name.partition('.')[2]}" if name.startswith("flags.") else name.partition(".")[2], home(name))
+    return Name(f"--{name.partition('.')[2]}" if name.startswith("flags.") else name.partition(".")[2], page_path(name))
 
 
-def names() -> dict[str, Entry]:
+def names() -> dict[str, ProfileValue]:
     """All limits, quotas and defaults, by names such as limits.eks.pool.quota."""
-    found: dict[str, Entry] = {}
+    found: dict[str, ProfileValue] = {}
     for table, entries in (("limits", profiles.limits), ("settings", profiles.settings)):
         for cloud in CLOUDS:
             own = {k: e for k, e in entries(cloud).items() if cloud == "any" or k not in entries("any")}
@@ -57,12 +57,12 @@ def names() -> dict[str, Entry]:
     return found
 
 
-def called(text: str) -> list[str]:
+def full_names(text: str) -> list[str]:
     """The full names that a person means by one such as eks.pool.quota: a limit goes before a default."""
     return [name for table in ("limits", "settings") if profiles.entry(name := f"{table}.{text}") is not None]
 
 
-def value(entry: Entry) -> str:
+def value(entry: ProfileValue) -> str:
     """A value with its unit, in words."""
     if entry.value is None:
         return "differs by account"
@@ -71,13 +71,13 @@ def value(entry: Entry) -> str:
     return f"{shown(entry.value)} {entry.unit}"
 
 
-def point(name: str, entry: Entry) -> Point:
+def point(name: str, entry: ProfileValue) -> Point:
     """A number in the list of those that a rule rests on."""
     told = f" = {value(entry)} ({entry.kind}, checked {entry.checked}, confidence {entry.confidence})"
     return Point((link(name), told), (*entry.sources, *([entry.note] if entry.note else [])))
 
 
-def blocks(name: str, entry: Entry, *, level: int = 1) -> Iterator[Block]:
+def blocks(name: str, entry: ProfileValue, *, level: int = 1) -> Iterator[Block]:
     """The page of a number; of a `level` of more than 1 as a chapter of one."""
     text = link(name).text
     yield Title(text) if level == 1 else Part(text if level < 2 else entry.key, level)
@@ -97,9 +97,9 @@ def blocks(name: str, entry: Entry, *, level: int = 1) -> Iterator[Block]:
         yield from users
 
 
-def as_text(name: str, entry: Entry) -> str:
+def as_text(name: str, entry: ProfileValue) -> str:
     """The page for a terminal."""
-    return page.as_text([*blocks(name, entry), Prose(f"More: {page.HOME}/{home(name)}")])
+    return page.as_text([*blocks(name, entry), Prose(f"More: {page.HOME}/{page_path(name)}")])
 
 
 def _quota(name: str) -> profiles.Quota | None:
@@ -151,7 +151,7 @@ def pages() -> dict[str, str]:
     """All pages of numbers, by their paths."""
     found: dict[str, list[Block]] = {}
     for name, entry in names().items():
-        path = home(name).partition("#")[0]
+        path = page_path(name).partition("#")[0]
         single = path.endswith(f"/{entry.key}.md")
         if not single and path not in found:
             found[path] = list(_head(path))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from kcheck.report.simulation import CURVES, NAMES, share, told
+from kcheck.report.simulation import CURVES, NAMES, run_summary, share
 from kcheck.simulate.model import PHASES
-from kcheck.simulate.results import binding
+from kcheck.simulate.results import deciding_factors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.simulate.model import Point
-    from kcheck.simulate.results import Outcome
+    from kcheck.simulate.results import SimulationResult
 
 _COLORS = {"launched": "#d4d4d8", "ready": "#93c5fd", "busy": "#2563eb"}
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM, _RIGHT = 760, 320, 60, 28, 36, 24
@@ -23,13 +23,13 @@ _STYLE = (
 )
 
 
-def as_svg(outcome: Outcome) -> str:
+def as_svg(outcome: SimulationResult) -> str:
     """Nodes over time as areas: paid for, ready, with their pod."""
     run = outcome.middle
     total, top = run.summary.total or 1, max((point.launched for point in run.timeline), default=0) or 1
     across, base = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _BOTTOM
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif"'
-    parts = [f'{head} font-size="12" role="img">', f"<title>{escape(next(told(outcome)))}</title>"]
+    parts = [f'{head} font-size="12" role="img">', f"<title>{escape(next(run_summary(outcome)))}</title>"]
     parts.append(f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>')
     for i, (name, words, _) in enumerate(CURVES):
         points = " ".join(
@@ -71,16 +71,16 @@ def _steps(timeline: list[Point], name: str, total: float) -> Iterator[tuple[flo
     yield total, 0
 
 
-def as_html(outcomes: Iterable[Outcome]) -> str:
+def as_html(outcomes: Iterable[SimulationResult]) -> str:
     """A page with a chart and a table for each run."""
     sections = "".join(map(_section, outcomes))
     head = f'<meta charset="utf-8"><title>kcheck simulate</title><style>{_STYLE}</style>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{sections}</body></html>\n'
 
 
-def _section(outcome: Outcome) -> str:
-    causes = binding(outcome)
-    title, *words = told(outcome)
+def _section(outcome: SimulationResult) -> str:
+    causes = deciding_factors(outcome)
+    title, *words = run_summary(outcome)
     rows = "".join(
         f"<tr><td>{NAMES[phase]}</td><td>{share(outcome, phase):.1f}</td><td>{escape(causes[phase])}</td></tr>"
         for phase in PHASES

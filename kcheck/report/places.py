@@ -6,7 +6,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kcheck.files.tree import holds, repository
+from kcheck.files.tree import contains_path, repository
 
 if TYPE_CHECKING:
     from kcheck.engine.rules import Rule
@@ -23,7 +23,7 @@ class Repository:
 
     def path(self, shown: str) -> str:
         """A path as findings show it, from the top of the repository; one outside of it as it is."""
-        if not holds(self.top, shown):
+        if not contains_path(self.top, shown):
             return shown
         return os.path.relpath(os.path.realpath(shown), self.top).replace(os.sep, "/")
 
@@ -32,4 +32,4 @@ def by_name(world: World) -> dict[str, Rule]:
     """The rules of a run by their names."""
     from kcheck.engine import rules
 
-    return {rule.name: rule for rule in rules.every(world.config.rules)}
+    return {rule.name: rule for rule in rules.all_rules(world.config.rules)}

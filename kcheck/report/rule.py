@@ -26,14 +26,14 @@ _CLASSES = {
 }
 
 
-def home(name: str) -> str:
+def page_path(name: str) -> str:
     """The page of a rule."""
     return f"{page.RULES}/{name}.md"
 
 
 def url(rule: Rule) -> str:
     """Where a rule is explained; empty for one of the user's own."""
-    return f"{page.HOME}/{home(rule.name)}" if rule.path.startswith(RULES) else ""
+    return f"{page.HOME}/{page_path(rule.name)}" if rule.path.startswith(RULES) else ""
 
 
 def severity(rule: Rule) -> str:
@@ -49,7 +49,7 @@ def _severity(rule: Rule) -> str:
 
 def link(rule: Rule) -> Name:
     """The name of a rule; those of kcheck have a page."""
-    return Name(rule.name, home(rule.name) if url(rule) else "")
+    return Name(rule.name, page_path(rule.name) if url(rule) else "")
 
 
 def as_text(rule: Rule, every: Sequence[Rule]) -> str:
@@ -64,7 +64,7 @@ def as_markdown(rule: Rule, every: Sequence[Rule], linters: Iterable[Name] = ())
     blocks = [*_blocks(rule, every), *_examples(rule.details.examples)]
     disagree = [Point((name,)) for name in linters]
     blocks += [Part("Other linters"), *disagree] if disagree else []
-    return page.as_markdown([*blocks, *_silence(rule)], home(rule.name))
+    return page.as_markdown([*blocks, *_silence(rule)], page_path(rule.name))
 
 
 def _blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
@@ -83,7 +83,7 @@ def _blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
     yield Part("Condition")
     yield Code("\n".join(_conditions(rule)), "cel")
     yield from _by_hand(rule)
-    yield from _beside(rule, every)
+    yield from _related_rules(rule, every)
     entries = list(zip(rule.sources, rule.entries(), strict=True))
     numbers = [limit.point(name, entry) for name, entry in entries if not isinstance(entry, str)]
     addresses = [Point((entry,)) for _, entry in entries if isinstance(entry, str)]
@@ -104,7 +104,7 @@ def _conditions(rule: Rule) -> Iterator[str]:
             (f"{of}, an error past", rule.grade.wall or ""),
             (f"{of}, a warning past", rule.grade.recommended or ""),
         ]
-    parts += [("at most a warning where", rule.weak), ("an info where", rule.mild)]
+    parts += [(_CAPPED[cap.severity], cap.where) for cap in rule.at_most]
     for comment, text in parts:
         if text:
             yield f"// {comment}"
@@ -113,11 +113,14 @@ def _conditions(rule: Rule) -> Iterator[str]:
         yield f"// an info where {rule.grade.of} is not known" + ("" if rule.grade.wall else "; never an error")
 
 
+_CAPPED = {"warning": "at most a warning where", "info": "an info where"}
+
+
 def _by_hand(rule: Rule) -> Iterator[Block]:
     """What a person has to do: the help, and where no fix is made."""
-    found = [Point((_told(rule.help),))] if rule.help else []
+    found = [Point((_readable(rule.help),))] if rule.help else []
     for where, text in rule.withheld:
-        found += [Point(("no fix where ", Name(" ".join(where.split())), f": {_told(text)}"))]
+        found += [Point(("no fix where ", Name(" ".join(where.split())), f": {_readable(text)}"))]
     if found:
         yield Part("By hand")
         yield from found
@@ -126,7 +129,7 @@ def _by_hand(rule: Rule) -> Iterator[Block]:
 _CHOICE = re.compile(r'"((?:[^"\\]|\\.)+)"')
 
 
-def _told(text: str) -> str:
+def _readable(text: str) -> str:
     """A text with holes for a reader: the words that a hole chooses from, else the expression itself."""
     parts = []
     for part in cel.holes(text):
@@ -139,7 +142,7 @@ def _told(text: str) -> str:
     return "".join(parts)
 
 
-def _beside(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
+def _related_rules(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
     """One cause, one finding: the rules that make it silent, and those that it makes silent."""
     above = [one for one in every if one.name in rule.unless]
     below = [one for one in every if rule.name in one.unless]

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from kcheck.simulate.model import PHASES
-from kcheck.simulate.results import binding
+from kcheck.simulate.results import deciding_factors
 from kcheck.source.units import dollars
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from kcheck.fix.what_if import Saving
     from kcheck.simulate.model import Point
-    from kcheck.simulate.results import Outcome
+    from kcheck.simulate.results import SimulationResult
     from kcheck.simulate.scenario import Scenario
 
 NAMES = {
@@ -31,12 +31,20 @@ _BAR = 20
 _MODEL = "A model of the cluster autoscaler, fitted to runs of 2021: docs/simulate.md says how far off it may be."
 
 
-def as_text(outcome: Outcome) -> str:
+def as_text(outcome: SimulationResult) -> str:
     """The run in words and numbers, and the nodes over time at 80 columns."""
-    if outcome.beyond is not None:
-        return "\n".join([*told(outcome), *_stopped(outcome.scenario), "  without that:", "", as_text(outcome.beyond)])
-    lines = [*told(outcome), "", "  where the paid time of a node goes, on average:"]
-    summary, causes = outcome.middle.summary, binding(outcome)
+    if outcome.without_wall is not None:
+        return "\n".join(
+            [
+                *run_summary(outcome),
+                *_stop_reasons(outcome.scenario),
+                "  without that:",
+                "",
+                as_text(outcome.without_wall),
+            ]
+        )
+    lines = [*run_summary(outcome), "", "  where the paid time of a node goes, on average:"]
+    summary, causes = outcome.middle.summary, deciding_factors(outcome)
     for phase in PHASES:
         bar = "#" * round(_BAR * summary.phases[phase] / summary.paid) if summary.paid else ""
         lines.append(f"  {share(outcome, phase):6.1f} min  {bar:{_BAR}}  {NAMES[phase]}: {causes[phase]}")
@@ -46,7 +54,7 @@ def as_text(outcome: Outcome) -> str:
     return "\n".join(lines) + "\n"
 
 
-def told(outcome: Outcome) -> Iterator[str]:
+def run_summary(outcome: SimulationResult) -> Iterator[str]:
     """How long the run takes and what it costs."""
     scenario, summary = outcome.scenario, outcome.middle.summary
     job, name = scenario.case.job, scenario.job.kind if scenario.job else "pods"
@@ -60,7 +68,7 @@ def told(outcome: Outcome) -> Iterator[str]:
             yield f"  work ends at {summary.last_done / 60:.1f} min; nodes wait for {cause} to be deleted"
             return
         yield f"{size}: never done"
-        rest = "" if scenario.walled else f"; the rest waits for {cause}"
+        rest = "" if scenario.is_stopped else f"; the rest waits for {cause}"
         yield f"  {summary.pods_done:,} of {job.pods:,} pods end{rest}"
         return
     yield f"{size}: about {summary.total / 60:.0f} min until the last node is gone ({low:.0f} to {high:.0f})"
@@ -74,16 +82,16 @@ def told(outcome: Outcome) -> Iterator[str]:
     yield f"  {summary.paid / 3600:,.0f} node-hours paid{money}: {summary.overspend(job):.1f} times the work itself"
 
 
-def _stopped(scenario: Scenario) -> Iterator[str]:
+def _stop_reasons(scenario: Scenario) -> Iterator[str]:
     """What keeps the nodes of a run from coming, and their pods from starting."""
     if scenario.wall is not None:
-        yield f"  no more nodes at once than the wall lets be{scenario.told_wall} (to move it: {scenario.wall.move})"
+        yield f"  no more nodes at once than the wall lets be{scenario.wall_text} (to move it: {scenario.wall.move})"
     if scenario.case.pulls:
         pulls, hours = scenario.case.pulls, scenario.case.window / 3600
         yield f"  Docker Hub has pulls for {pulls:,} fresh nodes in {hours:g} hours; a mirror has them for all"
 
 
-def share(outcome: Outcome, phase: str) -> float:
+def share(outcome: SimulationResult, phase: str) -> float:
     """Minutes of a phase, of a node on average."""
     summary = outcome.middle.summary
     return summary.phases[phase] / 60 / max(1, summary.launched)
@@ -120,9 +128,9 @@ def _columns(timeline: list[Point], total: float) -> Iterator[Point | None]:
 # --- what if
 
 
-def table(outcome: Outcome, savings: list[Saving]) -> str:
+def table(outcome: SimulationResult, savings: list[Saving]) -> str:
     """What each fix saves, and all of them, as a table, and how to make them."""
-    if savings and not (outcome.beyond or outcome).middle.summary.finished:
+    if savings and not (outcome.without_wall or outcome).middle.summary.finished:
         done = [f"  with {' and '.join(one.rules)} mended it is done after {one.after / 60:.0f} min" for one in savings]
         return "\n".join(["", *done, "", f"  {_command(savings)}"]) + "\n"
     if not savings:
@@ -148,13 +156,13 @@ def _command(savings: list[Saving]) -> str:
 # --- JSON
 
 
-def as_json(outcomes: Iterable[tuple[Outcome, list[Saving] | None]]) -> str:
+def as_json(outcomes: Iterable[tuple[SimulationResult, list[Saving] | None]]) -> str:
     """The runs for programs: version 1, additive changes only; times in seconds."""
     runs = [_data(outcome, savings) for outcome, savings in outcomes]
     return json.dumps({"version": 1, "runs": runs}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _data(outcome: Outcome, savings: list[Saving] | None) -> dict[str, object]:
+def _data(outcome: SimulationResult, savings: list[Saving] | None) -> dict[str, object]:
     scenario, run, job = outcome.scenario, outcome.middle, outcome.scenario.case.job
     summary = run.summary
     data: dict[str, object] = {
@@ -173,15 +181,15 @@ def _data(outcome: Outcome, savings: list[Saving] | None) -> dict[str, object]:
         "dollars": None if outcome.dollars is None else round(outcome.dollars, 2),
         "overspend": round(summary.overspend(job), 2),
         "phases": {phase: round(summary.phases[phase]) for phase in PHASES},
-        "binding": binding(outcome),
+        "binding": deciding_factors(outcome),
         "held": {name: round(seconds) for name, seconds in summary.held.items()},
         "assumed": list(scenario.assumed),
         "events": [{"time": round(e.time), "what": e.what, "pool": e.pool, "nodes": e.nodes} for e in run.events],
         "timeline": [dict(zip(p._fields, (round(p.time), *p[1:]), strict=True)) for p in run.timeline],
     }
-    if outcome.beyond is not None:
-        data["stopped_by"] = [line.strip() for line in _stopped(scenario)]
-        data["beyond"] = _data(outcome.beyond, None)
+    if outcome.without_wall is not None:
+        data["stopped_by"] = [line.strip() for line in _stop_reasons(scenario)]
+        data["beyond"] = _data(outcome.without_wall, None)
     return data if savings is None else {**data, "what_if": [_saving(one) for one in savings]}
 
 

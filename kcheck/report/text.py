@@ -12,7 +12,7 @@ from kcheck.source.findings import SAFETIES, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
     from kcheck.source.findings import Finding
     from kcheck.source.text import Span
@@ -25,7 +25,7 @@ _WIDEST = 160
 
 def render(report: Report) -> str:
     """The report: findings, undecided checks if asked for, and the closing lines."""
-    parts = [told(finding) for finding in report.findings]
+    parts = [finding_text(finding) for finding in report.findings]
     if report.undecided and report.result.undecided:
         parts.append("\n".join(_undecided(report.result)) + "\n")
     if not report.quiet:
@@ -33,7 +33,7 @@ def render(report: Report) -> str:
     return "\n".join(parts)
 
 
-def told(finding: Finding) -> str:
+def finding_text(finding: Finding) -> str:
     """One finding: place, message, source line, related places, fix and help."""
     place = finding.span.begin
     head = click.style(finding.severity.word, fg=_COLOURS[finding.severity], bold=True)

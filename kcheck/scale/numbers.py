@@ -20,7 +20,7 @@ class Numbers(Memory):
         super().__init__()
         self._config = config
 
-    def limits(self, cloud: str) -> dict[str, profiles.Entry]:
+    def limits(self, cloud: str) -> dict[str, profiles.ProfileValue]:
         """The limits of a cloud, with those that the settings raise."""
         return self.remember("limits", cloud, lambda: self._limits(cloud))
 
@@ -40,7 +40,7 @@ class Numbers(Memory):
         )
         return min((one for one in found if one), default=None)
 
-    def _limits(self, cloud: str) -> dict[str, profiles.Entry]:
+    def _limits(self, cloud: str) -> dict[str, profiles.ProfileValue]:
         entries = dict(profiles.limits(cloud))
         for name, value in self._config.limits.items():
             owner, _, key = name.partition(".")

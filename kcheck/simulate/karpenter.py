@@ -26,9 +26,9 @@ class Karpenter(Scaler):
             able = [group for group in fleet.groups if group.room > 0]
             if not able:
                 self.hold("maxima of the pools", settings.scan_interval)
-            asked = self.levelled(able, min(want, sum(group.room for group in able)), now)
+            asked = self.balanced(able, min(want, sum(group.room for group in able)), now)
         while fleet.idle:
             node = fleet.idle.popleft()
             node.since = now
             fleet.unneeded.append(node)
-        return Step(self.cloud.loop, asked, self.removed(now, max(0, settings.batch - self.in_progress)))
+        return Step(self.cloud.loop, asked, self.removable_nodes(now, max(0, settings.batch - self.in_progress)))

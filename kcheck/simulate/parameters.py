@@ -44,12 +44,12 @@ def parameters(cloud: str) -> dict[str, Parameter]:
     return _file("any")[0] | _file(cloud)[0]
 
 
-def bundle(cloud: str, name: str) -> dict[str, float]:
+def profile_settings(cloud: str, name: str) -> dict[str, float]:
     """The settings that a profile or an engine of a cloud's autoscaler stands for; none if it is not known."""
     return _file(cloud)[1].get(name, {})
 
 
-def of(cloud: str, **changed: float) -> Cloud:
+def cloud_parameters(cloud: str, **changed: float) -> Cloud:
     """The parameters of a cloud for a run, with some `changed`; what is no part of it, such as bandwidth, aside."""
     found = {name: one.value for name, one in parameters(cloud).items() if name not in _BESIDE}
     return Cloud(name=cloud, **(found | changed))  # type: ignore[arg-type] # flags are among them

@@ -19,15 +19,15 @@ _GIVEN_UP = {False: "max-node-provision-time", True: "Karpenter's own limit"}
 _PULLS = "the registry's limit of pulls"
 
 
-class Outcome(NamedTuple):
+class SimulationResult(NamedTuple):
     """A scenario with its runs, one for each seed; the middle one by its length stands for them.
 
-    Where a wall stops it, `beyond` is what comes of it when that is moved.
+    Where a wall stops it, `without_wall` is what comes of it when that is moved.
     """
 
     scenario: Scenario
     runs: list[Run]
-    beyond: Outcome | None = None
+    without_wall: SimulationResult | None = None
 
     @property
     def middle(self) -> Run:
@@ -47,13 +47,13 @@ class Outcome(NamedTuple):
         return None if price is None else self.middle.summary.paid * price / 3_600_000
 
 
-def of(scenario: Scenario) -> Outcome:
+def run_scenario(scenario: Scenario) -> SimulationResult:
     """The runs of a scenario, and those without the wall that stops it."""
-    found = Outcome(scenario, [simulate(replace(scenario.case, seed=seed)) for seed in SEEDS])
-    return found._replace(beyond=of(scenario.beyond)) if scenario.walled else found
+    found = SimulationResult(scenario, [simulate(replace(scenario.case, seed=seed)) for seed in SEEDS])
+    return found._replace(without_wall=run_scenario(scenario.without_wall)) if scenario.is_stopped else found
 
 
-def binding(outcome: Outcome) -> dict[str, str]:
+def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
     """What decides how long each phase of the paid time is, in words."""
     case, run = outcome.scenario.case, outcome.middle
     held = run.summary.held

@@ -290,13 +290,13 @@ class _Simulation:
         fleet = self.fleet
         self.timeline.append(
             Point(
-                now,
-                fleet.target,
-                fleet.launched - fleet.gone,
-                fleet.ready,
-                fleet.busy,
-                len(fleet.idle) + len(fleet.unneeded),
-                fleet.deleting,
+                time=now,
+                target=fleet.target,
+                launched=fleet.launched - fleet.gone,
+                ready=fleet.ready,
+                busy=fleet.busy,
+                empty=len(fleet.idle) + len(fleet.unneeded),
+                deleting=fleet.deleting,
             )
         )
         if self._over():
@@ -360,8 +360,9 @@ class _Simulation:
         rounding = paid - sum(phases.values())
         phases["delete"] += rounding
         return Summary(
-            max(end, done) if finished else until, finished, min(readies, default=NEVER), max(readies, default=NEVER),
-            max(starts, default=NEVER), done, self.finished, len(nodes), paid, phases, self.held,
+            total=max(end, done) if finished else until, finished=finished, first_ready=min(readies, default=NEVER),
+            last_ready=max(readies, default=NEVER), last_start=max(starts, default=NEVER), last_done=done,
+            pods_done=self.finished, launched=len(nodes), paid=paid, phases=phases, held=self.held,
         )  # fmt: skip
 
     def _removable(self, node: Node) -> float:

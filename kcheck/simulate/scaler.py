@@ -131,11 +131,11 @@ class Scaler:
         if packed < want and packed == most:
             self.hold("max-nodes-per-scaleup", period)
         if settings.balance:
-            return self.levelled(able, min(packed, sum(group.room for group in able)), now), simulated
+            return self.balanced(able, min(packed, sum(group.room for group in able)), now), simulated
         asked: list[tuple[Group, int]] = []
         salvo = settings.salvo and settings.minor >= 36
         for group in able if salvo else able[:1]:  # one pool a loop, or one after the other in the same
-            asked += self.levelled([group], min(packed - sum(number for _, number in asked), group.room), now)
+            asked += self.balanced([group], min(packed - sum(number for _, number in asked), group.room), now)
         return asked, simulated
 
     def _packed(self, limit: int, pods: int) -> tuple[int, float]:
@@ -151,7 +151,7 @@ class Scaler:
             seconds = most
         return limit, seconds
 
-    def levelled(self, groups: list[Group], count: int, now: float) -> list[tuple[Group, int]]:
+    def balanced(self, groups: list[Group], count: int, now: float) -> list[tuple[Group, int]]:
         """An increase over equal pools, the smallest first; of one pool all of it."""
         added = dict.fromkeys(range(len(groups)), 0)
         left = count
@@ -197,7 +197,9 @@ class Scaler:
         if held:
             self.hold(held, period)
             return []
-        return self.removed(now, max(0, settings.batch - self.in_progress) if settings.modern else settings.batch)
+        return self.removable_nodes(
+            now, max(0, settings.batch - self.in_progress) if settings.modern else settings.batch
+        )
 
     def _cooling(self, now: float, increase: float, deletion: float) -> str:
         """The flag for which nothing is deleted yet; empty if there is none."""
@@ -209,7 +211,7 @@ class Scaler:
         }
         return next((name for name, until in pauses.items() if until > now), "")
 
-    def removed(self, now: float, most: int) -> list[Node]:
+    def removable_nodes(self, now: float, most: int) -> list[Node]:
         """Nodes that have been unneeded for long enough, at most so many, and none below the minimum of a pool."""
         settings, fleet = self.settings, self.fleet
         result: list[Node] = []

@@ -59,12 +59,12 @@ class Scenario:
     wall: Wall | None = None
 
     @property
-    def beyond(self) -> Scenario:
+    def without_wall(self) -> Scenario:
         """The same without what stops it."""
         return replace(self, case=replace(self.case, ceiling=None, pulls=0), wall=None)
 
     @property
-    def walled(self) -> bool:
+    def is_stopped(self) -> bool:
         """Whether a wall stops it, or the limit of a registry."""
         return self.wall is not None or self.case.pulls > 0
 
@@ -74,12 +74,12 @@ class Scenario:
         return known(self.cluster.name) or self.cluster.address
 
     @property
-    def told_wall(self) -> str:
+    def wall_text(self) -> str:
         """The wall in words, if there is one."""
         return "" if self.wall is None else f": the {self.wall.what}, at {self.wall.number:,} nodes"
 
 
-def of(
+def build_scenario(
     world: World, cluster: Cluster, *, nodes: int | None = None, duration: float | None = None,
     image: float | None = None, everything: bool = False,
 ) -> Scenario | str:  # fmt: skip
@@ -89,7 +89,7 @@ def of(
     there are.
     """
     assumed: list[str] = []
-    job, template = (None if everything else _largest(world, cluster)) or (None, None)
+    job, template = (None if everything else _largest_job(world, cluster)) or (None, None)
     pools = [pool for pool in world.pools.of_cluster(cluster) if number(pool.max_nodes, 0) and known(pool.autoscaled)]
     if template is not None:
         chosen = [pool for pool in pools if placement.fit(template, pool).fits is not False] or pools
@@ -98,12 +98,12 @@ def of(
     if not chosen and not nodes:
         return f"{cluster.address} has no pool that is scaled and of known size; --nodes N runs a job on N nodes"
     sizes = [number(pool.max_nodes, 0) for pool in chosen]
-    count = nodes or (_nodes(template, chosen[0]) if template else sum(sizes))
+    count = nodes or (_nodes_for_pods(template, chosen[0]) if template else sum(sizes))
     if nodes and 0 < sum(sizes) < nodes:
         names = known(chosen[0].name) or chosen[0].address
         others = f" and {len(chosen) - 1} more" if chosen[1:] else ""
         assumed.append(f"{names}{others}, of at most {sum(sizes):,} nodes, taken to have room for {nodes:,}")
-        sizes = _grown(sizes, nodes)
+        sizes = _scaled_sizes(sizes, nodes)
     own = tuple(_pool(pool, size) for pool, size in zip(chosen, sizes, strict=True))
     if not own:
         own = (Pool("nodes", count),)
@@ -113,7 +113,7 @@ def of(
     seconds = duration or DURATION
     if duration is None:
         assumed.append(f"each pod works for {seconds / 60:g} minutes")
-    cloud = parameters.of(cluster.cloud)
+    cloud = parameters.cloud_parameters(cluster.cloud)
     if chosen and all(known(pool.mode) == "Karpenter" for pool in chosen):
         settings, notes = _karpenter(world, chosen, count), [_UNCALIBRATED]
         cloud = replace(cloud, serial=False, delete_call=parameters.parameters(cluster.cloud)["karpenter_call"].value)
@@ -128,20 +128,20 @@ def of(
         Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)), gpu=any(known(pool.gpu) for pool in chosen),
             anti_affinity=bool(template and known(template.spread))),
         settings, cloud,
-        system_nodes=sum(_standing(pool) for pool in world.pools.of_cluster(cluster) if pool not in chosen),
+        system_nodes=sum(_standing_nodes(pool) for pool in world.pools.of_cluster(cluster) if pool not in chosen),
     )  # fmt: skip
-    hub = _budget(world, cluster, count)
+    hub = _pull_budget(world, cluster, count)
     if hub is not None and not everything:
         window = world.numbers.limits("any")["docker_hub.window"].number * 3600
         case = replace(case, pulls=hub, window=window)
-    wall = _wall(world, cluster, count + case.system_nodes)
+    wall = _stopping_wall(world, cluster, count + case.system_nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.number)
     price = world.numbers.price(chosen[0] if chosen else None)
     return Scenario(case, cluster, job, price.mills if price else None, tuple(assumed), wall)
 
 
-def _standing(pool: NodePool) -> int:
+def _standing_nodes(pool: NodePool) -> int:
     """The nodes that a pool has whatever the job does."""
     return number(pool.min_nodes if known(pool.autoscaled) else pool.max_nodes, 0)
 
@@ -151,12 +151,12 @@ def _pool(pool: NodePool, most: int) -> Pool:
     return Pool(known(pool.name) or pool.address, most, least, least)
 
 
-def _grown(sizes: list[int], nodes: int) -> list[int]:
+def _scaled_sizes(sizes: list[int], nodes: int) -> list[int]:
     """Sizes of pools that reach so many nodes together, in proportion to what they are."""
     return [ceil(size * nodes / sum(sizes)) for size in sizes]
 
 
-def _largest(world: World, cluster: Cluster) -> tuple[Workload, PodTemplate] | None:
+def _largest_job(world: World, cluster: Cluster) -> tuple[Workload, PodTemplate] | None:
     """The job with most pods, and these."""
     every = [
         (job, template)
@@ -168,7 +168,7 @@ def _largest(world: World, cluster: Cluster) -> tuple[Workload, PodTemplate] | N
     return max(every, key=lambda pair: number(pair[1].count, 0), default=None)
 
 
-def _nodes(template: PodTemplate, pool: NodePool) -> int:
+def _nodes_for_pods(template: PodTemplate, pool: NodePool) -> int:
     """Nodes that the pods of a job fill, by their GPUs."""
     pods, each, own = number(template.count, 0), number(template.gpus, 0), number(pool.gpus, 0)
     return ceil(pods * each / own) if each and own else pods
@@ -199,16 +199,16 @@ def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:
     if isinstance(own.version, Known):
         minor = minor_version(own.version.value) or minor
     base = Settings(minor=minor) if minor else Settings()
-    changed: dict[str, Any] = dict(parameters.bundle(cluster.cloud, known(own.profile) or ""))
+    changed: dict[str, Any] = dict(parameters.profile_settings(cluster.cloud, known(own.profile) or ""))
     notes = [f"{known(own.profile)} stands for settings that its cloud does not publish"] if changed else []
-    changed |= _written(own, base)
+    changed |= _known_settings(own, base)
     unknown = sorted(name for name in _FIELDS if not isinstance(getattr(own, name), Known | Unset))
     if unknown:
         notes.append(f"not known, so as by default: {', '.join(unknown)}")
     return replace(base, **changed), notes
 
 
-def _written(own: Autoscaler, base: Settings) -> dict[str, Any]:
+def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
     """What is known of an autoscaler, in the words of a run."""
     from kcheck.source.units import seconds
 
@@ -226,16 +226,16 @@ def _written(own: Autoscaler, base: Settings) -> dict[str, Any]:
     return result
 
 
-def _wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
+def _stopping_wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
     """The first wall that keeps the cluster from so many nodes; the maxima of the pools are part of the case."""
-    for wall in walls.of(cluster, world):
+    for wall in walls.find_walls(cluster, world):
         stops = wall.kind != "recommended" and wall.mechanism not in ("maximum", "docker-hub")
         if stops and wall.nodes is not None and wall.nodes.high is not None and wall.nodes.high < nodes:
             return wall
     return None
 
 
-def _budget(world: World, cluster: Cluster, nodes: int) -> int | None:
+def _pull_budget(world: World, cluster: Cluster, nodes: int) -> int | None:
     """Fresh nodes for which Docker Hub has pulls in its window, where these are fewer than the run has."""
-    found = (wall.number for wall in walls.of(cluster, world) if wall.mechanism == "docker-hub")
+    found = (wall.number for wall in walls.find_walls(cluster, world) if wall.mechanism == "docker-hub")
     return next((number for number in found if number is not None and number < nodes), None)

@@ -178,7 +178,7 @@ def usage(expression: Expression) -> Usage:
     return expression.used
 
 
-def demanded(expression: Expression, path: str) -> frozenset[str] | None:
+def required_texts(expression: Expression, path: str) -> frozenset[str] | None:
     """The texts of which a path must have one for a condition to hold; None if it may hold with any."""
     return _demanded(_tree(expression), path)
 

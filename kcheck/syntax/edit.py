@@ -54,7 +54,7 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
     return result
 
 
-def applied(source: Source, changes: list[Edit]) -> bytes:
+def apply_edits(source: Source, changes: list[Edit]) -> bytes:
     """The bytes of a source after some edits; in HCL, lines that were aligned still are.
 
     Raises:
@@ -63,7 +63,7 @@ def applied(source: Source, changes: list[Edit]) -> bytes:
     if _is_hcl(source):
         from kcheck.syntax.hcl import align
 
-        return align.applied(source.data, changes)
+        return align.apply_aligned(source.data, changes)
     return apply(source.data, changes)
 
 
@@ -130,9 +130,9 @@ def _added(container: Span, insertion: Insertion) -> list[Edit]:
         if found is not None:
             return write.insert(found, insertion)
     if _is_hcl(source) or _is_yaml(source) or _is_terraform_json(source):  # in HCL, YAML in a template
-        from kcheck.syntax.members import added
+        from kcheck.syntax.members import edits_to_add
 
-        edits = added(container, insertion)
+        edits = edits_to_add(container, insertion)
         if edits is not None:
             return edits
     what = ", ".join([*_names(insertion.members), *_names(insertion.items)])

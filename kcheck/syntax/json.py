@@ -8,7 +8,8 @@ from fractions import Fraction
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcheck.source.text import BOM, Outline
+from kcheck.source.text import BOM
+from kcheck.syntax import outlines
 from kcheck.syntax.problem import Problem
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class _NotJsonError(Exception):
 
 def parse(source: Source) -> Node | Problem:
     """Read a file of one JSON value; of several equal keys the last one counts."""
-    source.outline = source.outline or _OUTLINE
+    source.outline = source.outline or outlines.JSON
     try:
         text = source.data.decode()
     except UnicodeDecodeError as error:
@@ -69,21 +70,6 @@ def key_of(span: Span) -> tuple[str, ...]:
 
 _LONGEST_KEY = 200
 _KEY = re.compile(r'"([^"\\]*)"\s*:\s*$')
-
-
-def _keys(span: Span) -> tuple[str, ...]:
-    from kcheck.syntax.names import in_json
-
-    return in_json(span)
-
-
-def _member(span: Span, name: str) -> Span | None:
-    from kcheck.syntax.names import json_member
-
-    return json_member(span, name)
-
-
-_OUTLINE = Outline(_keys, _member)
 
 
 def _blank(text: str, at: int) -> int:

@@ -22,7 +22,7 @@ _ALIAS = re.compile(rb"(?<=[\s:,\[-])\*(?=[\w.-])")
 _FILLED = re.compile(rb"\$\{[^}\n]*\}")
 
 
-def added(container: Span, insertion: Insertion) -> list[Edit] | None:
+def edits_to_add(container: Span, insertion: Insertion) -> list[Edit] | None:
     """The edits that add to the map or list at a span; None if none is found there."""
     if any(isinstance(name, Json) for name in insertion.members):
         return None
@@ -52,7 +52,10 @@ def _read(container: Span) -> yaml.Target | None:
 def _moved(node: yaml.Target, source: Source, by: int) -> yaml.Target:
     """A list or a map, and what is in it, at its place in the file."""
     if isinstance(node, yaml.Scalar):
-        return yaml.Scalar(source, node.start + by, node.end + by, node.anchor, node.text, node.style, node.tag)
+        return yaml.Scalar(
+            source=source, start=node.start + by, end=node.end + by, anchor=node.anchor, text=node.text,
+            style=node.style, tag=node.tag,
+        )  # fmt: skip
     at = (source, node.start + by, node.end + by, node.anchor)
     if isinstance(node, yaml.Sequence):
         return yaml.Sequence(*at, tuple(_moved(yaml.resolve(item), source, by) for item in node.items), node.flow)
@@ -86,7 +89,7 @@ def _members(node: yaml.Mapping, insertion: Insertion) -> list[Edit] | None:
     return result
 
 
-def last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit]:
+def edits_to_add_last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit]:
     """The edits that add big members to a map that has some, behind all others, as people add jobs to a pipeline."""
     style = _own_style(node)
     if node.flow:
@@ -118,9 +121,9 @@ def _is_apart(source: Source, at: int) -> bool:
 def _given(node: yaml.Target, value: Data, style: Style) -> list[Edit] | None:
     """The edits that give a member that is there a value; None if it has another one."""
     if isinstance(value, dict):
-        return added(node.span, Insertion(members=value))
+        return edits_to_add(node.span, Insertion(members=value))
     if isinstance(value, list):
-        return added(node.span, Insertion(items=value))
+        return edits_to_add(node.span, Insertion(items=value))
     if node.span.text not in _NULLS:
         return None
     text = style.flow(value)

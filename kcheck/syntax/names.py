@@ -70,7 +70,7 @@ def _keys(node: yaml.Node, span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
         name, node = step
         names.append(name)
     if isinstance(node, yaml.Scalar) and depth and node.span != span and "\n" in node.text.strip("\n"):
-        names += in_text(texts.within(node), span, depth - 1)
+        names += in_text(texts.embedded_lines(node), span, depth - 1)
     return tuple(names)
 
 

@@ -34,7 +34,7 @@ def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> I
             yield text.placed(document.root)
 
 
-def within(scalar: yaml.Scalar) -> tuple[Piece, ...]:
+def embedded_lines(scalar: yaml.Scalar) -> tuple[Piece, ...]:
     """The lines of a scalar that is YAML itself, each with its place where it is written as it is read."""
     source, data = scalar.source, scalar.source.data
     if scalar.style == "literal":

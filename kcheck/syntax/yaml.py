@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from kcheck.source.text import BOM, Outline, Source, Span
+from kcheck.source.text import BOM, Source, Span
 from kcheck.source.yaml_nodes import Alias, Computed, Mapping, Node, Pair, Plain, Scalar, Sequence, Style, Target
+from kcheck.syntax import outlines
 from kcheck.syntax.problem import Problem
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ _SEPARATOR = re.compile(rb"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
 
 def documents(source: Source, wanted: Callable[[bytes], bool] = bool) -> Iterator[Document]:
     """Read the `wanted` documents of a file; each span begins with `---`, or what stands before it."""
-    source.outline = source.outline or _OUTLINE
+    source.outline = source.outline or outlines.YAML
     data = source.data
     try:
         if not data.isascii():
@@ -93,15 +94,6 @@ def documents(source: Source, wanted: Callable[[bytes], bool] = bool) -> Iterato
             yield from _read(source, start, begin, wanted)
             start = begin
     yield from _read(source, start, len(data), wanted)
-
-
-def _keys(span: Span) -> tuple[str, ...]:
-    from kcheck.syntax.names import in_yaml
-
-    return in_yaml(span)
-
-
-_OUTLINE = Outline(_keys, lambda _span, _name: None)
 
 
 def _read(source: Source, start: int, end: int, wanted: Callable[[bytes], bool]) -> Iterator[Document]:
@@ -156,7 +148,7 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
             if style in ("literal", "folded") and b"+" not in file[start + 1 : start + 3]:
                 # PyYAML takes in the empty lines that follow.
                 end = file.find(b"\n", start + len(file[start:end].rstrip(b"\r\n")), end) + 1 or end
-            node = Scalar(source, start, end, anchor, event.value, style, tag)
+            node = Scalar(source=source, start=start, end=end, anchor=anchor, text=event.value, style=style, tag=tag)
         elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
             anchor, flow = event.anchor, event.flow_style
             if anchor or event.tag:

@@ -24,7 +24,7 @@ class Configuration:
 
     folder: str
     variables: dict[str, nodes.Block] = field(default_factory=dict)
-    locals: dict[str, nodes.Entry] = field(default_factory=dict)
+    locals: dict[str, nodes.Attribute] = field(default_factory=dict)
     resources: dict[Key, nodes.Block] = field(default_factory=dict)
     data: dict[Key, nodes.Block] = field(default_factory=dict)
     calls: dict[str, nodes.Block] = field(default_factory=dict)

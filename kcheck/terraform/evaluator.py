@@ -201,7 +201,7 @@ def _passed_on(value: Datum, span: Span) -> Datum:
 
 
 def _steps(node: nodes.Expression, scope: Scope) -> Datum:
-    if isinstance(node, nodes.Attribute):
+    if isinstance(node, nodes.GetAttr):
         try:
             target = _steps(node.target, scope)
         except AbsentError as error:
@@ -426,7 +426,7 @@ _EVALUATORS: dict[type[nodes.Expression], Callable[[Any, Scope], Datum]] = {
     nodes.Tuple: _tuple,
     nodes.Object: _object,
     nodes.Variable: _variable,
-    nodes.Attribute: _reference,
+    nodes.GetAttr: _reference,
     nodes.Index: _reference,
     nodes.Splat: _reference,
     nodes.Element: _element,

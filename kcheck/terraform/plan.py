@@ -7,9 +7,9 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kcheck.source.text import BOM, Outline
+from kcheck.source.text import BOM
 from kcheck.source.values import Datum, Known, Origin, Symbol, Unknown, concealed
-from kcheck.syntax import json
+from kcheck.syntax import json, outlines
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert
 from kcheck.terraform.configuration import Configuration
@@ -126,7 +126,7 @@ class _Plan(Module):
         """All instances of the resources of one type."""
         for address, module, resource, begin in self.by_kind.get(kind, ()):
             if address not in self._instances:
-                self.source.outline = _OUTLINE
+                self.source.outline = outlines.PLAN
                 node = json.node(self.source, self.text, begin)
                 change = self.changes.get(address, {})
                 self._instances[address] = _Planned(address, module, resource, node, change, self.links)
@@ -161,10 +161,6 @@ def _check(module: dict[str, Any]) -> None:
     for call in _part(module, "module_calls", dict).values():
         _part(call, "expressions", dict)
         _check(_part(call, "module", dict))
-
-
-_OUTLINE = Outline(json.key_of, lambda _span, _name: None)
-"""A plan is too large to be read again to name a place."""
 
 
 class _Planned(Instance):

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
-from kcheck.files.tree import holds
+from kcheck.files.tree import contains_path
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse, parse_template
 from kcheck.syntax.problem import Problem
@@ -170,7 +170,7 @@ class _Files:
         if "\0" in path:
             raise OutsideError("a path cannot hold a null character")
         found = os.path.join(self.folder, path)
-        if not holds(self.top, found):
+        if not contains_path(self.top, found):
             raise OutsideError(f"{path} is outside of the repository")
         return found
 

@@ -8,7 +8,7 @@ import pytest
 
 from kcheck.clouds.eks.addresses import eksctl_blocks
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.report import model
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
 EKSCTL = """
 apiVersion: eksctl.io/v1alpha5
@@ -114,7 +114,7 @@ POD = """{
 def pods(write: Callable[[Mapping[str, str]], Path], files: Mapping[str, str], path: str = ".") -> list[str]:
     """The workloads of some files, or why one cannot be read."""
     write(files)
-    data = engine.run(Tree([path]), Config())
+    data = linter.run(Tree([path]), Config())
     broken = [finding.message for finding in data.findings if finding.rule == "unreadable-file"]
     return [workload.id for workload in data.world.inventory.workloads] + broken
 

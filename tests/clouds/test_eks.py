@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.report import model
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
 CLUSTER = """
 resource "aws_vpc" "main" {
@@ -320,7 +320,7 @@ resource "aws_eks_node_group" "{name}" {{
 
 def test_pools_of_one_name_are_told_apart(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": TWINS})
-    result = engine.run(Tree(["."]), Config())
+    result = linter.run(Tree(["."]), Config())
     found = next(f.message for f in result.findings if f.rule == "subnet-too-small")
     assert "blue/gpu (30 + 2 surge)" in found
     assert "green/gpu (30 + 2 surge)" in found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.report import model
 
@@ -168,7 +168,7 @@ def test_a_retired_api_is_an_error_where_karpenter_is_too_new(
 ) -> None:
     release = f'resource "helm_release" "karpenter" {{\n  chart   = "karpenter"\n  version = "{version}"\n}}\n'
     write({"main.tf": CLUSTER + release, "pool.yaml": BETA})
-    (found,) = [f for f in engine.run(Tree(["."]), Config()).findings if f.rule == "karpenter-retired-api"]
+    (found,) = [f for f in linter.run(Tree(["."]), Config()).findings if f.rule == "karpenter-retired-api"]
     assert found.severity.name == severity
     assert f"(here it is {version})" in found.message
 
@@ -180,7 +180,7 @@ STATIC = STATIC.replace("spec:\n  limits", "spec:\n  replicas: 16\n  limits").re
 
 
 def rules_of(files: dict[str, str]) -> dict[str, str]:
-    found = engine.run(Tree(["."]), Config()).findings
+    found = linter.run(Tree(["."]), Config()).findings
     return {one.rule: one.severity.name for one in found if one.span.source.path in files}
 
 
@@ -229,7 +229,7 @@ def test_services_may_be_moved(more: str, severity: str, write: Callable[[Mappin
 ])  # fmt: skip
 def test_nonsense_is_survived(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"pool.yaml": text})
-    assert engine.run(Tree(["."]), Config()).bugs == []
+    assert linter.run(Tree(["."]), Config()).bugs == []
 
 
 @pytest.mark.parametrize(("limit", "nodes"), [("cpu: 1920", 10), ("nvidia.com/gpu: 64", 8), ("nodes: 5", 5)])

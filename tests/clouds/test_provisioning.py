@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config import settings
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.numbers import machines
 from kcheck.scale import walls
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
 CLUSTER = """
 resource "azurerm_subnet" "nodes" {
@@ -81,7 +81,7 @@ SETTINGS = "clusters: [{root: ., manifests: [kubernetes], nodes: 603}]\n"
 def result(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., Result]:
     def judged(cluster: str = CLUSTER, pool: str = SKU) -> Result:
         write({"main.tf": cluster, "kubernetes/pool.yaml": pool, "kcheck.yaml": SETTINGS})
-        return engine.run(Tree(["."]), settings.load([], "kcheck.yaml"))
+        return linter.run(Tree(["."]), settings.load([], "kcheck.yaml"))
 
     return judged
 
@@ -106,7 +106,11 @@ def test_no_limit_of_a_pool_ends_them(result: Callable[..., Result]) -> None:
     told = {one.rule for one in own.findings} | {one.rule for one in own.undecided}
     assert not told & {"single-large-pool", "drain-timeout-short", "pool-over-limit", "upgrade-blocked-by-limit"}
     world = own.world
-    ends = [wall.mechanism for wall in walls.of(world.inventory.clusters[0], world) if wall.scope.endswith("training")]
+    ends = [
+        wall.mechanism
+        for wall in walls.find_walls(world.inventory.clusters[0], world)
+        if wall.scope.endswith("training")
+    ]
     assert "pool-limit" not in ends
 
 
@@ -169,5 +173,5 @@ def test_bursts_of_aks_are_told_where_no_autoscaler_makes_steps(
         pool = pool.replace("auto_scaling_enabled  = true", "").replace("min_count             = 0", "")
         pool = pool.replace("max_count ", "node_count")
     write({"main.tf": CLUSTER.replace('"Auto"', '"Manual"') + pool})
-    rules = {one.rule for one in engine.run(Tree(["."]), settings.load([], None)).findings}
+    rules = {one.rule for one in linter.run(Tree(["."]), settings.load([], None)).findings}
     assert ("control-plane-not-provisioned" in rules) is not autoscaled

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.report import model
 from kcheck.source.values import known
@@ -203,15 +203,15 @@ def test_3_nodes_that_karpenter_adds(write: Callable[[Mapping[str, str]], Path])
             "karpenter.yaml": f"{unlimited}---\n{node_class}",
         }
     )
-    result = engine.run(Tree(["."]), Config(nodes={"": 100}))
+    result = linter.run(Tree(["."]), Config(nodes={"": 100}))
     (found,) = [f for f in result.findings if f.rule == "subnet-too-small"]
     assert "at 91 nodes: gpu 91 x 100" in found.message  # 100 nodes less the 9 of the managed group
     assert (
-        "the limits of Karpenter's NodePool gpu are not in nodes" in engine.run(Tree(["."]), Config()).unknown_inputs()
+        "the limits of Karpenter's NodePool gpu are not in nodes" in linter.run(Tree(["."]), Config()).unknown_inputs()
     )
     processors = NODE_POOL.replace("nvidia.com/gpu: 512", "cpu: 3840")  # twenty machines of 192
     write({"karpenter.yaml": f"{processors}---\n{node_class}"})
-    world = engine.run(Tree(["."]), Config()).world
+    world = linter.run(Tree(["."]), Config()).world
     assert [known(pool.max_nodes) for pool in world.inventory.pools if known(pool.mode) == "Karpenter"] == [20]
 
 
@@ -651,7 +651,7 @@ def test_13_clusters_of_arm(body: str, read: Callable[[Mapping[str, str]], dict[
     assert field(data, "pod_ranges", "cidr") == ["10.64.0.0/12"]
     (cluster,) = data["clusters"]
     assert [cluster["fields"][n]["value"] for n in ("tier", "network_mode", "target")] == ["Premium", "overlay", 904]
-    found = {f.rule: f for f in engine.run(Tree(["."]), Config()).findings}
+    found = {f.rule: f for f in linter.run(Tree(["."]), Config()).findings}
     assert "904 nodes" in found["subnet-too-small"].message
     waste = found["idle-nodes-kept-long"]
     assert (waste.fix, waste.help) == (None, "set scale-down-unneeded-time: 5m")  # a body is not written in parts
@@ -662,7 +662,7 @@ def test_13_aks_automatic_of_arm(read: Callable[[Mapping[str, str]], dict[str, A
     code = (ARM % body).partition('resource "azapi_resource" "gpu"')[0]
     (cluster,) = read({"main.tf": code})["clusters"]
     assert [cluster["fields"][n].get("value") for n in ("tier", "provisioned")] == ["Standard", True]
-    assert engine.run(Tree(["."]), Config()).findings == []
+    assert linter.run(Tree(["."]), Config()).findings == []
 
 
 SELECT = """

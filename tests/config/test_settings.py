@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.cli import cli
-from kcheck.commands.options import effective
+from kcheck.commands.options import effective_config
 from kcheck.config import settings
 from kcheck.config.config import Config, ConfigError
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree, matches
 from kcheck.source.findings import Severity
 from tests.places import ROOT
@@ -66,7 +66,7 @@ KUBENET = 'network_plugin = "kubenet"'
 def rules(config: Any = None, paths: list[str] | None = None) -> list[str]:
     config = config or settings.load(paths or ["."])
     tree = Tree(paths or ["."], exclude=config.exclude)
-    return [finding.rule for finding in engine.run(tree, config).findings if finding.severity]
+    return [finding.rule for finding in linter.run(tree, config).findings if finding.severity]
 
 
 # --- where
@@ -258,8 +258,8 @@ def test_published_schema_agrees(text: str, write: Callable[[Mapping[str, str]],
 def test_nodes_and_flags(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"kcheck.yaml": "nodes: 450\n", "main.tf": CLUSTER})
     assert "kubenet-beyond-400-nodes" in rules()
-    assert "kubenet-beyond-400-nodes" not in rules(effective((".",), None, {"nodes": ("300",)}))
-    assert effective((".",), None, {"nodes": ("300",)}).places == {"nodes": "--nodes"}
+    assert "kubenet-beyond-400-nodes" not in rules(effective_config((".",), None, {"nodes": ("300",)}))
+    assert effective_config((".",), None, {"nodes": ("300",)}).places == {"nodes": "--nodes"}
 
 
 def test_environments_are_told_apart(write: Callable[[Mapping[str, str]], Path]) -> None:
@@ -268,7 +268,7 @@ def test_environments_are_told_apart(write: Callable[[Mapping[str, str]], Path])
         "  - {root: ., var_files: [prod.tfvars], nodes: 900}\n  - {root: ., name: none}\n",
         "main.tf": SIZED, "dev.tfvars": "nodes = 3\n", "prod.tfvars": "nodes = 500\n",
     })  # fmt: skip
-    result = engine.run(Tree(["."]), settings.load(["."]))
+    result = linter.run(Tree(["."]), settings.load(["."]))
     targets = {c.environment: result.world.sizes.target(c) for c in result.world.inventory.clusters}
     assert {name: getattr(value, "value", "?") for name, value in targets.items()} == {
         "dev": 3,
@@ -288,7 +288,7 @@ def test_manifests_belong_to_the_cluster_that_names_them(write: Callable[[Mappin
         "kcheck.yaml": "clusters:\n  - {root: big, manifests: [jobs/train]}\n  - {root: small, manifests: ['jobs/*/eval*.yaml']}\n",
         "big/main.tf": CLUSTER, "small/main.tf": other, "jobs/train/a.yaml": job, "jobs/x/eval1.yaml": job, "jobs/x/z.yaml": job,
     })  # fmt: skip
-    result = engine.run(Tree(["."]), settings.load(["."]))
+    result = linter.run(Tree(["."]), settings.load(["."]))
     inventory = result.world.inventory
     found = {w.place.source.path: inventory.cluster_of.get(w) for w in inventory.workloads}
     assert {path: cluster.root if cluster else None for path, cluster in found.items()} == {
@@ -311,7 +311,7 @@ def test_exclude_select_ignore_severity(write: Callable[[Mapping[str, str]], Pat
     assert set(rules()) == {"pod-range-too-small"}
     write({"kcheck.yaml": "select: [kubenet-retiring]\nseverity: {kubenet-retiring: info}\nexclude: [b, a/old]\n"})
     config = settings.load(["."])
-    found = engine.run(Tree(["."], exclude=config.exclude), config).findings
+    found = linter.run(Tree(["."], exclude=config.exclude), config).findings
     assert [(f.rule, f.severity) for f in found] == [("kubenet-retiring", Severity.INFO)]
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from kcheck.cli import cli
 from kcheck.commands.fix import _Places
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.save import File
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
@@ -89,13 +89,13 @@ def test_the_others_are_written_where_one_does_not_check_out(write: Write) -> No
 
 def test_who_is_to_blame_is_found_by_halves(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": CAPPED, **{f"job-{i:02}.yaml": job(f"job-{i:02}") for i in range(60)}})
-    real, runs = engine.run, []
+    real, runs = linter.run, []
 
-    def counted(tree: Tree, config: Config, tell: Callable[[str], None]) -> engine.Result:
+    def counted(tree: Tree, config: Config, tell: Callable[[str], None]) -> linter.Result:
         runs.append(tree)
         return real(tree, config, tell)
 
-    monkeypatch.setattr(engine, "run", counted)
+    monkeypatch.setattr(linter, "run", counted)
     outcome = fix.fix(["."], Config(nodes={"": 1000}), rules=("job-never-cleaned", "pool-capped-by-default"))
     assert len(outcome.fixed) == 60
     assert len(outcome.refused) == 1
@@ -145,12 +145,12 @@ def test_what_another_finding_stood_for_is_not_new(write: Write) -> None:
     """Beyond 400 nodes kubenet-beyond-400-nodes stands for kubenet-retiring, which is there when that is mended."""
     write({"a.yaml": job("a")})
     outcome = fix.fix(["."], Config())
-    fixer = fix._Fixer(["."], Config(), ("safe",), (), Severity.INFO, None, engine.silent)
+    fixer = fix._Fixer(["."], Config(), ("safe",), (), Severity.INFO, None, linter.no_progress)
     finding = outcome.fixed[0]
     fixer.unless["later"] = (finding.rule,)
-    before = engine.run(Tree(["."]), Config())
-    assert fixer.hidden(finding._replace(rule="later"), before)
-    assert not fixer.hidden(finding._replace(rule="other"), before)
+    before = linter.run(Tree(["."]), Config())
+    assert fixer.was_hidden(finding._replace(rule="later"), before)
+    assert not fixer.was_hidden(finding._replace(rule="other"), before)
 
 
 # --- files that are not ours
@@ -158,7 +158,7 @@ def test_what_another_finding_stood_for_is_not_new(write: Write) -> None:
 
 def left(path: str, rule: str) -> str:
     """The help of the finding of a rule, which has no fix."""
-    finding = next(f for f in engine.run(Tree([path]), Config()).findings if f.rule == rule)
+    finding = next(f for f in linter.run(Tree([path]), Config()).findings if f.rule == rule)
     assert finding.fix is None
     return finding.help
 
@@ -333,4 +333,4 @@ def test_places_are_those_of_the_files_as_they_are_now(written: bool, place: str
     start = second.data.index(b'"Free"')
     later = finding._replace(span=second.span(start, start + 6))
     outcome.files = [File("main.tf", "main.tf", AKS.encode(), b"# two\n# one\n" + AKS.encode())]
-    assert _Places(outcome, written=written).of(later) == place
+    assert _Places(outcome, written=written).location(later) == place

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.source.findings import SAFETIES
@@ -130,7 +130,7 @@ def test_no_arguments_are_added_to_an_image_that_has_its_own(write: Write) -> No
 )
 def test_flags_that_are_not_known(lines: str, why: str, write: Write) -> None:
     write({"main.tf": POOLS, "autoscaler.yaml": SCALER + indent(lines, " " * 10) + "\n"})
-    result = engine.run(Tree(["."]), CONFIG)
+    result = linter.run(Tree(["."]), CONFIG)
     assert [check.missing for check in result.undecided if check.rule == EXPANDER] == [(why,)]
     assert not fix.fix(["."], CONFIG, safeties=SAFETIES, rules=(EXPANDER,)).files
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
@@ -127,7 +127,7 @@ def test_absent_block_is_added_once_for_all_its_attributes(write: Callable[[Mapp
         "    max_unready_percentage         = 100\n"
         "  }\n}\n"
     )
-    left = {finding.rule for finding in engine.run(Tree(["."]), Config()).findings}
+    left = {finding.rule for finding in linter.run(Tree(["."]), Config()).findings}
     assert not left & {"idle-nodes-kept-long", "slow-node-deletion", "unready-tolerance-low"}
 
 
@@ -157,7 +157,7 @@ def test_computed_value_is_not_changed_but_named(write: Callable[[Mapping[str, s
     before = (folder / "main.tf").read_bytes()
     assert fixed(folder) == []
     assert (folder / "main.tf").read_bytes() == before
-    finding = engine.run(Tree(["."]), Config()).findings[0]
+    finding = linter.run(Tree(["."]), Config()).findings[0]
     assert finding.fix is None
     assert finding.help == 'set sku_tier = "Standard"; `"${local.a}ee"` gives it now'
 
@@ -167,7 +167,7 @@ def test_shared_value_is_changed_only_if_all_agree(write: Callable[[Mapping[str,
     large = cluster("var.tier").replace('"main"', '"more"')
     folder = write({"main.tf": cluster("var.tier") + VARIABLE, "small.tf": small})
     assert fixed(folder) == []
-    found = engine.run(Tree(["."]), Config()).findings
+    found = linter.run(Tree(["."]), Config()).findings
     finding = next(finding for finding in found if finding.rule == "free-control-plane")
     assert "shared with aks/azurerm_kubernetes_cluster.dev" in finding.help
     (folder / "small.tf").write_text(large)
@@ -237,7 +237,7 @@ def test_diff_is_what_git_apply_takes(write: Callable[[Mapping[str, str | bytes]
     for file in outcome.files:
         assert (folder / file.path).read_bytes() == file.new
     assert len(outcome.files) == 2
-    assert not [f for f in engine.run(Tree(["infra"]), Config()).findings if f.fix and f.fix.safety != "unsafe"]
+    assert not [f for f in linter.run(Tree(["infra"]), Config()).findings if f.fix and f.fix.safety != "unsafe"]
 
 
 def test_a_fix_that_brings_another_finding_is_explained(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
@@ -64,7 +64,7 @@ def mended(rule: str, name: str, **config: object) -> str:
 
 
 def found(rule: str, **config: object) -> list[Finding]:
-    result = engine.run(Tree(["."]), Config(**config))  # type: ignore[arg-type]
+    result = linter.run(Tree(["."]), Config(**config))  # type: ignore[arg-type]
     return [finding for finding in result.findings if finding.rule == rule]
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.source.findings import last_key
 from tests.places import ROOT
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.source.values import Origin
 
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name != "generated")
@@ -47,7 +47,7 @@ def unnamed(result: Result) -> list[str]:
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
 def test_examples(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    result = engine.run(Tree(["."]), Config())
+    result = linter.run(Tree(["."]), Config())
     assert not unnamed(result)
     assert any(finding.fix for finding in result.findings) or folder.name == "own-rules"
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
@@ -96,7 +96,7 @@ def written(files: dict[str, bytes]) -> Iterator[Path]:
 
 
 def found() -> set[tuple[str, str]]:
-    return {key for finding in engine.run(Tree(["."]), Config()).findings for key in finding.keys}
+    return {key for finding in linter.run(Tree(["."]), Config()).findings for key in finding.keys}
 
 
 def bare(line: bytes) -> bytes:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
@@ -758,7 +758,7 @@ def sides(tree: str | Files, change: Callable[[str], str | bytes] = str) -> tupl
 
 
 def found(config: Config) -> dict[tuple[str, str], Finding]:
-    return {(finding.rule, finding.object): finding for finding in engine.run(Tree(["."]), config).findings}
+    return {(finding.rule, finding.object): finding for finding in linter.run(Tree(["."]), config).findings}
 
 
 def settings(files: Mapping[str, object]) -> Config:
@@ -947,7 +947,7 @@ def test_what_a_person_must_change(
     write(before)
     paths = ["plan.json"] if "plan.json" in before else ["."]
     config = settings(before)
-    (finding,) = [one for one in engine.run(Tree(paths), config).findings if one.rule == rule]
+    (finding,) = [one for one in linter.run(Tree(paths), config).findings if one.rule == rule]
     assert (finding.fix, finding.help) == (None, text)
     assert not fix.fix(paths, config, safeties=SAFETIES, rules=(rule,)).files
 
@@ -955,6 +955,6 @@ def test_what_a_person_must_change(
 def test_a_value_from_the_command_line_is_named(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
     write({"main.tf": tier("var.tier", TYPED % '"Premium"').encode()})
     config = Config(nodes={"": 1000}, variables={"tier": "Free"})
-    (finding,) = [one for one in engine.run(Tree(["."]), config).findings if one.rule == "free-control-plane"]
+    (finding,) = [one for one in linter.run(Tree(["."]), config).findings if one.rule == "free-control-plane"]
     assert (finding.span.source.path, finding.fix) == ("--var tier", None)
     assert finding.help == "set --var tier=Standard"

@@ -13,7 +13,7 @@ from kcheck.reading import inventory
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.source.findings import Finding
 
     Check = Callable[..., Result]

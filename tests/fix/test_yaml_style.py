@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
@@ -30,7 +30,7 @@ CONFIG = Config(nodes={"": 1000})
 
 def found(rules: tuple[str, ...], config: Config, paths: list[str]) -> list[Finding]:
     """What some rules find."""
-    result = engine.run(Tree(paths, exclude=config.exclude), config)
+    result = linter.run(Tree(paths, exclude=config.exclude), config)
     assert not result.bugs
     return [finding for finding in result.findings if finding.rule in rules]
 

@@ -19,9 +19,9 @@ from kcheck.config.config import Config, ConfigError
 from kcheck.files.disk import MAX_BYTES, Disk
 from kcheck.files.tree import Tree
 from kcheck.gate import baseline
-from kcheck.gate.comparison import Gate
+from kcheck.gate.comparison import Comparison
 from kcheck.gate.git import _changed
-from kcheck.gate.relevance import matters
+from kcheck.gate.relevance import can_change_findings
 from kcheck.source.findings import Finding, Severity
 from kcheck.source.text import Source
 from tests.places import ROOT
@@ -317,16 +317,16 @@ def test_names_that_are_not_unicode_are_known(write: Write) -> None:
 
 
 def test_the_worst_of_several_findings_is_known() -> None:
-    entry = baseline.Entry("a-rule", "main.tf", ("x",), "text", "error", "2021-05-01")
+    entry = baseline.BaselineEntry("a-rule", "main.tf", ("x",), "text", "error", "2021-05-01")
     found = finding("a-rule", Severity.ERROR, "text", "x")
     assert knows([entry, entry._replace(severity="warning")], found)
     assert not knows([entry._replace(severity="warning")], found)
 
 
-def knows(entries: list[baseline.Entry], *found: Finding) -> bool:
-    gate = Gate(["."], Config(), lambda _: Config(), baseline.Baseline("b", entries))
-    known = gate.known(found)
-    return all(map(known.has, found))
+def knows(entries: list[baseline.BaselineEntry], *found: Finding) -> bool:
+    comparison = Comparison(["."], Config(), lambda _: Config(), baseline.Baseline("b", entries))
+    known = comparison.find_known(found)
+    return all(map(known.contains, found))
 
 
 def test_more_of_what_cannot_be_told_apart_is_new(write: Write) -> None:
@@ -369,11 +369,11 @@ NAMES = st.sampled_from([
 def test_names_are_found_again_from_elsewhere(tmp_path_factory: pytest.TempPathFactory, name: str, folder: str) -> None:
     top = tmp_path_factory.mktemp("t")
     (top / folder).mkdir(parents=True)
-    entry = baseline.Entry("r", "deploy/job.yaml", (name,), "m", "error", "2021-05-01")
+    entry = baseline.BaselineEntry("r", "deploy/job.yaml", (name,), "m", "error", "2021-05-01")
     with contextlib.chdir(top / folder):
-        there = baseline._seen(entry, os.path.relpath(top))
+        there = baseline._seen_from_here(entry, os.path.relpath(top))
     with contextlib.chdir(top):
-        assert baseline._seen(there, folder) == entry
+        assert baseline._seen_from_here(there, folder) == entry
 
 
 def test_severities_of_the_settings_bring_nothing_back(write: Write) -> None:
@@ -903,7 +903,7 @@ def test_files_that_matter(path: str, content: str | None, expected: bool, write
     }
     write(files if content is None else {**files, path: content})
     config = Config(exclude=("out",), rules=("policy",))
-    assert matters([path], ["."], config, Disk()) == expected
+    assert can_change_findings([path], ["."], config, Disk()) == expected
 
 
 @pytest.mark.parametrize(
@@ -919,9 +919,9 @@ def test_files_that_matter(path: str, content: str | None, expected: bool, write
 def test_files_that_the_settings_name_matter(setting: str, path: str, write: Write) -> None:
     folder = write({"own.yaml": setting, "x.yaml": "", path: setting})
     config = settings.load([], "own.yaml")
-    assert matters([path], ["."], config, Disk())
-    assert matters([str(folder / path)], ["."], config, Disk())
-    assert not matters(["x.yaml"], ["."], config, Disk())
+    assert can_change_findings([path], ["."], config, Disk())
+    assert can_change_findings([str(folder / path)], ["."], config, Disk())
+    assert not can_change_findings(["x.yaml"], ["."], config, Disk())
 
 
 def test_a_file_that_nobody_reads_does_not_matter(write: Write) -> None:
@@ -952,7 +952,7 @@ def test_a_file_that_nobody_reads_does_not_matter(write: Write) -> None:
 )
 def test_names_that_are_worked_out(expression: str, path: str, expected: bool, write: Write) -> None:
     write({"infra/main.tf": f"locals {{\n  x = {expression}\n}}\n", path: "a: 1\n"})
-    assert matters([path], ["."], Config(), Disk()) == expected
+    assert can_change_findings([path], ["."], Config(), Disk()) == expected
 
 
 def test_hook_does_nothing_for_a_commit_that_is_nothing_to_it(write: Write) -> None:

@@ -225,7 +225,7 @@ def test_modules_that_only_examples_call_keep_them(write: Write) -> None:
     ],
 )
 def test_what_is_excluded(folders: list[str], wanted: list[str]) -> None:
-    assert clusters.excluded(folders) == wanted
+    assert clusters.folders_to_exclude(folders) == wanted
 
 
 def test_many_clusters_are_a_line_each(write: Write) -> None:
@@ -346,7 +346,7 @@ def test_nothing_is_written_if_one_file_cannot_be(write: Write) -> None:
     ],
 )
 def test_hook_is_added_in_the_style_of_the_file(old: str, new: str) -> None:
-    assert hook.inserted(Source(hook.NAME, old.encode()), "") == new.encode()
+    assert hook.with_hook(Source(hook.NAME, old.encode()), "") == new.encode()
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_hook_is_added_in_the_style_of_the_file(old: str, new: str) -> None:
     ],
 )
 def test_hook_that_is_there_stays(text: str) -> None:
-    assert hook.inserted(Source(hook.NAME, text.encode()), "") is None
+    assert hook.with_hook(Source(hook.NAME, text.encode()), "") is None
 
 
 @pytest.mark.parametrize(
@@ -374,7 +374,7 @@ def test_hook_that_is_there_stays(text: str) -> None:
 )
 def test_what_cannot_be_added_to_is_left_alone(text: str, why: str, write: Write) -> None:
     with pytest.raises(AdditionError, match=why):
-        hook.inserted(Source(hook.NAME, text.encode()), "")
+        hook.with_hook(Source(hook.NAME, text.encode()), "")
     write({"main.tf": CLUSTER, ".pre-commit-config.yaml": text})
     result = init("--write")
     assert result.exit_code == 0
@@ -398,7 +398,7 @@ def test_any_list_of_hooks_keeps_its_bytes(data: st.DataObject) -> None:
         )
     tail = data.draw(st.sampled_from(["", "\n# end\n", "\nfiles: ^x/\n"]))
     old = f"repos:\n{gap.join(texts)}{tail}".replace("\n", end)
-    new = hook.inserted(Source(hook.NAME, old.encode()), "")
+    new = hook.with_hook(Source(hook.NAME, old.encode()), "")
     assert new is not None
     text = new.decode()
     start = next(i for i, (a, b) in enumerate(zip(old + "\0", text, strict=False)) if a != b)
@@ -458,14 +458,14 @@ def test_a_folder_with_the_name_of_a_workflow(write: Write) -> None:
 
 def test_a_job_is_appended_to_a_pipeline() -> None:
     old = "# ours\nstages:\n- build\n- lint\n\nbuild:\n  stage: build\n  script:\n  - make\n\n.hidden:\n  tags: [a]\n"
-    new = ci.added(Source(ci.GITLAB, old.encode()), "infra")
+    new = ci.with_job(Source(ci.GITLAB, old.encode()), "infra")
     assert new is not None
     assert new.startswith(old.encode() + b"\nkcheck:\n  stage: lint\n  image: python:3.12\n  rules:\n  - if: ")
     data = yaml.safe_load(new)
     assert {name: data[name] for name in ("stages", "build", ".hidden")} == yaml.safe_load(old)
     assert data["kcheck"]["rules"][0]["changes"] == ["infra/**/*"]
     assert data["kcheck"]["script"][0].startswith("kcheck check infra --diff-base ")
-    assert ci.added(Source(ci.GITLAB, new), "infra") is None
+    assert ci.with_job(Source(ci.GITLAB, new), "infra") is None
 
 
 @pytest.mark.parametrize(
@@ -473,14 +473,14 @@ def test_a_job_is_appended_to_a_pipeline() -> None:
     [("", None), ("stages: [build, test]\n", None), ("stages: [build, static-checks]\n", "static-checks"), ("stages: [a, b]\n", "a")],
 )  # fmt: skip
 def test_stage_of_the_job(stages: str, stage: str | None) -> None:
-    new = ci.added(Source(ci.GITLAB, f"{stages}a:\n  script: [b]\n".encode()), "")
+    new = ci.with_job(Source(ci.GITLAB, f"{stages}a:\n  script: [b]\n".encode()), "")
     assert new is not None
     assert yaml.safe_load(new)["kcheck"].get("stage") == stage
 
 
 def test_a_pipeline_with_tags_of_gitlab_keeps_them() -> None:
     old = b"a:\n  script:\n    - !reference [.b, script]\n"
-    new = ci.added(Source(ci.GITLAB, old), "")
+    new = ci.with_job(Source(ci.GITLAB, old), "")
     assert new is not None
     assert new.startswith(old.rstrip() + b"\nkcheck:\n")
 

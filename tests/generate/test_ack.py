@@ -11,11 +11,11 @@ from kcheck.generate.pools import split
 
 
 def made(nodes: int, **given: Any) -> assembly.Output:
-    return assembly.generate(intent.filled("ack", {"nodes": nodes, **given}))
+    return assembly.generate(intent.with_defaults("ack", {"nodes": nodes, **given}))
 
 
 def context(nodes: int, **given: Any) -> dict[str, Any]:
-    wanted = intent.filled("ack", {"nodes": nodes, **given})
+    wanted = intent.with_defaults("ack", {"nodes": nodes, **given})
     slots = ack.slots(wanted, split(wanted))
     return ack.context(wanted, split(wanted), ranges.draft(slots))
 

@@ -27,7 +27,7 @@ CHOSEN = r"intent\.(scheduler|autoscaler|kubernetes|image|name)|release\.minor\d
 
 def contexts(cloud: str) -> tuple[dict[str, object], dict[str, object]]:
     """What all templates are given, and what those of a cloud are."""
-    wanted = intent.filled(cloud, {})
+    wanted = intent.with_defaults(cloud, {})
     pools, module = split(wanted), import_module(f"kcheck.generate.{cloud}")
     layout = ranges.draft(module.slots(wanted, pools))
     target = wanted.nodes + system_nodes(wanted)

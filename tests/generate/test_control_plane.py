@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcheck.config.config import Config, ConfigError
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.generate import eks, intent, selfmanaged
 from kcheck.generate.assembly import generate
 from kcheck.generate.pools import split
-from kcheck.generate.system_nodes import others
+from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.scale import walls
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def files(cloud: str, **given: Any) -> dict[str, str]:
-    found = generate(intent.filled(cloud, given))
+    found = generate(intent.with_defaults(cloud, given))
     assert found.result.findings == []
     return {path: data.decode() for path, data in found.files.items()}
 
@@ -32,9 +32,9 @@ def files(cloud: str, **given: Any) -> dict[str, str]:
 
 @pytest.mark.parametrize(("nodes", "machines", "vcpus"), [(1, 3, 4), (100, 3, 4), (101, 3, 8), (1000, 3, 32), (1001, 5, 32), (5000, 5, 64)])  # fmt: skip
 def test_control_plane_grows_with_the_nodes(nodes: int, machines: int, vcpus: int) -> None:
-    found = selfmanaged.control(intent.filled("selfmanaged", {"nodes": nodes}))
+    found = selfmanaged.control(intent.with_defaults("selfmanaged", {"nodes": nodes}))
     assert (found.nodes, found.vcpus, found.memory) == (machines, vcpus, 4 * vcpus)
-    assert others("selfmanaged", nodes) > others("eks", nodes)
+    assert non_training_nodes("selfmanaged", nodes) > non_training_nodes("eks", nodes)
 
 
 def test_kernels_know_all_nodes() -> None:
@@ -61,9 +61,9 @@ def test_a_limit_that_is_passed_on_purpose_says_why() -> None:
 
 
 def test_walls_tell_a_limit_of_the_settings_from_the_documented_one() -> None:
-    world = generate(intent.filled("selfmanaged", {"nodes": 5000})).result.world
+    world = generate(intent.with_defaults("selfmanaged", {"nodes": 5000})).result.world
     (cluster,) = world.inventory.clusters
-    (wall,) = [one for one in walls.of(cluster, world) if one.mechanism == "cluster-limit"]
+    (wall,) = [one for one in walls.find_walls(cluster, world) if one.mechanism == "cluster-limit"]
     assert (wall.number, wall.arithmetic) == (5058, "as the settings say; 5,000 are what Kubernetes is designed for")
 
 
@@ -74,7 +74,7 @@ def test_walls_tell_a_limit_of_the_settings_from_the_documented_one() -> None:
 ])  # fmt: skip
 def test_what_machines_of_ones_own_cannot(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        intent.filled("selfmanaged", given)
+        intent.with_defaults("selfmanaged", given)
 
 
 def test_docker_hub_is_asked_for_through_the_registry() -> None:
@@ -105,7 +105,7 @@ def test_the_neighbour_table_is_read_where_it_is_set(
     path: str, line: str, known: bool, write: Callable[[Mapping[str, str]], Path]
 ) -> None:
     write({"a/kubeadm.yaml": KUBEADM, path: f"net.ipv4.ip_forward = 1\n{line}\n"})
-    found = engine.run(Tree(["."]), Config(nodes={"": 5000})).findings
+    found = linter.run(Tree(["."]), Config(nodes={"": 5000})).findings
     assert ("arp-cache-too-small" not in {one.rule for one in found}) == known
 
 
@@ -113,7 +113,7 @@ def test_the_neighbour_table_is_read_where_it_is_set(
 
 
 def test_pools_of_karpenter_are_one_for_each_market_and_zone() -> None:
-    wanted = intent.filled("eks", {"nodes": 1000, "spot": {"share": 30}})
+    wanted = intent.with_defaults("eks", {"nodes": 1000, "spot": {"share": 30}})
     found = eks.node_pools(split(wanted))
     assert [(pool.name, pool.nodes) for pool in found] == [
         ("gpu-a", 234), ("gpu-b", 233), ("gpu-c", 233), ("gpu-spot", 300),

@@ -8,7 +8,7 @@ import pytest
 
 from kcheck.config.config import ConfigError
 from kcheck.generate import assembly, gke
-from kcheck.generate.intent import filled
+from kcheck.generate.intent import with_defaults
 from kcheck.generate.pools import split
 from tests.terraform import schemas_of_providers as attributes
 
@@ -35,7 +35,7 @@ def test_gateway_has_ports_for_all_nodes_and_growth() -> None:
 
 
 def test_nodes_of_spot_only_need_no_zone_of_their_own() -> None:
-    assert all(pool.spot for pool in split(filled("gke", {"nodes": 100, "spot": {"share": 100}})))
+    assert all(pool.spot for pool in split(with_defaults("gke", {"nodes": 100, "spot": {"share": 100}})))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_nodes_of_spot_only_need_no_zone_of_their_own() -> None:
     ids=["spot", "several", "single", "cpu", "hyperdisk", "large"],
 )
 def test_kinds_of_machines_come_out_clean(given: dict[str, Any]) -> None:
-    made = assembly.generate(filled("gke", given))
+    made = assembly.generate(with_defaults("gke", given))
     assert [finding.message for finding in made.result.findings] == []
     assert made.result.undecided == []
     for path, data in made.files.items():
@@ -68,4 +68,4 @@ def test_kinds_of_machines_come_out_clean(given: dict[str, Any]) -> None:
 )
 def test_accelerators_that_are_not_made_are_refused(given: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError, match=told):
-        assembly.generate(filled("gke", given))
+        assembly.generate(with_defaults("gke", given))

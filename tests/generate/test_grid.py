@@ -78,7 +78,7 @@ def made(case: Case) -> tuple[intent.Intent, Output]:
     chosen = autoscalers(cloud)[autoscaler]
     if (cloud, chosen) == ("aks", "karpenter"):  # its nodes are in no scale set, which InfiniBand wants
         given["machines"] = ["Standard_NC24ads_A100_v4"]
-    wanted = intent.filled(cloud, {**given, "autoscaler": chosen})
+    wanted = intent.with_defaults(cloud, {**given, "autoscaler": chosen})
     return wanted, generate(wanted)
 
 
@@ -108,7 +108,7 @@ def test_capacity_reaches_the_intent(case: Case) -> None:
     world = output.result.world
     (cluster,) = world.inventory.clusters
     assert (known(world.sizes.target(cluster)) or 0) >= wanted.nodes
-    for wall in walls.of(cluster, world):
+    for wall in walls.find_walls(cluster, world):
         assert not wall.short, (wall.what, wall.arithmetic)
         assert wall.short is False or wall.kind == "recommended", (wall.what, wall.arithmetic)
 
@@ -161,7 +161,7 @@ def test_text_is_clean(case: Case) -> None:
 
 
 def golden(cloud: str) -> Output:
-    return generate(intent.filled(cloud, intent.load(str(GENERATED / f"{cloud}.yaml"))))
+    return generate(intent.with_defaults(cloud, intent.load(str(GENERATED / f"{cloud}.yaml"))))
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)

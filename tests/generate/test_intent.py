@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kcheck.cli import cli
 from kcheck.config import schemas
 from kcheck.config.config import ConfigError
-from kcheck.generate import aks, existing, intent, intent_text, ranges, recommended
+from kcheck.generate import aks, intent, intent_file, intent_from_code, ranges, recommended
 from kcheck.generate.assembly import ImpossibleError, generate
 from kcheck.generate.pools import Pool, evenly, label, split
 from kcheck.generate.ranges import NoRoomError, Slot
@@ -40,15 +40,15 @@ def written(tmp_path: Path, text: str) -> str:
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_shown_intent_says_the_same(cloud: str, tmp_path: Path) -> None:
-    wanted = intent.filled(cloud, {"nodes": 450})
-    path = written(tmp_path, intent_text.text(wanted))
-    assert intent.filled(cloud, intent.load(path)) == wanted
+    wanted = intent.with_defaults(cloud, {"nodes": 450})
+    path = written(tmp_path, intent_file.render_intent(wanted))
+    assert intent.with_defaults(cloud, intent.load(path)) == wanted
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_shown_intent_explains_every_field(cloud: str) -> None:
-    text = intent_text.text(intent.filled(cloud, {}))
-    for name, description in intent_text.meanings().items():
+    text = intent_file.render_intent(intent.with_defaults(cloud, {}))
+    for name, description in intent_file.meanings().items():
         assert f"# {description}" in text, name
         assert f"{name.rpartition('.')[2]}:" in text
 
@@ -111,7 +111,7 @@ def test_wrong_intent_names_the_line(text: str, told: str, tmp_path: Path) -> No
 )
 def test_what_does_not_go_together_is_refused(given_: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError) as error:
-        generate(intent.filled("eks", given_))
+        generate(intent.with_defaults("eks", given_))
     assert told in str(error.value)
 
 
@@ -133,7 +133,9 @@ nodes = st.integers(1, 20_000)
 @settings(deadline=None)
 def test_pools_are_all_nodes_and_under_the_limit(nodes: int, spot: int, zones: int) -> None:
     names = ["a", "b", "c"][:zones]
-    wanted = intent.filled("eks", {"nodes": nodes, "spot": {"share": spot}, "zones": [f"us-east-2{z}" for z in names]})
+    wanted = intent.with_defaults(
+        "eks", {"nodes": nodes, "spot": {"share": spot}, "zones": [f"us-east-2{z}" for z in names]}
+    )
     found = split(wanted)
     assert sum(pool.nodes for pool in found) == nodes
     assert len({pool.name for pool in found}) == len(found)
@@ -157,7 +159,7 @@ def test_zones_are_called_by_letters() -> None:
 
 @pytest.mark.parametrize("zone", ["1", "2026-11-22", "no"])
 def test_zones_stay_names_in_manifests(zone: str) -> None:
-    files = generate(intent.filled("selfmanaged", {"nodes": 4, "zones": [zone]})).files
+    files = generate(intent.with_defaults("selfmanaged", {"nodes": 4, "zones": [zone]})).files
     for document in yaml.safe_load_all(files["kubernetes/kueue.yaml"]):
         if document["kind"] == "ResourceFlavor":
             assert document["spec"]["nodeLabels"]["topology.kubernetes.io/zone"] == zone
@@ -204,16 +206,16 @@ def test_range_that_must_be_kept_is_kept() -> None:
 
 
 def test_too_little_room_is_refused_with_the_nearest_answer() -> None:
-    wanted = intent.filled("eks", {"nodes": 5000, "network": {"range": "10.0.0.0/22"}})
+    wanted = intent.with_defaults("eks", {"nodes": 5000, "network": {"range": "10.0.0.0/22"}})
     with pytest.raises(ImpossibleError) as error:
         generate(wanted)
     words = str(error.value)
     assert words.startswith("5,000 nodes are impossible: the VPC needs a /15, and 10.0.0.0/22 has no such block free")
     nearest = int(words.rpartition("the nearest that is possible: ")[2].removesuffix(" nodes").replace(",", ""))
     smaller = {"nodes": nearest, "network": {"range": "10.0.0.0/22"}}
-    assert generate(intent.filled("eks", smaller)).result.findings == []
+    assert generate(intent.with_defaults("eks", smaller)).result.findings == []
     with pytest.raises(ImpossibleError):
-        generate(intent.filled("eks", {**smaller, "nodes": nearest * 2}))
+        generate(intent.with_defaults("eks", {**smaller, "nodes": nearest * 2}))
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_too_little_room_is_refused_with_the_nearest_answer() -> None:
 )
 def test_kubenet_is_refused_with_its_successor_as_the_answer(nodes: int, told: str) -> None:
     with pytest.raises(ImpossibleError) as error:
-        generate(intent.filled("aks", {"nodes": nodes, "network": {"mode": "kubenet"}}))
+        generate(intent.with_defaults("aks", {"nodes": nodes, "network": {"mode": "kubenet"}}))
     words = str(error.value)
     assert words.startswith(f"{nodes:,} nodes are impossible: {told}")
     found = re.search(r"the nearest that is possible: ([\d,]+) nodes with network.mode: overlay$", words)
@@ -247,7 +249,7 @@ def test_kubenet_is_refused_with_its_successor_as_the_answer(nodes: int, told: s
 )
 def test_what_azure_has_not_is_refused(given_: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError) as error:
-        generate(intent.filled("aks", given_))
+        generate(intent.with_defaults("aks", given_))
     assert told in str(error.value)
 
 
@@ -327,10 +329,10 @@ def test_files_of_an_earlier_intent_are_named(here: Path) -> None:
 
 
 def test_what_is_there_is_no_part_of_what_is_read(here: Path) -> None:
-    expected = generate(intent.filled("gke", {"nodes": 20})).files
+    expected = generate(intent.with_defaults("gke", {"nodes": 20})).files
     Path("kcheck-generated").mkdir()
     Path("kcheck-generated/main.tf").write_text('resource "google_container_cluster" "a" {\n  name = "a"\n}\n')
-    assert generate(intent.filled("gke", {"nodes": 20})).files == expected
+    assert generate(intent.with_defaults("gke", {"nodes": 20})).files == expected
 
 
 @pytest.mark.parametrize(
@@ -392,7 +394,7 @@ def test_impossible_is_told_and_nothing_is_written(here: Path) -> None:
 
 
 def test_reads_the_intent_of_an_example() -> None:
-    cloud, found = existing.read(str(EXAMPLES / "eks-training"))
+    cloud, found = intent_from_code.read(str(EXAMPLES / "eks-training"))
     assert cloud == "eks"
     assert found == {
         "name": "train", "region": "us-east-1", "kubernetes": "1.33", "nodes": 64, "machines": ["p5.48xlarge"],
@@ -404,13 +406,13 @@ def test_reads_the_intent_of_an_example() -> None:
 def test_what_was_generated_is_read_as_what_was_wanted(cloud: str, here: Path) -> None:
     given_ = {"nodes": 120, "teams": [{"name": "vision", "share": 50}, {"name": "speech", "share": 50}],
               "tiers": ["batch", "urgent"], "job": {"nodes": 16, "hours": 12}}  # fmt: skip
-    for path, data in generate(intent.filled(cloud, given_)).files.items():
+    for path, data in generate(intent.with_defaults(cloud, given_)).files.items():
         target = here / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
-    found_cloud, found = existing.read(".")
-    again = intent.filled(found_cloud, found)
-    wanted = intent.filled(cloud, given_)
+    found_cloud, found = intent_from_code.read(".")
+    again = intent.with_defaults(found_cloud, found)
+    wanted = intent.with_defaults(cloud, given_)
     for name in ("cloud", "name", "region", "kubernetes", "nodes", "machines", "gpus", "job_nodes", "job_hours", "tiers",
                  "scheduler", "autoscaler"):  # fmt: skip
         assert getattr(again, name) == getattr(wanted, name), name
@@ -427,7 +429,7 @@ def test_what_no_intent_can_say_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "tiers.yaml").write_text(
         "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n  name: of.the.group\nvalue: 5\n"
     )
-    assert existing.read(str(tmp_path))[1] == {"name": "gpu", "region": "us-west-2", "nodes": 5}
+    assert intent_from_code.read(str(tmp_path))[1] == {"name": "gpu", "region": "us-west-2", "nodes": 5}
 
 
 def test_several_clusters_are_named(tmp_path: Path) -> None:
@@ -435,7 +437,7 @@ def test_several_clusters_are_named(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "main.tf").write_text('resource "aws_eks_cluster" "main" {\n  name = "x"\n}\n')
     with pytest.raises(ConfigError, match=r"2 clusters there: .*a, .*b; name the folder of one"):
-        existing.read(str(tmp_path))
+        intent_from_code.read(str(tmp_path))
 
 
 def test_schema_of_intents_is_one_that_kcheck_understands() -> None:
@@ -455,7 +457,7 @@ def test_schema_of_intents_is_one_that_kcheck_understands() -> None:
 def test_same_intent_same_bytes(cloud: str, tmp_path: Path) -> None:
     code = (
         "import hashlib, sys\nfrom kcheck.generate import intent, assembly\n"
-        f"made = assembly.generate(intent.filled({cloud!r}, {{'nodes': 60, 'spot': {{'share': {0 if cloud == 'selfmanaged' else 50}}}}}))\n"
+        f"made = assembly.generate(intent.with_defaults({cloud!r}, {{'nodes': 60, 'spot': {{'share': {0 if cloud == 'selfmanaged' else 50}}}}}))\n"
         "print(hashlib.sha256(repr(sorted(made.files.items())).encode()).hexdigest())\n"
     )
     found = {

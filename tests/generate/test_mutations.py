@@ -12,7 +12,7 @@ import pytest
 
 from kcheck.engine import rules
 from kcheck.generate import assembly
-from kcheck.generate.intent import filled
+from kcheck.generate.intent import with_defaults
 from tests.generate.additions import (
     GPU,
     PRIORITY,
@@ -733,7 +733,7 @@ NOT_HERE = {
 @cache
 def made(base: str) -> Files:
     cloud = base.partition(" ")[0]
-    return {path: data.decode() for path, data in assembly.generate(filled(cloud, BASES[base])).files.items()}
+    return {path: data.decode() for path, data in assembly.generate(with_defaults(cloud, BASES[base])).files.items()}
 
 
 def named(found: Mistake) -> str:
@@ -745,7 +745,7 @@ def test_mistake_that_is_put_back_is_found(wrong: Mistake) -> None:
     files = dict(made(wrong.base))
     for change in wrong.changes:
         change(files)
-    result = assembly.checked({path: text.encode() for path, text in files.items()})
+    result = assembly.check_files({path: text.encode() for path, text in files.items()})
     assert result.bugs == []
     told = [(found.rule, found.span.source.path, found.span.begin.line, found.message) for found in result.findings]
     assert {found.rule for found in result.findings} == {wrong.rule, *wrong.also}, told
@@ -765,5 +765,5 @@ def test_what_people_add_is_right(name: str) -> None:
     base, change = ADDITIONS[name]
     files = dict(made(base))
     change(files)
-    result = assembly.checked({path: text.encode() for path, text in files.items()})
+    result = assembly.check_files({path: text.encode() for path, text in files.items()})
     assert [(found.rule, found.message) for found in result.findings] == []

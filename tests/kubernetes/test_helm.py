@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
     Read = Callable[..., dict[str, Any]]
     Check = Callable[..., Result]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.kubernetes import kustomize, objects
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
 KINDS = objects.Kinds(
     frozenset({"Deployment", "DaemonSet", "CronJob", "Job", "Pod", "Service", "PriorityClass", "Trainer", "Namespace"})
@@ -222,7 +222,7 @@ patches:
 
 def test_values_in_an_inline_patch_are_fixed_there(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"kustomization.yaml": COMMAND, "autoscaler.yaml": AUTOSCALER})
-    (autoscaler,) = engine.run(Tree(["."]), Config()).world.inventory.autoscalers
+    (autoscaler,) = linter.run(Tree(["."]), Config()).world.inventory.autoscalers
     (flag,) = autoscaler.flags  # an operation took the other one away
     assert isinstance(flag.value, Known)
     assert flag.value.origin.literal

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck.kubernetes.workloads.scalars import amount
+from kcheck.kubernetes.workloads.scalars import scaled_quantity
 from kcheck.model import Toleration
 from kcheck.numbers import profiles
 from kcheck.source.text import Source
@@ -400,7 +400,7 @@ def test_quantities_are_rounded_up(number: int, suffix: str, times: int) -> None
     text = f"{number}{suffix}"
     (document,) = yaml.documents(Source("a.yaml", f'cpu: "{text}"'.encode()))
     assert document.root is not None
-    found = known(amount(document.root, ("cpu",), times))
+    found = known(scaled_quantity(document.root, ("cpu",), times))
     exact = quantity(text) * times
     assert isinstance(found, int)
     assert exact <= found < exact + 1

@@ -13,7 +13,7 @@ from tests.conftest import names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
 AKS = """resource "azurerm_kubernetes_cluster" "main" {{
   name     = "train"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config, Environment
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.numbers.machines import Price
 from kcheck.reading import inventory
@@ -195,7 +195,7 @@ def test_cost_of_pools_together(types: list[str], expected: str, built: Callable
 
 def test_waste_of_an_autoscaler_counts_what_grows(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": AKS + POOL % (1, 1, 600, "Standard_ND96isr_H100_v5")})
-    (finding,) = [f for f in engine.run(Tree(["."]), Config()).findings if f.rule == "idle-nodes-kept-long"]
+    (finding,) = [f for f in linter.run(Tree(["."]), Config()).findings if f.rule == "idle-nodes-kept-long"]
     # ten minutes less five on 600 nodes are 50 node-hours, and a little for what waits behind them
     saved = re.search(
         r"about (\d+) node-hours, \$([\d,]+) at \$98\.32 a node and hour "

@@ -18,7 +18,7 @@ ENTRIES = [
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_entry_is_complete(entry: profiles.Entry) -> None:
+def test_entry_is_complete(entry: profiles.ProfileValue) -> None:
     assert entry.kind in ("hard", "quota", "recommended", "default")
     assert entry.confidence in ("high", "medium", "low")
     assert entry.unit

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
@@ -17,7 +17,7 @@ from kcheck.report import model
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
 DEPLOYMENT = """apiVersion: apps/v1
 kind: Deployment
@@ -228,7 +228,7 @@ def test_deletion_is_slow(
     flags: tuple[str, ...], nodes: int, wanted: bool, write: Callable[[Mapping[str, str]], Path]
 ) -> None:
     write({"autoscaler.yaml": DEPLOYMENT.format(image=UPSTREAM, lines=lines(*flags))})
-    found = rules_of(engine.run(Tree(["."]), Config(nodes={"": nodes})).findings)
+    found = rules_of(linter.run(Tree(["."]), Config(nodes={"": nodes})).findings)
     assert ("slow-node-deletion" in found) == wanted
 
 
@@ -238,7 +238,7 @@ def test_a_flag_that_may_be_unknown_is_not_added(image: str, write: Callable[[Ma
     write({"autoscaler.yaml": DEPLOYMENT.format(image=image, lines=lines("--max-nodes-total=9000"))})
     outcome = fix.fix(["."], Config(nodes={"": 3000}), rules=("deletion-limited-by-qps",))
     assert not outcome.files
-    found = engine.run(Tree(["."]), Config(nodes={"": 3000})).findings
+    found = linter.run(Tree(["."]), Config(nodes={"": 3000})).findings
     (finding,) = [f for f in found if f.rule == "deletion-limited-by-qps"]
     assert finding.help == "set --kube-client-qps=50"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.report import model
@@ -215,7 +215,7 @@ def test_findings_and_fixes_stand_in_the_code(write: Callable[[Mapping[str, str]
   ]"""
     text = CLUSTER + RELEASE % values + MANIFESTS["heredoc"]
     write({"main.tf": text})
-    findings = {f.rule: f.span.text for f in engine.run(Tree(["."]), Config()).findings}
+    findings = {f.rule: f.span.text for f in linter.run(Tree(["."]), Config()).findings}
     assert findings["idle-nodes-kept-long"] == "20m"
     assert findings["slow-node-deletion"] == "10"
     assert findings["docker-hub-image"] == "busybox:1.36"
@@ -230,7 +230,7 @@ def test_flags_that_the_version_does_not_know(write: Callable[[Mapping[str, str]
         "  values = [<<-EOT\n    extraArgs:\n      max-empty-bulk-delete: 50\n    image: {tag: v1.33.0}\n  EOT\n  ]"
     )
     write({"main.tf": CLUSTER + RELEASE % values})
-    (found,) = [f for f in engine.run(Tree(["."]), Config()).findings if f.rule == "removed-autoscaler-flag"]
+    (found,) = [f for f in linter.run(Tree(["."]), Config()).findings if f.rule == "removed-autoscaler-flag"]
     assert found.span.text == "max-empty-bulk-delete"
     outcome = fix.fix(["."], Config(), rules=("removed-autoscaler-flag",))
     ((_, _, _, new, _),) = outcome.files
@@ -318,5 +318,5 @@ data "http" "x" {
 )  # fmt: skip
 def test_nonsense_is_survived(text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": CLUSTER + text, "m/main.tf": ""})
-    result = engine.run(Tree(["."]), Config())
+    result = linter.run(Tree(["."]), Config())
     assert not result.bugs

@@ -14,7 +14,7 @@ from kcheck.words.derive import limits as derived
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.source.findings import Finding
 
     Check = Callable[..., Result]

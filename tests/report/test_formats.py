@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.report import github, markdown
 from kcheck.report.formats import FORMATS, Report, render
@@ -63,7 +63,7 @@ def report(request: pytest.FixtureRequest, write: Callable[[Mapping[str, str]], 
         own = {str(f.relative_to(folder)): f.read_text() for f in folder.rglob("*") if f.is_file()}
     write({**own, ".git/HEAD": ""})
     config = Config(rules=("policy",)) if request.param == "unclean" else Config()
-    return Report(engine.run(Tree(["."]), config), info=True, undecided=True)
+    return Report(linter.run(Tree(["."]), config), info=True, undecided=True)
 
 
 def sarif(report: Report) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from kcheck.source.values import known
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
 Check = "Callable[..., Result]"
 LARGE = Config(nodes={"": 1000})

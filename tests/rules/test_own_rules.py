@@ -59,6 +59,7 @@ def run(*arguments: str) -> Any:
         ("message: ", "fix: {set: object.a, safety: safe}\nmessage: ", [":7:1: fix needs set and to, or a list of them as changes"]),
         ("message: ", "fix: {set: object.a, to: b, safety: safe}\nmessage: ", [":7:26: undeclared reference to 'b'"]),
         ("message: ", "fix: {changes: [{set: object, to: 1}], safety: safe}\nmessage: ", [":7:23: `object` is no place"]),
+        ("message: ", "at_most: {info: b}\nmessage: ", [":7:17: undeclared reference to 'b'"]),
         ("message: ", "sources: [limits.aks.nothing]\nmessage: ", [":7:11: there is no source limits.aks.nothing"]),
         ("message: ", "unless: [nothing]\nmessage: ", [": unless: there is no rule nothing"]),
         ("has no labels\"\n", "has no labels\"\n---\nwhy: a\n---\nb: 1\n", [":11:1: a rule file has two documents"]),
@@ -73,7 +74,7 @@ def test_mistakes_are_told_by_their_place(
     assert old in RULE
     write({PATH: RULE.replace(old, new, 1), "a.yaml": "apiVersion: v1\nkind: A\n"})
     with pytest.raises(RuleError) as caught:
-        rules.every(["policies"])
+        rules.all_rules(["policies"])
     lines = str(caught.value).splitlines()
     for text in expected:
         assert any(f"{PATH}{text}" in line or text in line for line in lines), lines
@@ -92,7 +93,7 @@ def test_all_mistakes_of_all_files_are_told(write: Callable[[Mapping[str, str]],
     wrong = RULE.replace('"Job"', "x").replace("metadata.labels)", "metadata.labels) + y")
     write({PATH: wrong, "policies/b.yml": "summary: 1\n", "policies/Bad Name.yaml": RULE})
     with pytest.raises(RuleError) as caught:
-        rules.every(["policies"])
+        rules.all_rules(["policies"])
     text = str(caught.value)
     assert f"{PATH}:4:22: undeclared reference to 'x'" in text
     assert f"{PATH}:5:" in text

@@ -15,10 +15,10 @@ import yaml
 
 from kcheck.config import settings
 from kcheck.config.config import parse_price
-from kcheck.engine import engine, rules
+from kcheck.engine import linter, rules
 from kcheck.files import save
 from kcheck.files.tree import Tree
-from kcheck.fix import fix, proof
+from kcheck.fix import fix, rule_examples
 from kcheck.source.findings import SAFETIES
 from kcheck.syntax import cel
 from kcheck.words import raw_views
@@ -40,17 +40,17 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_fires_on_bad(rule: Rule, example: Example) -> None:
-    assert not proof.bad(rule, example)
+    assert not rule_examples.bad_failures(rule, example)
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_is_silent_on_good(rule: Rule, example: Example) -> None:
-    assert not proof.good(rule, example)
+    assert not rule_examples.good_failures(rule, example)
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_fix_of_bad_is_fixed(rule: Rule, example: Example) -> None:
-    assert not proof.mended(rule, example)
+    assert not rule_examples.fix_failures(rule, example)
 
 
 FIXED = [
@@ -183,6 +183,6 @@ def test_what_rests_on_a_default_is_a_warning(
 ) -> None:
     """Nobody asked for 100 nodes a zone: the module did."""
     write({"main.tf": DEFAULT_SIZED.replace('{ name = "a" }', f'{{ name = "a"{size} }}')})
-    found = engine.run(Tree(["."]), settings.load(["."])).findings
+    found = linter.run(Tree(["."]), settings.load(["."])).findings
     assert {f.rule: f.severity.word for f in found}["pod-range-too-small"] == severity
     assert ("by default" in found[0].message) == (severity == "warning")

@@ -12,7 +12,7 @@ from tests.conftest import names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
 EKS = """
 resource "aws_eks_cluster" "main" {

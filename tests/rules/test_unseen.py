@@ -11,7 +11,7 @@ from kcheck.config.config import Config
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
     Check = Callable[..., Result]
 

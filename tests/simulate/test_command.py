@@ -79,7 +79,7 @@ spec:
 def found(write: Callable[[Mapping[str, str]], Path], files: Mapping[str, str], **asked: Any) -> scenario.Scenario:
     write(files)
     world = World(inventory.read(Tree(["."]), Config()).inventory, Config())
-    one = scenario.of(world, world.inventory.clusters[0], **asked)
+    one = scenario.build_scenario(world, world.inventory.clusters[0], **asked)
     assert isinstance(one, scenario.Scenario)
     return one
 
@@ -99,7 +99,7 @@ def test_job_and_pools_and_settings_are_those_of_the_code(write: Callable[[Mappi
     assert case.job.duration == 1200
     assert [(pool.name, pool.most) for pool in case.pools] == [("gpu", 200)]
     assert (case.settings.minor, case.settings.unneeded_time, case.settings.batch) == (33, 300, 10)
-    assert case.cloud == parameters.of("aks")
+    assert case.cloud == parameters.cloud_parameters("aks")
     assert one.wall is None
 
 
@@ -126,10 +126,10 @@ def test_wall_stops_the_run_and_is_told_with_what_is_beyond(write: Callable[[Map
     one = found(write, {"main.tf": narrow, "job.yaml": JOB.replace("128", "400")})
     assert one.wall is not None
     assert one.case.ceiling == one.wall.number == 57  # 64 blocks of a /24, of which upgrades want a tenth
-    outcome = results.of(one)
+    outcome = results.run_scenario(one)
     assert max(point.target for point in outcome.middle.timeline) + one.case.system_nodes <= 57
-    assert outcome.beyond is not None
-    assert max(point.target for point in outcome.beyond.middle.timeline) == 200
+    assert outcome.without_wall is not None
+    assert max(point.target for point in outcome.without_wall.middle.timeline) == 200
     code, out, _ = run(".")
     assert code == 0
     assert "pod range" in out
@@ -145,11 +145,11 @@ def test_docker_hub_lets_so_many_nodes_pull(write: Callable[[Mapping[str, str]],
         },
     )
     assert one.case.pulls == 100
-    outcome = results.of(one)
+    outcome = results.run_scenario(one)
     assert outcome.middle.summary.last_start > 6 * 3600
-    assert results.binding(outcome)["wait"] == "the registry's limit of pulls"
-    assert outcome.beyond is not None
-    assert outcome.beyond.middle.summary.last_start < 3600
+    assert results.deciding_factors(outcome)["wait"] == "the registry's limit of pulls"
+    assert outcome.without_wall is not None
+    assert outcome.without_wall.middle.summary.last_start < 3600
     assert "Docker Hub has pulls for 100 fresh nodes in 6 hours" in run(".")[1]
 
 
@@ -191,7 +191,7 @@ def test_json_has_everything(write: Callable[[Mapping[str, str]], Path]) -> None
 def test_nodes_that_stay_after_the_work_are_told_as_such(write: Callable[[Mapping[str, str]], Path]) -> None:
     one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB})
     case = replace(one.case, settings=replace(one.case.settings, batch=1), horizon=3600)
-    outcome = results.of(replace(one, case=case))
+    outcome = results.run_scenario(replace(one, case=case))
     text = simulation.as_text(outcome)
     assert "nodes are still there after 1 h" in text
     assert "to be deleted" in text
@@ -201,11 +201,11 @@ def test_nodes_that_stay_after_the_work_are_told_as_such(write: Callable[[Mappin
 def test_a_gang_waits_for_the_machine_that_never_joins(write: Callable[[Mapping[str, str]], Path]) -> None:
     one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB})
     job, cloud = replace(one.case.job, gang=True), replace(one.case.cloud, lost=0.05, stragglers=0)
-    outcome = results.of(replace(one, case=replace(one.case, job=job, cloud=cloud)))
-    assert "never joins is given up after 15 min (max-node-provision-time)" in results.binding(outcome)["wait"]
+    outcome = results.run_scenario(replace(one, case=replace(one.case, job=job, cloud=cloud)))
+    assert "never joins is given up after 15 min (max-node-provision-time)" in results.deciding_factors(outcome)["wait"]
     cloud = replace(cloud, lost=0, stragglers=0.05, straggler_mean=1_000, boot=60)
-    outcome = results.of(replace(one, case=replace(one.case, job=job, cloud=cloud)))
-    assert "all wait for the last node" in results.binding(outcome)["wait"]
+    outcome = results.run_scenario(replace(one, case=replace(one.case, job=job, cloud=cloud)))
+    assert "all wait for the last node" in results.deciding_factors(outcome)["wait"]
 
 
 def test_pictures_are_well_formed(write: Callable[[Mapping[str, str]], Path]) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kcheck.source.text import Edit, Source
 from kcheck.syntax.hcl import nodes, write
-from kcheck.syntax.hcl.align import applied
+from kcheck.syntax.hcl.align import apply_aligned
 from kcheck.syntax.hcl.parse import parse
 from kcheck.syntax.insertion import Insertion
 
@@ -60,7 +60,7 @@ def read(text: str) -> nodes.Block:
 def inserted(text: str, name: str, value: str | int | bool) -> str:
     insertion = Insertion()
     insertion.add((name,), value)
-    return applied(text.encode(), write.insert(read(text), insertion)).decode()
+    return apply_aligned(text.encode(), write.insert(read(text), insertion)).decode()
 
 
 def members(block: nodes.Block) -> dict[str, str]:
@@ -74,7 +74,7 @@ def test_a_replaced_value_leaves_its_run_aligned(lines: list[Line], data: st.Dat
     text = rendered(lines)
     span = read(text).body.entries[lines[at].name].value_span
     after = [*lines[:at], lines[at]._replace(value=value), *lines[at + 1 :]]
-    assert applied(text.encode(), [Edit(span, value)]).decode() == rendered(after)
+    assert apply_aligned(text.encode(), [Edit(span, value)]).decode() == rendered(after)
 
 
 @given(LINES, NAMES, NEW)
@@ -163,7 +163,7 @@ def test_what_terraform_fmt_accepts_stays_so(
         insertion.add(tuple(path), value)
         found = places(read(text))
         place = found[at % len(found)]
-        after[name] = applied(text.encode(), write.insert(place, insertion)).decode()
+        after[name] = apply_aligned(text.encode(), write.insert(place, insertion)).decode()
         left = "".join(after[name].split())
         assert all(word.strip(",") in left for word in text.replace("{}", "{ }").split())
         assert len(places(read(after[name]))) >= len(found)
@@ -188,7 +188,7 @@ def test_what_terraform_fmt_accepts_stays_so_with_other_values(
             if isinstance(entry.expression, nodes.Literal)
         ]
         edits = [Edit(spans[at % len(spans)], write.literal(value))] if spans else []
-        after[name] = applied(text.encode(), edits).decode()
+        after[name] = apply_aligned(text.encode(), edits).decode()
     assert formatted(terraform, after) == after
 
 
@@ -209,7 +209,7 @@ def test_a_line_that_becomes_several_leaves_its_run() -> None:
     insertion = Insertion()
     insertion.add(("inner", "x"), 1)
     edits = write.insert(places(read(text))[1], insertion)
-    assert applied(text.encode(), edits).decode() == (
+    assert apply_aligned(text.encode(), edits).decode() == (
         "a {\n  max_size = 1\n  tags = {\n    a = 1\n\n    inner = {\n      x = 1\n    }\n  }\n  b = 2\n}\n"
     )
 
@@ -221,6 +221,6 @@ def test_two_insertions_of_one_length_at_one_place_both_count() -> None:
         Edit(source.span(at, at), f"\n  xx = {'2' * 60}"), Edit(source.span(at, at), f"\n  yy = {'3' * 60}"),
         Edit(source.span(below, below), "\n  long = 4"),
     ]  # fmt: skip
-    assert applied(source.data, edits).decode() == (
+    assert apply_aligned(source.data, edits).decode() == (
         f"a {{\n  b  = 1\n  xx = {'2' * 60}\n  yy = {'3' * 60}\n}}\nc {{\n  d    = 1\n  long = 4\n}}\n"
     )

@@ -352,7 +352,7 @@ def test_how_much_of_a_value_counts(text: str, kind: str, expected: str) -> None
     ],
 )
 def test_texts_that_a_condition_demands(text: str, expected: str | None) -> None:
-    found = cel.demanded(cel.compile(text, ("it",)), "it.kind")
+    found = cel.required_texts(cel.compile(text, ("it",)), "it.kind")
     assert found == (None if expected is None else set(expected.split()))
 
 

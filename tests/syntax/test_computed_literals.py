@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.source.findings import SAFETIES
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 def test_rewritten(text: str, old: str, new: str, expected: str | None) -> None:
     source = Source("main.tf", f"é = {text}\n".encode())
     start = len("é = ".encode())
-    part = computed_literals.rewritten(source.span(start, start + len(text.encode())), old, new)
+    part = computed_literals.literal_to_change(source.span(start, start + len(text.encode())), old, new)
     if part is None:
         assert expected is None
         return
@@ -138,7 +138,7 @@ def test_a_subnet_in_the_way_leaves_it_to_a_person(write: Write) -> None:
     """With six new bits, number 1 would be 10.0.4.0/22."""
     text = VNET.format(first=1, other="10.0.5.0/24")
     assert mended(write, text) == text
-    finding = next(f for f in engine.run(Tree(["."]), Config()).findings if f.rule == "subnet-too-small")
+    finding = next(f for f in linter.run(Tree(["."]), Config()).findings if f.rule == "subnet-too-small")
     assert (
         finding.help == 'set address_prefixes[0] = "10.0.12.0/22"; `cidrsubnet(local.cidr, 8, each.value)` gives it now'
     )

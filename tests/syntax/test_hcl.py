@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kcheck.source.text import Source, apply
 from kcheck.source.values import Known
 from kcheck.syntax.hcl import nodes
-from kcheck.syntax.hcl.align import applied
+from kcheck.syntax.hcl.align import apply_aligned
 from kcheck.syntax.hcl.parse import parse
 from kcheck.syntax.hcl.write import append, insert, literal
 from kcheck.syntax.insertion import Insertion
@@ -190,7 +190,7 @@ def test_insert(before: str, wanted: dict[tuple[str, ...], str | int | bool], af
     insertion = Insertion()
     for path, new in wanted.items():
         insertion.add(path, new)
-    assert applied(before.encode(), insert(file.body.blocks[0], insertion)).decode() == after
+    assert apply_aligned(before.encode(), insert(file.body.blocks[0], insertion)).decode() == after
 
 
 @pytest.mark.parametrize(

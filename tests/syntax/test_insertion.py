@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from yaml import CSafeLoader, load
 
-from kcheck.kubernetes.objects import inner
+from kcheck.kubernetes.objects import embedded_documents
 from kcheck.reading.embedded import trees
 from kcheck.source.findings import Change
 from kcheck.source.text import Source, apply
@@ -258,7 +258,7 @@ def additions(draw: st.DrawFn, root: yaml.Target, data: Any) -> tuple[Change, An
 def added(change: Change, place: Span) -> str:
     """The text after a change, of which all lines but those of a map in flow style, or of what is null, stay."""
     source = place.source
-    new = edit.applied(source, edit.edits([change])).decode().removeprefix("\ufeff")
+    new = edit.apply_edits(source, edit.edits([change])).decode().removeprefix("\ufeff")
     old = source.data.decode().removeprefix("\ufeff")
     above, below = source.data[: place.start].decode(), source.data[place.end :].decode()
     keeps = place.text.strip("{}[] ~nul") and place.text[:1] not in ("{", "[")
@@ -295,7 +295,7 @@ def test_additions_to_yaml_in_a_text_of_yaml(
     source = Source("a.yaml", f"data:\n{' ' * step}a.yaml: {mark}\n{lines}kind: ConfigMap\n".encode())
     node = yaml.get(next(yaml.documents(source)).root, "data", "a.yaml")
     assert isinstance(node, yaml.Scalar)
-    (root,) = inner(node)
+    (root,) = embedded_documents(node)
     change, wanted, place = data.draw(additions(root, says))
     new = read(added(change, place))
     assert new["kind"] == "ConfigMap"

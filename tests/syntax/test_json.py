@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.source.text import Source
@@ -120,7 +120,7 @@ CLUSTER = {
 
 
 def findings() -> dict[str, str]:
-    return {f.rule: f.message for f in engine.run(Tree(["."]), Config()).findings}
+    return {f.rule: f.message for f in linter.run(Tree(["."]), Config()).findings}
 
 
 def test_json_is_read_like_hcl(write: Callable[[Mapping[str, str]], Path]) -> None:
@@ -158,7 +158,7 @@ def test_variables_and_overrides_in_json(write: Callable[[Mapping[str, str]], Pa
 
 def test_broken_json_is_a_finding(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf.json": '{"resource": {"azurerm_kubernetes_cluster": {"main": {\n  "name" "x"}}}}'})
-    result = engine.run(Tree(["."]), Config())
+    result = linter.run(Tree(["."]), Config())
     ((rule, message, line),) = [(f.rule, f.message, f.span.begin.line) for f in result.findings]
     assert (rule, line) == ("unreadable-file", 2)
     assert "`:` is missing" in message

@@ -179,7 +179,7 @@ def _parts(value: nodes.Expression) -> Iterator[tuple[nodes.Expression, bool]]:
 def _body(value: nodes.Object) -> nodes.Body:
     """An object as the body of a block, without the keys that are worked out."""
     entries = {
-        str(key.value): nodes.Entry(str(key.value), key.span, item.span, partial(_itself, item))
+        str(key.value): nodes.Attribute(str(key.value), key.span, item.span, partial(_itself, item))
         for key, item in value.entries
         if isinstance(key, nodes.Literal)
     }

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kcheck.cli import cli
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.report import model
 
@@ -135,8 +135,8 @@ def plan(**changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def check(path: str) -> engine.Result:
-    return engine.run(Tree([path]), Config())
+def check(path: str) -> linter.Result:
+    return linter.run(Tree([path]), Config())
 
 
 @pytest.mark.parametrize("indent", [None, 2])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.numbers import profiles
 from kcheck.report import model
@@ -81,7 +81,7 @@ def test_model_of_a_call(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("case", sorted(path.name for path in CASES.iterdir()))
 def test_nothing_is_ever_reported_in_a_skeleton(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(CASES / case)
-    result = engine.run(Tree(["."]), Config(nodes={"": 5000}))
+    result = linter.run(Tree(["."]), Config(nodes={"": 5000}))
     assert not result.bugs
     for finding in result.findings:
         spans = [finding.span, *(related.span for related in finding.related), *finding.anchors]
@@ -202,7 +202,7 @@ def test_a_downloaded_copy_changes_nothing(case: str, write: Callable[[Mapping[s
     text = (CASES / case / "main.tf").read_text()
     write({"main.tf": text})
     before = model.as_json(model.collect(Tree(["."]), Config()))
-    found = [finding.message for finding in engine.run(Tree(["."]), Config()).findings]
+    found = [finding.message for finding in linter.run(Tree(["."]), Config()).findings]
     wrong = 'resource "aws_eks_cluster" "this" {\n  name = "downloaded"\n}\n'
     write(
         {
@@ -212,4 +212,4 @@ def test_a_downloaded_copy_changes_nothing(case: str, write: Callable[[Mapping[s
         }
     )  # fmt: skip
     assert model.as_json(model.collect(Tree(["."]), Config())) == before
-    assert [finding.message for finding in engine.run(Tree(["."]), Config()).findings] == found
+    assert [finding.message for finding in linter.run(Tree(["."]), Config()).findings] == found

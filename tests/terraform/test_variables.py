@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.terraform.console import evaluate
 
@@ -123,7 +123,7 @@ def test_says_how_to_give_a_value(
     files: dict[str, str], hints: list[str], write: Callable[[Mapping[str, str]], Path]
 ) -> None:
     write({"main.tf": SIZED, **files})
-    result = engine.run(Tree(["."]), Config())
+    result = linter.run(Tree(["."]), Config())
     assert "var.size has no default" in result.unknown_inputs()
     assert result.hints == hints
     output = CliRunner().invoke(cli, ["check"]).output

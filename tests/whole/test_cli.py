@@ -236,12 +236,12 @@ def test_no_traceback_for_users(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     import sys
 
     from kcheck.cli import main
-    from kcheck.engine import engine
+    from kcheck.engine import linter
 
     def fail(*_: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(engine, "run", fail)
+    monkeypatch.setattr(linter, "run", fail)
     monkeypatch.setattr(sys, "argv", ["kcheck", "check", "."])
     with pytest.raises(SystemExit) as stop:
         main()

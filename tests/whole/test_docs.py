@@ -156,7 +156,7 @@ def test_settings_load(language: str, text: str, write: Callable[[Mapping[str, s
     config = settings.load(["."])
     assert config.places
     if not config.rules:  # a folder that the example only speaks of
-        rules.chosen(config)
+        rules.selected(config)
 
 
 def test_all_settings_have_an_example() -> None:

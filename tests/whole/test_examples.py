@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from kcheck.cli import cli
 from kcheck.config import settings
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.report import model
@@ -22,7 +22,7 @@ from tests.places import ROOT, TESTS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
 GOLDEN = TESTS / "golden"
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name != "generated")
@@ -47,7 +47,7 @@ def places(result: Result) -> list[tuple[str, int, str, str]]:
 
 
 def test_aks_training_has_its_mistakes_and_no_others() -> None:
-    assert places(engine.run(Tree(["aks-training"]), Config())) == [
+    assert places(linter.run(Tree(["aks-training"]), Config())) == [
         ("aks-training/cluster.tf", 1, "error", "free-control-plane"),
         ("aks-training/cluster.tf", 23, "warning", "slow-node-deletion"),
         ("aks-training/cluster.tf", 23, "warning", "unready-tolerance-low"),
@@ -61,7 +61,7 @@ def test_aks_training_has_its_mistakes_and_no_others() -> None:
 
 
 def test_eks_training_has_its_mistakes_and_no_others() -> None:
-    assert places(engine.run(Tree(["eks-training"]), Config())) == [
+    assert places(linter.run(Tree(["eks-training"]), Config())) == [
         ("eks-training/eks.tf", 12, "warning", "dns-not-scaled"),
         ("eks-training/eks.tf", 14, "warning", "prefix-delegation-off"),
         ("eks-training/eks.tf", 27, "warning", "spot-single-type"),
@@ -83,7 +83,7 @@ def test_eks_training_has_its_mistakes_and_no_others() -> None:
 
 
 def test_gke_training_has_its_mistakes_and_no_others() -> None:
-    assert places(engine.run(Tree(["gke-training"]), Config())) == [
+    assert places(linter.run(Tree(["gke-training"]), Config())) == [
         ("gke-training/cluster.tf", 1, "warning", "balanced-autoscaling-profile"),
         ("gke-training/cluster.tf", 31, "warning", "slow-upgrades"),
         ("gke-training/manifests/train.yaml", 25, "warning", "docker-hub-image"),
@@ -96,7 +96,7 @@ def test_gke_training_has_its_mistakes_and_no_others() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_examples_are_fully_decided(example: str) -> None:
-    assert not engine.run(Tree([example]), settings.load((example,), None)).undecided
+    assert not linter.run(Tree([example]), settings.load((example,), None)).undecided
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -109,7 +109,7 @@ def subnet_message(text: str, tmp_path: Path) -> str:
     for path in sorted((ROOT / "examples" / "eks-training").glob("*.*")):
         content = path.read_text()
         (tmp_path / path.name).write_text(content.replace("      before_compute = true\n", text))
-    result = engine.run(Tree([str(tmp_path)]), Config())
+    result = linter.run(Tree([str(tmp_path)]), Config())
     return next(finding.message for finding in result.findings if finding.rule == "subnet-too-small")
 
 
@@ -157,7 +157,7 @@ def test_aks_training_is_clean_of_what_was_fixed() -> None:
 
 def test_aks_training_at_16_nodes_has_nothing_to_say() -> None:
     """The first try worked: with 16 nodes only the Free tier is worth a word."""
-    found = places(engine.run(Tree(["aks-training"]), Config(nodes={"": 16})))
+    found = places(linter.run(Tree(["aks-training"]), Config(nodes={"": 16})))
     assert [(severity, rule) for _, _, severity, rule in found] == [("warning", "free-control-plane")]
 
 

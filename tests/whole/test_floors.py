@@ -98,6 +98,25 @@ def test_the_model_knows_values_only() -> None:
     assert known <= {"model", "source"}
 
 
+READERS = {"source", "syntax", "files"}
+"""They alone know how bytes are to be read."""
+BYTES_PATTERNS = {
+    "engine.suppressions",  # comments, in whatever language
+    "words.derive.control_plane",
+}
+
+
+@pytest.mark.parametrize(
+    "module", [name for name in MODULES if package(name) not in READERS and name not in BYTES_PATTERNS]
+)
+def test_bytes_are_searched_where_their_syntax_is_known(module: str) -> None:
+    calls = [node for node in ast.walk(ast.parse(MODULES[module].read_text())) if isinstance(node, ast.Call)]
+    patterns = [call.args[0] for call in calls if call.args and ast.unparse(call.func).startswith("re.")]
+    parts = [part for pattern in patterns for part in ast.walk(pattern)]
+    assert not any(isinstance(part, ast.Constant) and isinstance(part.value, bytes) for part in parts)
+    assert not any(isinstance(part, ast.Attribute) and part.attr == "encode" for part in parts)
+
+
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("__init__.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_package_says_in_one_line_what_it_is_for(path: Path) -> None:
     said = ast.get_docstring(ast.parse(path.read_text()))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kcheck.cli import cli
 from kcheck.config.config import Config
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.source.values import known
 from tests.conftest import names
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
 HEALTHY = 'resource "azurerm_kubernetes_cluster" "a" {\n  name = "a"\n\n  default_node_pool {\n    name       = "p"\n    node_count = 300\n  }\n}\n'
 
@@ -158,7 +158,7 @@ def test_cycles_are_findings(name: str, write: Callable[[Mapping[str, str]], Pat
             "m/main.tf": 'variable "in" {}\noutput "out" {\n  value = var.in\n}\n',
         }
     )
-    result = engine.run(Tree(["."]), Config())
+    result = linter.run(Tree(["."]), Config())
     found = [f for f in result.findings if f.rule == "unreadable-file"]
     assert [(f.message, f.span.source.path) for f in found] == [(f"{name} refers to itself", path)]
     assert not result.bugs
@@ -172,7 +172,7 @@ def test_what_only_looks_like_a_cycle_is_none(write: Callable[[Mapping[str, str]
             "m/main.tf": 'variable "in" {}\noutput "out" {\n  value = var.in\n}\noutput "constant" {\n  value = "c"\n}\n',
         }
     )
-    result = engine.run(Tree(["."]), Config())
+    result = linter.run(Tree(["."]), Config())
     assert [f for f in result.findings if f.rule == "unreadable-file"] == []
     assert known(result.world.inventory.clusters[0].name) == "c"
 
@@ -184,7 +184,7 @@ def test_only_broken_objects_that_matter_are_told(
     kind: str, found: bool, write: Callable[[Mapping[str, str]], Path]
 ) -> None:
     write({"x.yaml": f"apiVersion: v1\nkind: {kind}\nspec:\n  -   name: a\n    b: 1\n"})
-    result = engine.run(Tree(["."]), Config())
+    result = linter.run(Tree(["."]), Config())
     assert [f.rule for f in result.findings] == (["unreadable-file"] if found else [])
 
 
@@ -211,7 +211,7 @@ resource "azurerm_kubernetes_cluster" "main" {{
 """
         }
     )
-    assert not engine.run(Tree(["."]), Config()).bugs
+    assert not linter.run(Tree(["."]), Config()).bugs
 
 
 @pytest.mark.parametrize("number", ["18446744073709551615", "9223372036854775807", "1" + "0" * 80])
@@ -225,7 +225,7 @@ def test_numbers_that_nothing_has(number: str, write: Callable[[Mapping[str, str
             "main.tf": f'resource "kubernetes_deployment" "x" {{\n  spec {{\n    replicas = {number}\n  }}\n}}\n',
         }
     )
-    assert not engine.run(Tree(["."]), Config()).bugs
+    assert not linter.run(Tree(["."]), Config()).bugs
 
 
 @pytest.mark.parametrize("count", ["500m", "-1", "{a: b}", "null", "'8'", "99999999999999999999"])

@@ -31,7 +31,7 @@ def test_progress_comes_late_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_EVERY", 0.01)
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    with progress.shown() as tell:
+    with progress.show_progress() as tell:
         tell("reading 7 files")
         wait_for(screen, "\r\x1b[Kkcheck: reading 7 files, 0 s")
         tell("x" * 200)
@@ -43,7 +43,7 @@ def test_progress_comes_late_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_quick_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    with progress.shown() as tell:
+    with progress.show_progress() as tell:
         tell("reading")
     assert screen.getvalue() == ""
 
@@ -53,7 +53,7 @@ def test_files_and_pipes_are_told_nothing(quiet: bool, monkeypatch: pytest.Monke
     monkeypatch.setattr(progress, "_PATIENCE", 0)
     screen = Terminal() if quiet else io.StringIO()
     monkeypatch.setattr(sys, "stderr", screen)
-    with progress.shown(quiet=quiet):
+    with progress.show_progress(quiet=quiet):
         time.sleep(0.05)
     assert screen.getvalue() == ""
 

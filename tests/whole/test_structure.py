@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -20,6 +21,12 @@ FILES = sorted((ROOT / "kcheck").rglob("*.py"))
 def test_files_are_small_and_named_for_what_they_hold(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 440
     assert path.stem not in {"utils", "util", "helpers", "helper", "common", "misc", "tools"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_calls_with_many_arguments_name_them(path: Path) -> None:
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    assert [f"{path}:{call.lineno}" for call in calls if len(call.args) > 6] == []
 
 
 def loaded(*arguments: str, cwd: Path) -> set[str]:
@@ -55,7 +62,7 @@ MANIFEST = (
 def test_version_loads_nothing_heavy(tmp_path: Path) -> None:
     modules = loaded("--version", cwd=tmp_path)
     assert not modules & HEAVY
-    assert not {"importlib.metadata", "kcheck.engine.engine.engine", "kcheck.engine.engine.rules"} & modules
+    assert not {"importlib.metadata", "kcheck.engine.linter", "kcheck.engine.rules"} & modules
 
 
 def test_help_loads_no_command(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.config.config import Config
-from kcheck.engine import engine, rules
+from kcheck.engine import linter, rules
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.model import Raw
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
 CONFIG = Config(rules=("policies",), select=("own-rule",))
 JOB = """apiVersion: batch/v1
@@ -104,7 +104,7 @@ CONTAINERS = "object.spec.template.spec.containers"
 )
 def test_verdicts_on_an_object(problem: str, expected: bool | str, write: Callable[[Mapping[str, str]], Path]) -> None:
     write(files(rule(problem), {"job.yaml": JOB}))
-    found = verdict(engine.run(Tree(["job.yaml"]), CONFIG))
+    found = verdict(linter.run(Tree(["job.yaml"]), CONFIG))
     if isinstance(expected, str) and expected.startswith("INDEX"):
         assert isinstance(found, str)
         assert found.endswith(expected[5:])
@@ -116,9 +116,9 @@ def test_a_known_no_decides_beside_what_is_not_known(write: Callable[[Mapping[st
     hidden = f"{CONTAINERS}.exists(c, has(c.image))"
     write(files(rule(hidden, when="object.kind == 'CronJob'"), {"job.yaml": JOB}))
     wide = replace(CONFIG, rules=("policies",))
-    assert verdict(engine.run(Tree(["job.yaml"]), wide)) is False
+    assert verdict(linter.run(Tree(["job.yaml"]), wide)) is False
     write(files(rule(hidden, when="object.spec.parallelism == 5 && has(object.spec)"), {"job.yaml": JOB}))
-    assert verdict(engine.run(Tree(["job.yaml"]), wide)) is False
+    assert verdict(linter.run(Tree(["job.yaml"]), wide)) is False
 
 
 GROUP = """variable "team" {}
@@ -178,7 +178,7 @@ TEAM = "var.team has no default"
 )
 def test_verdicts_on_a_resource(problem: str, expected: bool | str, write: Callable[[Mapping[str, str]], Path]) -> None:
     write(files(rule(problem, "resource.address"), {"main.tf": GROUP}))
-    assert verdict(engine.run(Tree(["main.tf"]), CONFIG)) == expected
+    assert verdict(linter.run(Tree(["main.tf"]), CONFIG)) == expected
 
 
 def test_resources_of_modules_in_the_tree(write: Callable[[Mapping[str, str]], Path]) -> None:
@@ -186,7 +186,7 @@ def test_resources_of_modules_in_the_tree(write: Callable[[Mapping[str, str]], P
     call = 'module "a" {\n  for_each = toset(["x.y"])\n  source   = "./m"\n}\n'
     skeleton = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n  version = "~> 20.0"\n}\n'
     write(files(text, {"main.tf": call + skeleton, "m/main.tf": 'resource "aws_s3_bucket" "b" {\n  name = "b"\n}\n'}))
-    found = engine.run(Tree(["."]), CONFIG)
+    found = linter.run(Tree(["."]), CONFIG)
     assert [(f.object, f.span.text) for f in found.findings] == [('module.a["x.y"].aws_s3_bucket.b', '"b"')]
     assert len(found.world.inventory.resources) == 1  # a skeleton has not all that the module makes
 
@@ -238,7 +238,7 @@ resource "kubernetes_job_v1" "c" {
 )
 def test_objects_in_terraform(problem: str, expected: list[str], write: Callable[[Mapping[str, str]], Path]) -> None:
     write(files(rule(problem, when="object.kind == 'Job'"), {"main.tf": EMBEDDED}))
-    result = engine.run(Tree(["."]), CONFIG)
+    result = linter.run(Tree(["."]), CONFIG)
     assert [finding.object for finding in result.findings] == expected
     assert {reason for check in result.undecided for reason in check.missing} <= {"var.image has no default"}
     assert result.undecided
@@ -266,7 +266,7 @@ def test_objects_in_terraform(problem: str, expected: list[str], write: Callable
 )
 def test_places(at: str, line: int, text: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     write(files(rule("true", at, when="object.kind == 'Job'"), {"job.yaml": JOB}))
-    (finding,) = engine.run(Tree(["job.yaml"]), CONFIG).findings
+    (finding,) = linter.run(Tree(["job.yaml"]), CONFIG).findings
     assert finding.span.begin.line == line
     assert finding.span.text.startswith(text)
 
@@ -365,14 +365,14 @@ resource "aws_s3_bucket" "b" {
 def test_texts_of_templates_are_encoded(write: Callable[[Mapping[str, str]], Path]) -> None:
     code = 'locals {\n  n = 1\n}\nresource "a_b" "c" {\n  data = yamlencode(<<-EOT\n    x ${local.n}\n  EOT\n  )\n}\n'
     write(files(rule("resource.values.data == '|\\n  x 1\\n'", "resource.values.data"), {"main.tf": code}))
-    assert verdict(engine.run(Tree(["main.tf"]), CONFIG)) is True
+    assert verdict(linter.run(Tree(["main.tf"]), CONFIG)) is True
 
 
 def test_a_shared_value_is_not_changed_for_one_of_its_users(write: Callable[[Mapping[str, str]], Path]) -> None:
     change = {"safety": "safe", "set": "resource.values.tag", "to": "'new'"}
     text = rule("!has(resource.values.kept)", "resource.values.tag", fix=change)
     assert mended(text, "main.tf", SHARED, write) == []
-    (finding,) = engine.run(Tree(["main.tf"]), CONFIG).findings
+    (finding,) = linter.run(Tree(["main.tf"]), CONFIG).findings
     assert "shared with aws_s3_bucket.b" in finding.help
     assert mended(
         rule("resource.values.tag == 'old'", "resource.values.tag", fix=change), "main.tf", SHARED, write
@@ -396,11 +396,11 @@ def test_kinds_that_are_read(
 ) -> None:
     broken = "apiVersion: v1\nkind: C\nx: [\n"
     write(files(rule(problem, when=when), {"a.yaml": "apiVersion: v1\nkind: A\n", "c.yaml": broken}))
-    own = [rule for rule in rules.every(CONFIG.rules) if rule.name == "own-rule"]
-    assert rules.raw(own) == Raw(None if kinds is None else frozenset(kinds), frozenset())
-    result = engine.run(Tree(["a.yaml", "c.yaml"]), CONFIG)
+    own = [rule for rule in rules.all_rules(CONFIG.rules) if rule.name == "own-rule"]
+    assert rules.raw_kinds(own) == Raw(None if kinds is None else frozenset(kinds), frozenset())
+    result = linter.run(Tree(["a.yaml", "c.yaml"]), CONFIG)
     assert [thing.kind for thing in result.world.inventory.objects] == ["A"]
-    reading = inventory.read(Tree(["c.yaml"]), CONFIG, rules.raw(own))
+    reading = inventory.read(Tree(["c.yaml"]), CONFIG, rules.raw_kinds(own))
     assert bool(reading.problems) == (kinds is None)
 
 
@@ -408,7 +408,7 @@ def test_aliases_may_stand_for_more_than_anybody_has_written(write: Callable[[Ma
     bomb = "apiVersion: v1\nkind: A\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     bomb += "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 9))
     write(files(rule("has(object.a8)", when="object.kind == 'A'"), {"a.yaml": bomb}))
-    assert verdict(engine.run(Tree(["a.yaml"]), CONFIG)) == "it has more than 100,000 values"
+    assert verdict(linter.run(Tree(["a.yaml"]), CONFIG)) == "it has more than 100,000 values"
 
 
 # --- with all else that kcheck has
@@ -447,5 +447,5 @@ def test_plans_are_resources_too(write: Callable[[Mapping[str, str]], Path]) -> 
     }  # fmt: skip
     text = rule("!resource.values.versioning[0].enabled && !has(resource.values.acl)", "resource.values.versioning")
     write(files(text, {"plan.json": json.dumps(plan)}))
-    (finding,) = engine.run(Tree(["plan.json"]), CONFIG).findings
+    (finding,) = linter.run(Tree(["plan.json"]), CONFIG).findings
     assert finding.object == "plan.json:aws_s3_bucket.a"

@@ -77,7 +77,7 @@ def expressions(rule: Rule) -> list[str]:
     prefixes = [cel.split_place(place)[0] for place in places]
     return [
         rule.problem,
-        *(text for text in (rule.when, rule.weak, rule.mild) if text),
+        *(text for text in (rule.when, *(cap.where for cap in rule.at_most)) if text),
         *graded,
         *holes,
         *prefixes,
@@ -91,7 +91,7 @@ def expressions(rule: Rule) -> list[str]:
 def test_expressions_have_the_types_of_their_words(rule: Rule) -> None:
     for text in expressions(rule):
         environment(rule.subject).compile(text)
-    for text in (rule.problem, rule.when, rule.weak, rule.mild, *(one.where for one in rule.withheld)):
+    for text in (rule.problem, rule.when, *(one.where for one in rule.at_most), *(one.where for one in rule.withheld)):
         assert not text or environment(rule.subject).compile(text).return_type() == runtime.Type.BOOL
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcheck.config.config import Config
-from kcheck.engine import engine, rules
-from kcheck.engine.judge import limits_view
+from kcheck.engine import linter, rules
+from kcheck.engine.evaluator import limits_view
 from kcheck.files.tree import Tree
 from kcheck.syntax import cel
 from kcheck.words.subjects import SUBJECTS, cloud_of, things
@@ -31,7 +31,7 @@ EXAMPLES = [
 
 def views(example: Example, subject: str) -> Iterator[View]:
     config = Config(nodes={"": example.nodes} if example.nodes else {})
-    world = engine.run(Tree(["."]), config).world
+    world = linter.run(Tree(["."]), config).world
     for thing in things(subject, world):
         yield View(subject, thing, world)
 

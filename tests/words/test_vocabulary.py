@@ -31,7 +31,7 @@ def words(path: str) -> set[tuple[str, str]]:
 
 
 def test_every_word_has_a_rule_that_uses_it() -> None:
-    used = {word for rule in rules.every([str(STANDARDS)]) for path in rules.used(rule) for word in words(path)}
+    used = {word for rule in rules.all_rules([str(STANDARDS)]) for path in rules.used(rule) for word in words(path)}
     assert {(subject, field.name) for subject, fields in SUBJECTS.items() for field in fields} - used == set()
 
 

@@ -137,8 +137,8 @@ class _Ack(Reader):
         owner: Value[Cluster] = Known(cluster, place)
         if known(cluster.network_plugin) != "terway":
             pod_range = PodRange(
-                f"{cluster.id}/pods", instance.span, CLOUD, instance.address, self.folder, self.gap, cluster.name,
-                fields.text("pod_cidr"), block=fields.number("node_mask"),
+                f"{cluster.id}/pods", instance.span, CLOUD, instance.address, self.folder, self.gap, name=cluster.name,
+                cidr=fields.text("pod_cidr"), block=fields.number("node_mask"),
             )  # fmt: skip
             self.ranges[cluster.id] = pod_range
             self.found.ranges.append(pod_range)
@@ -152,9 +152,10 @@ class _Ack(Reader):
         name = Known("workers", Origin((instance.span,)))
         fixed = Known(value=False, origin=Origin((instance.span,)))
         address = f"{instance.address}.workers"
+        size = fields.number("count")
         self._pool(
-            fields, instance, address, owner, cluster, name, fixed, (fields.number("count"), fields.number("count"))
-        )
+            fields, instance, address, owner=owner, cluster=cluster, name=name, scaled=fixed, sizes=(size, size)
+        )  # fmt: skip
 
     # --- pools
 
@@ -167,7 +168,10 @@ class _Ack(Reader):
             cluster: Value[Cluster] = owner if owner is not None else unlinked(fields.text("cluster"), "cluster")
             scaled = self._scaled(instance, fields)
             sizes = _sizes(fields, scaled)
-            self._pool(fields, instance, instance.address, cluster, known(cluster), fields.text("name"), scaled, sizes)
+            self._pool(
+                fields, instance, instance.address, owner=cluster, cluster=known(cluster), name=fields.text("name"),
+                scaled=scaled, sizes=sizes,
+            )  # fmt: skip
         for instance in self.root.instances(AUTOSCALER):
             self._autoscaler(instance)
 

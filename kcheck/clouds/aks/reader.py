@@ -185,8 +185,8 @@ class _Aks(Reader):
             instance.address,
             self.folder,
             cluster.gap,
-            cluster.name,
-            cidr,
+            name=cluster.name,
+            cidr=cidr,
             block=Known(profiles.limits(CLOUD)["pod_range.block"].number, Origin((instance.span,))),
         )
         self.ranges[cluster.id] = pod_range

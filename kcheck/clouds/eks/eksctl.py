@@ -48,7 +48,7 @@ class _Config:
         self.defaults = profiles.settings(CLOUD)
         label = known(self.fields.text("name")) or "?"
         self.address = f"{KIND}/{label}"
-        self.identity = unique(f"{CLOUD}/{item.home}:{self.address}", inventory)
+        self.identity = unique(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
 
     def _fields(self, resource: str, record: Record) -> Fields:
         return Fields(CLOUD, resource, record)
@@ -171,7 +171,7 @@ class _Config:
             place = cidr.origin.written
         subnet = Subnet(
             f"{self.identity}/{name}", place, CLOUD, f"{self.address}/{name}", self.folder, "",
-            Known(name, self.origin), cidr, network,
+            name=Known(name, self.origin), cidr=cidr, network=network,
         )  # fmt: skip
         self.inventory.subnets.append(subnet)
         return subnet

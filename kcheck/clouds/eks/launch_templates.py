@@ -19,7 +19,7 @@ KIND = "aws_launch_template"
 ELSEWHERE = "the launch template is not in this root"
 
 
-def of(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
+def launch_template(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
     """The launch template of a group, by reference or by name."""
     found = linked(fields.raw("launch_template"), templates)
     if found is not None:

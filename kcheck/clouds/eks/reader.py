@@ -95,8 +95,9 @@ class _Eks(Reader):
             network = found if found is not None else unlinked(fields.text("network"), "VPC")
             cidr, tags = _text(fields.text("cidr")), _texts(fields.raw("tags"))
             subnet = self.subnet(
-                instance.address, instance.span, fields.text("name"), cidr, network, tags, fields.text("zone")
-            )
+                instance.address, instance.span, name=fields.text("name"), cidr=cidr, network=network, tags=tags,
+                zone=fields.text("zone"),
+            )  # fmt: skip
             written = fields.mapping("tags")
             if isinstance(written, Known) and _POD_SUBNET_TAG in written.value:
                 self.pod_subnets.append(subnet)
@@ -194,7 +195,7 @@ class _Eks(Reader):
         templates = {i.address: self.fields(template_of.KIND, i) for i in self.root.instances(template_of.KIND)}
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            template = template_of.of(fields, templates)
+            template = template_of.launch_template(fields, templates)
             spot = mapped(fields.text("capacity"), lambda capacity: capacity == "SPOT")
             types = self._types(fields, template)
             self.found.pools.append(self._pool(instance, fields, self._cluster(fields), types, spot, template))
@@ -203,7 +204,7 @@ class _Eks(Reader):
             if owner is None:
                 continue
             fields = self.fields(GROUP, instance)
-            template = template_of.of(fields, templates)
+            template = template_of.launch_template(fields, templates)
             spot = template_of.spot(fields, template)
             types = template_of.overrides(instance) or self._types(fields, template)
             self.found.pools.append(self._pool(instance, fields, owner, types, spot, template))

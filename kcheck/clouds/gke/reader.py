@@ -123,7 +123,7 @@ class _Gke(Reader):
                 version=fields.text("version"),
                 location=location,
                 node_locations=fields.texts("zones"),
-                zonal=zones.zonal(location, fields.flag("regional"))
+                zonal=zones.is_zone(location, fields.flag("regional"))
                 if written
                 else Known(value=True, origin=Origin((instance.span,))),
                 provisioned=autopilot if known(autopilot) or isinstance(autopilot, Unknown) else provisioning,
@@ -200,8 +200,9 @@ class _Gke(Reader):
             return known_already
         name = found.name if isinstance(found.name, Known) else cluster.name
         result = PodRange(
-            found.id, found.place, CLOUD, cluster.address, self.folder, cluster.gap, name, found.cidr, more
-        )
+            found.id, found.place, CLOUD, cluster.address, self.folder, cluster.gap, name=name, cidr=found.cidr,
+            more=more,
+        )  # fmt: skip
         self.found.ranges.append(result)
         return result
 

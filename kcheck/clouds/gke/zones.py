@@ -28,7 +28,7 @@ def of_provider(instance: Instance, root: Module) -> Value[str]:
     return Unknown(why, Origin((instance.span,)))
 
 
-def zonal(location: Value[str], regional: Value[bool]) -> Value[bool]:
+def is_zone(location: Value[str], regional: Value[bool]) -> Value[bool]:
     """Whether a location is a zone; modules say so where it is not known."""
     if isinstance(location, Known):
         return Known(_ZONE.search(location.value) is not None, location.origin)

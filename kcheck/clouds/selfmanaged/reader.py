@@ -14,7 +14,7 @@ from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
 from kcheck.source.ip_ranges import parse_cidr
 from kcheck.source.values import Item, Known, Missing, Origin, Unknown, Unset, Value, known, mapped
-from kcheck.syntax import yaml
+from kcheck.syntax import sysctl, yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -55,18 +55,15 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
             _Cluster(parts, inventory, labels.get(_folder(key) if KIND in own else key, {})).add()
 
 
-_NEIGHBOURS = re.compile(rb"^[ \t]*-?net[./]ipv4[./]neigh[./]default[./]gc_thresh3[ \t]*=[ \t]*(\d+)\b", re.MULTILINE)
-
-
 def tune(settings: Iterable[Source], inventory: Inventory) -> None:
     """What the kernels of nodes are told, as files of sysctl below the folder of their cluster say: the last holds."""
     for source in settings:
-        for match in _NEIGHBOURS.finditer(source.data):
-            told = Known(int(match[1][:10]), Origin((source.span(match.start(1), match.end(1)),)))
+        for span in sysctl.numbers_set(source, "net.ipv4.neigh.default.gc_thresh3"):
+            neighbours = Known(int(span.text[:10]), Origin((span,)))
             for i, pool in enumerate(inventory.pools):
                 own = pool.id.startswith(f"{CLOUD}/") and (pool.root == "." or source.path.startswith(f"{pool.root}/"))
                 if own:
-                    inventory.pools[i] = replace(pool, neighbours=told)
+                    inventory.pools[i] = replace(pool, neighbours=neighbours)
 
 
 def _folder(key: str) -> str:
@@ -191,7 +188,7 @@ class _Cluster:
         pod_range = None
         if not isinstance(cidr, Unset):
             pod_range = PodRange(
-                f"{self.identity}/pods", self.place, CLOUD, self.address, self.folder, "", cluster.name, cidr,
+                f"{self.identity}/pods", self.place, CLOUD, self.address, self.folder, "", name=cluster.name, cidr=cidr,
                 block=self.number("node_mask", "kube-controller-manager"),
             )  # fmt: skip
             self.inventory.ranges.append(pod_range)

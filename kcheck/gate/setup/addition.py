@@ -36,7 +36,9 @@ def root_of(source: Source) -> yaml.Mapping:
     return documents[0].root
 
 
-def checked(source: Source, edits: list[Edit] | None, expected: Callable[[dict[str, Data]], dict[str, Data]]) -> bytes:
+def apply_checked(
+    source: Source, edits: list[Edit] | None, expected: Callable[[dict[str, Data]], dict[str, Data]]
+) -> bytes:
     """The bytes after some edits, which read as expected.
 
     Raises:

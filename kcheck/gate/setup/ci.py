@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from kcheck import __version__
 from kcheck.gate.relevance import NAMES, SUFFIXES
-from kcheck.gate.setup.addition import checked, root_of
+from kcheck.gate.setup.addition import apply_checked, root_of
 from kcheck.syntax import yaml
-from kcheck.syntax.members import last
+from kcheck.syntax.members import edits_to_add_last
 from kcheck.syntax.style import PLAIN
+from kcheck.syntax.yaml_scan import has_word
 
 if TYPE_CHECKING:
     from kcheck.source.text import Source
@@ -83,17 +84,17 @@ def pipeline(below: str) -> str:
     return "".join(f"{line}\n" for line in PLAIN.lines({"kcheck": _job(below, None)}))
 
 
-def added(source: Source, below: str) -> bytes | None:
+def with_job(source: Source, below: str) -> bytes | None:
     """A .gitlab-ci.yml with the job as its last one; None if it runs kcheck.
 
     Raises:
         AdditionError: it is no pipeline, or written so that nothing can be added.
     """
     root = root_of(source)
-    if runs_kcheck(source.data):
+    if has_word(source.data, "kcheck"):
         return None
     job = _job(below, _stage(yaml.get(root, "stages")))
-    return checked(source, last(root, {"kcheck": job}), lambda before: before | {"kcheck": job})
+    return apply_checked(source, edits_to_add_last(root, {"kcheck": job}), lambda before: before | {"kcheck": job})
 
 
 def _stage(stages: yaml.Target | None) -> str | None:
@@ -103,11 +104,3 @@ def _stage(stages: yaml.Target | None) -> str | None:
     if not names or "test" in names:
         return None
     return next(filter(_CHECKS.search, names), names[0])
-
-
-_NAMED = re.compile(rb"^[^#\n]*\bkcheck\b", re.MULTILINE)
-
-
-def runs_kcheck(data: bytes) -> bool:
-    """Whether a file of CI has something to do with kcheck already."""
-    return _NAMED.search(data) is not None

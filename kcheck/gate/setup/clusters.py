@@ -36,7 +36,7 @@ _TELLS_NOTHING = frozenset({
 """Names of folders that many repositories have, whatever is in them."""
 
 
-def excluded(folders: Iterable[str]) -> list[str]:
+def folders_to_exclude(folders: Iterable[str]) -> list[str]:
     """Of the folders that hold clusters, those of tests and of examples, where there are others too.
 
     Examples count as what the repository is about if there is nothing else.
@@ -78,17 +78,17 @@ def _patterns(folders: Iterable[str]) -> list[str]:
 def environments(reading: Reading, tree: Tree) -> list[Environment]:
     """The root modules that make clusters, each once for every variable file that makes it another one."""
     clusters = {cluster.root for cluster in reading.inventory.clusters}
-    owned = _owned(reading, tree)
+    owned = _own_variable_files(reading, tree)
     result: list[Environment] = []
     for root in reading.roots:
         folder = root.configuration.folder
         sets = owned.get(folder, {})
-        if folder in clusters or _missing(root, reading) & set().union(*sets.values()):
-            result += _of(folder, sets, _missing(root, reading))
+        if folder in clusters or _unset_variables(root, reading) & set().union(*sets.values()):
+            result += _root_environments(folder, sets, _unset_variables(root, reading))
     return result
 
 
-def _owned(reading: Reading, tree: Tree) -> dict[str, dict[str, set[str]]]:
+def _own_variable_files(reading: Reading, tree: Tree) -> dict[str, dict[str, set[str]]]:
     """By the folder of a root, the variable files that are for it alone, with the names that each sets."""
     from kcheck.terraform.variables import is_automatic
 
@@ -101,7 +101,7 @@ def _owned(reading: Reading, tree: Tree) -> dict[str, dict[str, set[str]]]:
             continue
         names = set(reading.variables.assignments(source))
         owner = _nearest(source.path, [root for root, declared in roots.items() if names and names <= declared])
-        if owner is not None and not _NO_ENVIRONMENT.search(_beyond(source.path, owner).lower()):
+        if owner is not None and not _NO_ENVIRONMENT.search(_path_beyond(source.path, owner).lower()):
             result.setdefault(owner, {})[source.path] = names
     return result
 
@@ -114,13 +114,13 @@ def _nearest(path: str, roots: list[str]) -> str | None:
     return best[0] if len(best) == 1 else None
 
 
-def _beyond(path: str, root: str) -> str:
+def _path_beyond(path: str, root: str) -> str:
     """The part of a path that is not also the way to a root."""
     parts = path.split("/")
     return "/".join(parts[leading(parts[:-1], root.split("/")) :])
 
 
-def _missing(root: Module, reading: Reading) -> set[str]:
+def _unset_variables(root: Module, reading: Reading) -> set[str]:
     """The variables of a root that nothing gives a value."""
     configuration = root.configuration
     given = reading.variables.of(configuration) if reading.variables else {}
@@ -131,7 +131,7 @@ def _missing(root: Module, reading: Reading) -> set[str]:
     }
 
 
-def _of(folder: str, sets: dict[str, set[str]], missing: set[str]) -> Iterator[Environment]:
+def _root_environments(folder: str, sets: dict[str, set[str]], missing: set[str]) -> Iterator[Environment]:
     """The environments of one root: its variable files are alternatives, but those that all of them need."""
     below = [path for path in sets if _stem(path).lower() in _LAYERS]
     below += [path for path in sets if path not in below and _stands_alone(path, sets, missing)]
@@ -170,12 +170,12 @@ def _labels(paths: list[str]) -> list[str]:
 
 def with_manifests(entries: list[Environment], inventory: Inventory) -> tuple[list[Environment], list[str]]:
     """The entries with the folders of manifests that bear the name of one cluster, and folders that bear none."""
-    clusters = [(cluster, _words(cluster)) for cluster in inventory.clusters]
+    clusters = [(cluster, _folder_names(cluster)) for cluster in inventory.clusters]
     if len(clusters) < 2:
         return entries, []
     found: dict[tuple[str, str], dict[str, None]] = {}
     left: dict[str, None] = {}
-    for folder in _unplaced(inventory):
+    for folder in _unassigned_folders(inventory):
         names = [
             (cluster, "/".join(folder[: i + 1]))
             for i, part in enumerate(folder)
@@ -185,28 +185,28 @@ def with_manifests(entries: list[Environment], inventory: Inventory) -> tuple[li
         if len({cluster.id for cluster, _ in names}) == 1:
             cluster, path = names[0]
             found.setdefault((cluster.root, cluster.environment), {})[path] = None
-        elif not any(_in(cluster.root, folder) for cluster, _ in clusters):  # two clusters of one root
+        elif not any(_is_in_root(cluster.root, folder) for cluster, _ in clusters):  # two clusters of one root
             left["/".join(folder[:_DEPTH])] = None
     wanted = [replace(entry, manifests=tuple(found.get((entry.root, entry.name), ()))) for entry in entries]
     return wanted, list(left)
 
 
-def _unplaced(inventory: Inventory) -> Iterator[list[str]]:
+def _unassigned_folders(inventory: Inventory) -> Iterator[list[str]]:
     """The folders of what runs on some cluster, and is not known on which."""
     seen = set()
-    for thing in inventory.placed():
+    for thing in inventory.deployed_things():
         folder = inventory.scope_of.get(thing) or os.path.dirname(thing.place.source.path)
         if thing not in inventory.cluster_of and folder and folder not in seen:
             seen.add(folder)
             yield folder.split("/")
 
 
-def _in(root: str, folder: list[str]) -> bool:
+def _is_in_root(root: str, folder: list[str]) -> bool:
     """Whether a folder is that of a root or below it."""
     return root == "." or folder[: root.count("/") + 1] == root.split("/")
 
 
-def _words(cluster: Cluster) -> set[str]:
+def _folder_names(cluster: Cluster) -> set[str]:
     """What a folder may be called that is for this cluster."""
     words = {cluster.environment, known(cluster.name) or "", *cluster.root.split("/")}
     return {word.lower() for word in words} - _TELLS_NOTHING - {"", ".", ".."}

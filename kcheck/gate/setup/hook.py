@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck import __version__
-from kcheck.gate.setup.addition import AdditionError, checked, root_of
+from kcheck.gate.setup.addition import AdditionError, apply_checked, root_of
 from kcheck.syntax import yaml
 from kcheck.syntax.insertion import Insertion
-from kcheck.syntax.members import added
+from kcheck.syntax.members import edits_to_add
 from kcheck.syntax.style import PLAIN
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ def _repository(below: str) -> dict[str, Data]:
     return {"repo": REPOSITORY, "rev": f"v{__version__}", "hooks": [{"id": "kcheck", **limits}]}
 
 
-def text(below: str) -> str:
+def new_config(below: str) -> str:
     """A new file; `below` is the folder that is checked, empty for all."""
     return "".join(f"{line}\n" for line in PLAIN.lines({"repos": [_repository(below)]}))
 
 
-def inserted(source: Source, below: str) -> bytes | None:
+def with_hook(source: Source, below: str) -> bytes | None:
     """The file with the hook, in its own style; None if it has it.
 
     Raises:
@@ -46,13 +46,13 @@ def inserted(source: Source, below: str) -> bytes | None:
     if any(isinstance(name := yaml.get(hook, "id"), yaml.Scalar) and name.text == "kcheck" for hook in hooks):
         return None
     repo = _repository(below)
-    edits = added(entry.value.span, Insertion(items=[repo]))
+    edits = edits_to_add(entry.value.span, Insertion(items=[repo]))
 
     def expected(before: dict[str, Data]) -> dict[str, Data]:
         old = before["repos"]
         return before | {"repos": [*(old if isinstance(old, list) else ()), repo]}
 
-    return checked(source, edits, expected)
+    return apply_checked(source, edits, expected)
 
 
 def _items(node: yaml.Node | None) -> tuple[yaml.Node, ...]:

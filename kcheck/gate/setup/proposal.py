@@ -9,23 +9,24 @@ from typing import TYPE_CHECKING
 
 from kcheck.config import settings
 from kcheck.config.config import Config
-from kcheck.engine import engine, rules
+from kcheck.engine import linter, rules
 from kcheck.files.disk import Disk
 from kcheck.files.save import File
-from kcheck.files.tree import Tree, holds, shown
+from kcheck.files.tree import Tree, contains_path, display_path
 from kcheck.gate import baseline
-from kcheck.gate.comparison import Gate, narrowed
+from kcheck.gate.comparison import Comparison, without_known
 from kcheck.gate.setup import ci, clusters, hook
 from kcheck.gate.setup import settings as own
 from kcheck.gate.setup.addition import AdditionError
 from kcheck.reading import inventory
 from kcheck.source.text import Source
 from kcheck.source.values import Known
+from kcheck.syntax.yaml_scan import has_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
 
 
 @dataclass
@@ -43,10 +44,10 @@ class Proposal:
     result: Result | None = None
     has_baseline: bool = False
 
-    def shown(self, real: str) -> str:
+    def display_path(self, real: str) -> str:
         """A path as it is printed."""
         with chdir(self.base):
-            return shown(real)
+            return display_path(real)
 
 
 def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
@@ -58,28 +59,28 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     """
     real = os.path.realpath(folder)
     top = os.path.realpath(Tree([folder]).repository(folder))
-    proposal = Proposal(folder, os.path.realpath(".") if holds(".", top) else top)
+    proposal = Proposal(folder, os.path.realpath(".") if contains_path(".", top) else top)
     with chdir(folder):  # paths in settings are relative to their file
-        present = settings.closest(["."], Disk())
-        config, text = (settings.load(["."]), None) if present else _settled(Config())
-        result = _new_only(engine.run(Tree(["."], exclude=config.exclude), config), config)
+        present = settings.find_file(["."], Disk())
+        config, text = (settings.load(["."]), None) if present else _with_settings(Config())
+        result = _new_only(linter.run(Tree(["."], exclude=config.exclude), config), config)
     if not (result.relevant or result.findings):
         return proposal
     proposal.result, proposal.has_baseline = result, bool(config.baseline)
     if present:
-        path = proposal.shown(os.path.join(real, present))
+        path = proposal.display_path(os.path.join(real, present))
         proposal.notes.append(f"{path}: has settings of kcheck, left as it is")
     elif text is not None:
-        _new(proposal, os.path.join(real, settings.NAME), text(result), "new")
+        _add_file(proposal, os.path.join(real, settings.NAME), text(result), "new")
     below = os.path.relpath(real, top).replace(os.sep, "/").removeprefix(".")
-    _changed(proposal, os.path.join(top, hook.NAME), below, hook.text, hook.inserted, "the hook")
+    _add_or_change(proposal, os.path.join(top, hook.NAME), below, hook.new_config, hook.with_hook, "the hook")
     if systems is None:
         there = {"github": ".github", "gitlab": ci.GITLAB}
         systems = tuple(name for name, path in there.items() if os.path.exists(os.path.join(top, path)))
     if "github" in systems:
         _workflow(proposal, top, below)
     if "gitlab" in systems:
-        _changed(proposal, os.path.join(top, ci.GITLAB), below, ci.pipeline, ci.added, "a job")
+        _add_or_change(proposal, os.path.join(top, ci.GITLAB), below, ci.pipeline, ci.with_job, "a job")
     return proposal
 
 
@@ -87,19 +88,21 @@ def _new_only(result: Result, config: Config) -> Result:
     """A result without what the baseline of the settings knows."""
     if not config.baseline:
         return result
-    gate = Gate(["."], config, lambda _: config, baseline.load(config.baseline, rules.firm(config)))
-    return narrowed(result, gate.known(result.findings).has)
+    comparison = Comparison(
+        ["."], config, lambda _: config, baseline.load(config.baseline, rules.not_ignorable(config))
+    )
+    return without_known(result, comparison.find_known(result.findings).contains)
 
 
 # --- kcheck.yaml
 
 
-def _settled(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
+def _with_settings(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
     """The settings for the working directory, and how they are written once it is known what they lead to."""
     tree = Tree(["."])
     reading = inventory.read(tree, nothing)
     roots = {cluster.root for cluster in reading.inventory.clusters}
-    exclude = clusters.excluded(cluster.root for cluster in reading.inventory.clusters)
+    exclude = clusters.folders_to_exclude(cluster.root for cluster in reading.inventory.clusters)
     if exclude:
         rest = Tree(["."], exclude=tuple(exclude))
         other = inventory.read(rest, nothing)
@@ -123,7 +126,7 @@ def _settled(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
             number = target.value if isinstance(target, Known) else 0
             most.setdefault((cluster.root, cluster.environment), []).append(number)
         single = {key: numbers[0] if len(numbers) == 1 else 0 for key, numbers in most.items()}
-        return own.text(entries, exclude, left, single)
+        return own.settings_file(entries, exclude, left, single)
 
     return config, text
 
@@ -131,21 +134,21 @@ def _settled(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
 # --- files
 
 
-def _new(proposal: Proposal, real: str, text: str, what: str) -> None:
-    path = proposal.shown(real)
+def _add_file(proposal: Proposal, real: str, text: str, what: str) -> None:
+    path = proposal.display_path(real)
     proposal.files.append(File(real, path, b"", text.encode(), fresh=True))
     proposal.notes.append(f"{path}: {what}")
 
 
-def _changed(
+def _add_or_change(
     proposal: Proposal, real: str, below: str, text: Callable[[str], str],
     added: Callable[[Source, str], bytes | None], what: str,
 ) -> None:  # fmt: skip
     """A file with something added, or a new one."""
     if not os.path.lexists(real):
-        _new(proposal, real, text(below), "new")
+        _add_file(proposal, real, text(below), "new")
         return
-    path = proposal.shown(real)
+    path = proposal.display_path(real)
     try:
         with open(real, "rb") as file:
             old = file.read()
@@ -167,7 +170,7 @@ def _workflow(proposal: Proposal, top: str, below: str) -> None:
     for name in names:
         if name.endswith((".yml", ".yaml")):
             real = os.path.join(folder, name)
-            if ci.runs_kcheck(Disk().read(real) or b"") or f"{ci.WORKFLOWS}/{name}" == ci.WORKFLOW:
-                proposal.notes.append(f"{proposal.shown(real)}: has kcheck, left as it is")
+            if has_word(Disk().read(real) or b"", "kcheck") or f"{ci.WORKFLOWS}/{name}" == ci.WORKFLOW:
+                proposal.notes.append(f"{proposal.display_path(real)}: has kcheck, left as it is")
                 return
-    _new(proposal, os.path.join(top, ci.WORKFLOW), ci.workflow(below), "new")
+    _add_file(proposal, os.path.join(top, ci.WORKFLOW), ci.workflow(below), "new")

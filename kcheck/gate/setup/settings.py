@@ -24,7 +24,9 @@ _FEW = 8
 """So many clusters have a line each for their target, more have one for all."""
 
 
-def text(entries: list[Environment], exclude: list[str], left: list[str], maxima: Mapping[tuple[str, str], int]) -> str:
+def settings_file(
+    entries: list[Environment], exclude: list[str], left: list[str], maxima: Mapping[tuple[str, str], int]
+) -> str:
     """The file.
 
     `left` are folders of manifests that run on nobody knows which cluster; `maxima` says how many nodes a cluster may

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.workloads.scalars import absent, items, mapping, scalar, whole
+from kcheck.kubernetes.workloads.scalars import absent, integer, items, mapping, scalar
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, number
 from kcheck.syntax import yaml
 
@@ -118,7 +118,7 @@ def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:
     marks = [workload.labels, *(mark for one in workload.templates for mark in (one.labels, one.annotations))]
     names = (found[key] for mark in marks if (found := known(mark) or {}) for key in _NAMES if key in found)
     group = groups.get(next(names, ""))
-    return workload if group is None else replace(workload, least=whole(group.root, "spec", "minMember"))
+    return workload if group is None else replace(workload, least=integer(group.root, "spec", "minMember"))
 
 
 def _is_slice(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> bool:
@@ -126,10 +126,10 @@ def _is_slice(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> bool:
     if not any(known(one.gpu) == "google.com/tpu" for template in found for one in template.containers):
         return False
     jobs = items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet" else []
-    return kind == "batch/Job" or (len(jobs) == 1 and number(whole(jobs[0], "replicas"), 1) == 1)
+    return kind == "batch/Job" or (len(jobs) == 1 and number(integer(jobs[0], "replicas"), 1) == 1)
 
 
-def rival(kind: str, system: Value[str], found: tuple[PodTemplate, ...], item: Object) -> Value[str]:
+def competing_system(kind: str, system: Value[str], found: tuple[PodTemplate, ...], item: Object) -> Value[str]:
     """A second system that claims a job which waits in a queue of Kueue, with what comes of it; unset if none does."""
     here = Origin((item.span,))
     if known(system) != "kueue":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads import accounts, gangs, pods, runtimes
-from kcheck.kubernetes.workloads.scalars import gap, items, mapping, scalar, text, whole
+from kcheck.kubernetes.workloads.scalars import gap, integer, items, mapping, scalar, text
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
@@ -50,14 +50,14 @@ def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
         if kind in known_kinds:
             workload = gangs.with_group(_workload(item, kind, known_kinds[kind]), groups)
             workload = accounts.signed_in(workload, item, signed)
-            yield item, runtimes.completed(workload, item, named) if kind == runtimes.USER else workload
+            yield item, runtimes.with_runtime(workload, item, named) if kind == runtimes.USER else workload
 
 
 def identity(item: Object) -> str:
     """What tells an object from all others: its file, kind, namespace and name."""
     name, namespace = known(scalar(item.root, "metadata", "name")), known(scalar(item.root, "metadata", "namespace"))
     space = f"{namespace}/" if namespace is not None else ""
-    return f"{item.home}:{item.kind}/{space}{name if name is not None else '?'}"
+    return f"{item.owner_path}:{item.kind}/{space}{name if name is not None else '?'}"
 
 
 def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload:
@@ -75,22 +75,22 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload
     return Workload(
         own,
         item.span,
-        item.kind,
-        text(item.root, "metadata", "namespace"),
-        _name(item),
-        per_node,
-        _pods(found, item),
-        _most([template.gpus for template in found], item),
-        Known(isinstance(secrets, yaml.Sequence) and bool(secrets.items), origin),
-        tuple(image for template in found for one in template.containers if (image := pods.image(one))),
-        found,
-        labels,
-        batch,
-        rigid,
-        gangs.gang(item, kind, labels, found, system, specs),
-        queue,
-        system,
-        _priority(fields, found, item),
+        kind=item.kind,
+        namespace=text(item.root, "metadata", "namespace"),
+        name=_name(item),
+        per_node=per_node,
+        pods=_pods(found, item),
+        gpus=_most([template.gpus for template in found], item),
+        pull_secrets=Known(isinstance(secrets, yaml.Sequence) and bool(secrets.items), origin),
+        images=tuple(image for template in found for one in template.containers if (image := pods.image(one))),
+        templates=found,
+        labels=labels,
+        batch=batch,
+        rigid=rigid,
+        gang=gangs.gang(item, kind, labels, found, system, specs),
+        queue=queue,
+        queue_system=system,
+        priority=_priority(fields, found, item),
         ttl=_field(Fields.number, fields, "ttl"),
         retries=_field(Fields.number, fields, "retries"),
         retries_each=_field(Fields.number, fields, "retries_each"),
@@ -103,7 +103,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload
         launching=_field(Fields.text, fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
         spares_disruptions=_spares(item, kind),
         release=False,
-        rival=gangs.rival(kind, system, found, item),
+        rival=gangs.competing_system(kind, system, found, item),
         hooked=any("/hook" in key for key in known(mapping(item.root, "metadata", "annotations")) or {}),
         partial=_partial(found, kind),
         disposed=_disposed(item, kind, found),
@@ -157,8 +157,8 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
     """When a job is stopped: as it says itself, the first Job of a set, or the first of its pods."""
     own = _field(Fields.number, fields, "deadline")
     jobs = [one for one in items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
-    inner = [whole(one, "template", "spec", "activeDeadlineSeconds") for one in jobs]
-    of_pods = [whole(spec, "activeDeadlineSeconds") for spec in specs]
+    inner = [integer(one, "template", "spec", "activeDeadlineSeconds") for one in jobs]
+    of_pods = [integer(spec, "activeDeadlineSeconds") for spec in specs]
     found = next((value for value in (own, *inner, *of_pods) if not isinstance(value, Unset)), None)
     return found if found is not None else inner[0] if inner else own
 
@@ -257,7 +257,7 @@ def _count(owner: yaml.Target, place: profiles.PodPlace, span: Span) -> Value[in
     if isinstance(numbers, Unknown):
         return numbers
     product = prod(numbers)
-    most = whole(owner, *_steps(place["most"])) if "most" in place else NOTHING
+    most = integer(owner, *_steps(place["most"])) if "most" in place else NOTHING
     if isinstance(most, Unknown):
         return most
     if isinstance(most, Known) and most.value < product:
@@ -266,7 +266,7 @@ def _count(owner: yaml.Target, place: profiles.PodPlace, span: Span) -> Value[in
 
 
 def _number(owner: yaml.Target, spellings: str) -> Value[int]:
-    found = [whole(owner, *_steps(path)) for path in spellings.split(" | ")]
+    found = [integer(owner, *_steps(path)) for path in spellings.split(" | ")]
     value = next((value for value in found if not isinstance(value, Unset)), found[0])
     return Known(1, value.origin) if isinstance(value, Unset) else value
 
@@ -329,7 +329,7 @@ def services(objects: Iterable[Object]) -> Iterator[Service]:
         ports = yaml.get(item.root, "spec", "ports")
         count = len(ports.items) if isinstance(ports, yaml.Sequence) and kind == "LoadBalancer" else 0
         name = mapped(scalar(item.root, "metadata", "name"), as_text)
-        own = f"{item.home}:Service/{known(name) or '?'}"
+        own = f"{item.owner_path}:Service/{known(name) or '?'}"
         yield Service(own, item.span, name, count, address != "None" and kind != "ExternalName")
 
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from kcheck.kubernetes.objects import value_of
 from kcheck.kubernetes.workloads.scalars import (
     absent,
-    amount,
     boolean,
     gap,
+    integer,
     items,
     listed,
     mapping,
     scalar,
+    scaled_quantity,
     text,
-    whole,
 )
 from kcheck.model import (
     CARDS,
@@ -73,32 +73,32 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
     return PodTemplate(
         identity,
         place,
-        role,
-        count,
-        shared[0] if not isinstance(shared[0], Unset) else _needed(found, "cpu", place),
-        shared[1] if not isinstance(shared[1], Unset) else _needed(found, "memory", place),
-        _gpus(found, place),
-        any(isinstance(one.gpu, Known) and one.gpu.value not in CARDS for one in found),
-        text(spec, "priorityClassName"),
-        text(spec, "schedulerName"),
-        mapping(item, "metadata", "labels"),
-        mapping(item, "metadata", "annotations"),
-        _selection(spec),
-        _tolerations(spec),
-        _spread(spec, mapping(item, "metadata", "labels")),
-        boolean(spec, "hostNetwork"),
-        boolean(spec, "hostIPC"),
-        text(spec, "dnsPolicy"),
-        text(spec, "restartPolicy"),
-        whole(spec, "terminationGracePeriodSeconds"),
-        text(spec, "serviceAccountName"),
-        tuple(_ports(spec)),
-        listed(spec, "volumes", _volume),
-        text(spec, "subdomain"),
-        found,
-        _mark(item, STAY),
-        _mark(item, UNDISTURBED),
-        _mark(item, LOCAL),
+        role=role,
+        count=count,
+        cpu=shared[0] if not isinstance(shared[0], Unset) else _needed(found, "cpu", place),
+        memory=shared[1] if not isinstance(shared[1], Unset) else _needed(found, "memory", place),
+        gpus=_gpus(found, place),
+        shares=any(isinstance(one.gpu, Known) and one.gpu.value not in CARDS for one in found),
+        priority=text(spec, "priorityClassName"),
+        scheduler=text(spec, "schedulerName"),
+        labels=mapping(item, "metadata", "labels"),
+        annotations=mapping(item, "metadata", "annotations"),
+        selection=_selection(spec),
+        tolerations=_tolerations(spec),
+        spread=_spread(spec, mapping(item, "metadata", "labels")),
+        host_network=boolean(spec, "hostNetwork"),
+        host_ipc=boolean(spec, "hostIPC"),
+        dns_policy=text(spec, "dnsPolicy"),
+        restart=text(spec, "restartPolicy"),
+        grace=integer(spec, "terminationGracePeriodSeconds"),
+        account=text(spec, "serviceAccountName"),
+        ports=tuple(_ports(spec)),
+        volumes=listed(spec, "volumes", _volume),
+        subdomain=text(spec, "subdomain"),
+        containers=found,
+        stay=_mark(item, STAY),
+        undisturbed=_mark(item, UNDISTURBED),
+        movable=_mark(item, LOCAL),
         asks_as_one=not all(isinstance(value, Unset) for value in shared),
     )
 
@@ -117,21 +117,21 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
     return Container(
         f"{owner}/{known(name) or at}",
         node.span if not isinstance(name, Known) else name.origin.written,
-        name,
-        group == "initContainers",
-        text(node, "image"),
-        text(node, "imagePullPolicy"),
-        _request(node, "cpu", 1000),
-        _request(node, "memory", 1),
-        amount(node, ("resources", "limits", "cpu"), 1000),
-        amount(node, ("resources", "limits", "memory"), 1),
-        Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", CARDS[0]),
-        mapped(scalar(node, "resources", "requests", resource or CARDS[0]), str),
-        mapped(scalar(node, "resources", "limits", resource or CARDS[0]), str),
-        any(_RDMA.search(name) for name in _resources(node)),
-        listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath")))),
-        tuple(dict.fromkeys(_STARTERS.findall(_words(node)))),
-        _words(node),
+        name=name,
+        first=group == "initContainers",
+        image=text(node, "image"),
+        pull_policy=text(node, "imagePullPolicy"),
+        cpu=_request(node, "cpu", 1000),
+        memory=_request(node, "memory", 1),
+        cpu_limit=scaled_quantity(node, ("resources", "limits", "cpu"), 1000),
+        memory_limit=scaled_quantity(node, ("resources", "limits", "memory"), 1),
+        gpu=Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", CARDS[0]),
+        gpu_request=mapped(scalar(node, "resources", "requests", resource or CARDS[0]), str),
+        gpu_limit=mapped(scalar(node, "resources", "limits", resource or CARDS[0]), str),
+        rdma=any(_RDMA.search(name) for name in _resources(node)),
+        mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath")))),
+        starters=tuple(dict.fromkeys(_STARTERS.findall(_words(node)))),
+        text=_words(node),
     )
 
 
@@ -177,9 +177,9 @@ def _resources(node: yaml.Target) -> Iterator[str]:
 
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
     """What a container asks for: its limit where nothing else is written."""
-    value = amount(node, ("resources", "requests", resource), times)
+    value = scaled_quantity(node, ("resources", "requests", resource), times)
     if isinstance(value, Unset):
-        limit = amount(node, ("resources", "limits", resource), times)
+        limit = scaled_quantity(node, ("resources", "limits", resource), times)
         return limit if not isinstance(limit, Unset) else value
     return value
 
@@ -293,7 +293,7 @@ def _ports(spec: yaml.Target) -> Iterator[int]:
     host = known(scalar(spec, "hostNetwork")) is True
     for group, node in containers(spec):
         for port in items(node, "ports") if group != "initContainers" else ():
-            number = known(whole(port, "hostPort")) or (known(whole(port, "containerPort")) if host else None)
+            number = known(integer(port, "hostPort")) or (known(integer(port, "containerPort")) if host else None)
             if isinstance(number, int) and number:
                 yield number
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.objects import inner
+from kcheck.kubernetes.objects import embedded_documents
 from kcheck.kubernetes.workloads import sharings
 from kcheck.kubernetes.workloads.jobs import identity
 from kcheck.kubernetes.workloads.scalars import (
     absent,
     boolean,
     gap,
+    integer,
     items,
     listed,
     mapping,
     scalar,
     text,
-    whole,
 )
 from kcheck.model import (
     CARDS,
@@ -65,8 +64,8 @@ def _class(item: Object) -> Iterable[Thing]:
     kueue = item.kind == "WorkloadPriorityClass"
     preemption = NOTHING if kueue else text(item.root, "preemptionPolicy")
     yield PriorityClass(
-        identity(item), item.span, kueue, text(item.root, "metadata", "name"), whole(item.root, "value"),
-        boolean(item.root, "globalDefault"), preemption,
+        identity(item), item.span, kueue=kueue, name=text(item.root, "metadata", "name"),
+        number=integer(item.root, "value"), default=boolean(item.root, "globalDefault"), preemption=preemption,
     )  # fmt: skip
 
 
@@ -85,7 +84,7 @@ def _queue(item: Object) -> Iterable[Thing]:
         )
     elif item.kind == "Queue":
         yield Queue(
-            own, item.span, item.kind, name, NOTHING, weight=whole(item.root, "spec", "weight"), api=item.api_version
+            own, item.span, item.kind, name, NOTHING, weight=integer(item.root, "spec", "weight"), api=item.api_version
         )
     else:
         selector = yaml.get(item.root, "spec", "namespaceSelector")
@@ -148,7 +147,7 @@ def of_release(release: Release) -> Iterator[Admission | Scheduler]:
     """The configuration of Kueue, or of Volcano's scheduler, as their charts are given it."""
     chart = str(known(release.chart))
     node = yaml.get(release.values, *_VALUES[chart]) if chart in _VALUES else None
-    root = next(inner(node), None) if isinstance(node, yaml.Scalar) else node
+    root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node
     if node is not None and root is not None:
         own = f"{release.place.source.path}:{release.address}"
         yield _admission(root, node.span, own) if chart == "kueue" else _scheduler(root, node.span, own)
@@ -184,15 +183,15 @@ def _settings(item: Object) -> Iterable[Thing]:
     data = yaml.get(item.root, "data")
     for name, entry in (yaml.entries(data) if isinstance(data, yaml.Mapping) else {}).items():
         node = yaml.resolve(entry.value)
-        if isinstance(node, yaml.Scalar) and not _WANTED.search(node.text):
+        if isinstance(node, yaml.Scalar) and not any(mark in node.text for mark in _SETTING_MARKS):
             continue
         own = f"{identity(item)}/{name}"
-        root = next(inner(node), None) if isinstance(node, yaml.Scalar) else node  # Terraform's yamlencode
+        root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node  # Terraform's yamlencode
         if root is None:
             continue
         if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None:
             yield _scheduler(root, item.span, own)
-        if sharings.divides(root):
+        if sharings.is_device_plugin_config(root):
             yield sharings.of_configuration(root, node.span, own)
         if known(text(root, "kind")) == "Configuration" and "kueue" in str(known(text(root, "apiVersion"))):
             yield _admission(root, item.span, own)
@@ -215,9 +214,11 @@ def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
             plugins[name] = known(found) or {}
             if name == "binpack":
                 packed = mapped(scalar(plugin, "arguments", "binpack.resources"), as_text)
-                weight = whole(plugin, "arguments", f"binpack.resources.{CARDS[0]}")
+                weight = integer(plugin, "arguments", f"binpack.resources.{CARDS[0]}")
         last = listed(tier, "plugins", lambda plugin: str(known(text(plugin, "name"))))
-    return Scheduler(own, place, names, Known(plugins, Origin((root.span,))), last, packed, weight)
+    return Scheduler(
+        own, place, actions=names, plugins=Known(plugins, Origin((root.span,))), last=last, packed=packed, weight=weight
+    )
 
 
 def watchers(objects: list[Object]) -> Iterator[Watcher]:
@@ -247,7 +248,10 @@ def _read_everywhere(item: Object) -> Iterator[str]:
             yield from (name for name in resources if name in _EVERYWHERE)
 
 
-_WANTED = re.compile(r"""(tiers|sharing|flags)["']?:|waitForPodsReady|manageJobsWithoutQueueName""")
+_SETTING_MARKS = (
+    *(f"{name}{quote}:" for name in ("tiers", "sharing", "flags") for quote in ("", '"', "'")),
+    "waitForPodsReady", "manageJobsWithoutQueueName",
+)  # fmt: skip
 _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("scheduling.k8s.io", "PriorityClass"): _class,
     ("kueue.x-k8s.io", "WorkloadPriorityClass"): _class,
@@ -262,11 +266,11 @@ _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("nvidia.com", "ClusterPolicy"): sharings.of_policy,
 }
 MARKS = {
-    "ConfigMap": re.compile(_WANTED.pattern.encode()),
-    "ClusterRole": re.compile(rb"list|watch|\*"),
-    "ServiceAccount": re.compile(rb"imagePullSecrets"),
+    "ConfigMap": tuple(map(str.encode, _SETTING_MARKS)),
+    "ClusterRole": (b"list", b"watch", b"*"),
+    "ServiceAccount": (b"imagePullSecrets",),
 }
-"""What the text of some kinds must hold to be worth reading."""
+"""What the text of some kinds must hold, one of them, to be worth reading."""
 
 KINDS = frozenset(kind for _, kind in _MAKERS) | {"ClusterRole", "ClusterRoleBinding"}
 """The kinds that are read here."""

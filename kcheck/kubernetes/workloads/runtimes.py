@@ -25,7 +25,7 @@ def by_name(objects: Iterable[Object]) -> dict[tuple[str, str], Object]:
     return {(item.kind, str(known(scalar(item.root, "metadata", "name")))): item for item in found}
 
 
-def completed(workload: Workload, item: Object, runtimes: dict[tuple[str, str], Object]) -> Workload:
+def with_runtime(workload: Workload, item: Object, runtimes: dict[tuple[str, str], Object]) -> Workload:
     """A TrainJob with what its runtime says; what is not read of that is unknown, not absent."""
     name = str(known(scalar(item.root, "spec", "runtimeRef", "name")))
     kind = str(known(scalar(item.root, "spec", "runtimeRef", "kind")) or "ClusterTrainingRuntime")

@@ -55,12 +55,12 @@ def boolean(node: yaml.Node, *path: str) -> Value[bool]:
     return Known(value=False, origin=value.origin) if isinstance(value, Unset) else value
 
 
-def whole(node: yaml.Node, *path: str) -> Value[int]:
+def integer(node: yaml.Node, *path: str) -> Value[int]:
     """The whole number at a path."""
     return _typed(node, path, int, "is not a number")
 
 
-def amount(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
+def scaled_quantity(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
     """The quantity at a path in units of which `times` are one: 1,000 for millicores, 1 for bytes; rounded up."""
     value = scalar(node, *path)
     if not isinstance(value, Known):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.objects import inner
+from kcheck.kubernetes.objects import embedded_documents
 from kcheck.kubernetes.workloads.jobs import identity
-from kcheck.kubernetes.workloads.scalars import items, text, whole
+from kcheck.kubernetes.workloads.scalars import integer, items, text
 from kcheck.model import NOTHING, Sharing
 from kcheck.source.values import Known, Unset, known, mapped
 from kcheck.syntax import yaml
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 
-def divides(root: yaml.Target) -> bool:
+def is_device_plugin_config(root: yaml.Target) -> bool:
     """Whether something is a configuration of NVIDIA's device plugin."""
     return known(text(root, "version")) == "v1" and any(yaml.get(root, key) is not None for key in ("sharing", "flags"))
 
@@ -34,8 +34,8 @@ def of_configuration(root: yaml.Target, place: Span, own: str) -> Sharing:
     return Sharing(
         own,
         place,
-        tuple(whole(one, "replicas") for one in slices),
-        tuple(whole(one, "replicas") for one in mps),
+        tuple(integer(one, "replicas") for one in slices),
+        tuple(integer(one, "replicas") for one in mps),
         text(root, "flags", "migStrategy"),
         tuple(str(known(text(one, "name"))) for one in (*slices, *mps)),
     )
@@ -62,8 +62,8 @@ def of_release(release: Release) -> Iterator[Sharing]:
     own = f"{release.place.source.path}:{release.address}"
     for name in release.names(*texts) if texts else ():
         node = yaml.get(release.values, *texts, name)
-        root = next(inner(node), None) if isinstance(node, yaml.Scalar) else node
-        if node is not None and root is not None and divides(root):
+        root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node
+        if node is not None and root is not None and is_device_plugin_config(root):
             yield of_configuration(root, node.span, f"{own}/{name}")
     value = release.scalar(*strategy) if strategy else NOTHING
     if isinstance(value, Known):

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.kubernetes.objects import Object, objects_in
-from kcheck.reading.embedded.trees import documents, given, tree
+from kcheck.reading.embedded.trees import computed_scalar, documents, tree
 from kcheck.source.values import Known, Origin, Unknown
 from kcheck.syntax import yaml
 
@@ -85,10 +85,10 @@ def _is_nested(name: str, datum: Datum) -> bool:
 def _nested(record: Record, kind: str, place: Span) -> yaml.Target:
     blocks = record.blocks(kind)
     if isinstance(blocks, Unknown):
-        return given(blocks, place)
+        return computed_scalar(blocks, place)
     if kind in _LISTS:
         return yaml.Sequence(*place, None, tuple(map(_mapping, blocks)), flow=False)
-    return _mapping(blocks[0]) if blocks else given(Known(None, Origin((place,))), place)
+    return _mapping(blocks[0]) if blocks else computed_scalar(Known(None, Origin((place,))), place)
 
 
 def _key(name: str, place: Span) -> yaml.Scalar:

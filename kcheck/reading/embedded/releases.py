@@ -59,8 +59,8 @@ def _release(instance: Instance, address: str, root: str) -> Release:
     near = isinstance(chart, Known) and isinstance(repository, Unset)
     folder = posixpath.normpath(posixpath.join(root, str(known(chart)))) if near else ""
     return Release(
-        address, instance.span, chart_name(chart), version, tuple(trees), sets, gap, name=name, folder=folder,
-        room=_room(instance),
+        address, instance.span, chart=chart_name(chart), version=version, trees=tuple(trees), sets=sets, gap=gap,
+        name=name, folder=folder, room=_room(instance),
     )  # fmt: skip
 
 

@@ -27,14 +27,14 @@ def tree(datum: Datum, place: Span) -> yaml.Target:
         return yaml.Mapping(*span, None, entries, flow=False)
     if isinstance(value, tuple):
         return yaml.Sequence(*span, None, tuple(tree(item, span) for item in value), flow=False)
-    return given(datum, span)
+    return computed_scalar(datum, span)
 
 
 def _text(text: str, span: Span) -> yaml.Scalar:
     return yaml.Scalar(*span, None, text, "double", None)
 
 
-def given(datum: Datum, span: Span) -> yaml.Computed:
+def computed_scalar(datum: Datum, span: Span) -> yaml.Computed:
     """A scalar whose value was worked out elsewhere."""
     if isinstance(datum, Unknown):
         return yaml.Computed(*span, None, "", "double", None, datum)
@@ -44,7 +44,7 @@ def given(datum: Datum, span: Span) -> yaml.Computed:
     if isinstance(value, Fraction):
         value = float(value)
     if not isinstance(value, int | float | None):
-        return given(Unknown("a whole resource is no value of YAML", datum.origin), span)
+        return computed_scalar(Unknown("a whole resource is no value of YAML", datum.origin), span)
     return yaml.Computed(*span, None, _plain(value), "plain", None, datum)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _GROUPS = (limits, addresses, interfaces, egress, quotas)
 
 
-def of(cluster: Cluster, world: World) -> list[Wall]:
+def find_walls(cluster: Cluster, world: World) -> list[Wall]:
     """The walls of a cluster, the lowest first, those that are not known last."""
     return world.remember("walls", cluster.id, lambda: _of(cluster, world))
 
@@ -38,12 +38,12 @@ def nodes_at(place: Place, pools: list[NodePool], world: World) -> int | None:
     cluster = clusters.pop() if len(clusters) == 1 else None
     if cluster is None:
         return None
-    wall = next((wall for wall in of(cluster, world) if wall.id.endswith(f"/{place.id}")), None)
+    wall = next((wall for wall in find_walls(cluster, world) if wall.id.endswith(f"/{place.id}")), None)
     sizes = numbers(wall.nodes, Ground(cluster, world)) if wall else None
     return None if sizes is None else sum(sizes[pool.id] for pool in dict.fromkeys(pools))
 
 
 def first(cluster: Cluster, world: World) -> Wall | None:
     """The first wall that has an upper bound and is no recommendation."""
-    bounded = (wall for wall in of(cluster, world) if wall.nodes is not None and wall.nodes.high is not None)
+    bounded = (wall for wall in find_walls(cluster, world) if wall.nodes is not None and wall.nodes.high is not None)
     return next((wall for wall in bounded if wall.kind != "recommended"), None)

@@ -47,7 +47,7 @@ def _wall(place: Place, ground: Ground) -> Wall | None:
     scope = scope_of(own) if pods and own else f"range {name}" if pods else f"subnet {name}"
 
     def unknown(why: str) -> Wall:
-        return ground.unknown(mechanism, scope, why, place.cidr, entry, place.id, own)
+        return ground.unknown(mechanism, scope, why, cause=place.cidr, entry=entry, key=place.id, pools=own)
 
     if isinstance(found, Unknown) or not isinstance(there, Known) or ground.gap:
         return unknown(ground.gap or reason_of(found if isinstance(found, Unknown) else there))
@@ -58,7 +58,10 @@ def _wall(place: Place, ground: Ground) -> Wall | None:
     if nodes.high is None and not nodes.low:
         return unknown(found.why)
     text = _text(place, there.value, found, nodes, ground)
-    return ground.wall(mechanism, scope, nodes, text, place.cidr, entry, place.id, trial, own)
+    return ground.wall(
+        mechanism, scope, nodes=nodes, arithmetic=text, cause=place.cidr, entry=entry, key=place.id, trial=trial,
+        pools=own,
+    )  # fmt: skip
 
 
 def _mechanism(place: Place, ground: Ground) -> str:

@@ -118,7 +118,10 @@ def _balancers(ground: Ground) -> Iterator[Wall]:
             text = f"{entry.number:,} places of a frontend / {service.ports} ports of the Service"
             scope = f"Service {known(service.name) or '?'}"
             cause = service.name
-            yield ground.wall("load-balancer", scope, Interval(nodes, nodes), text, cause, entry, service.id, pools=[])
+            yield ground.wall(
+                "load-balancer", scope, nodes=Interval(nodes, nodes), arithmetic=text, cause=cause, entry=entry,
+                key=service.id, pools=[],
+            )  # fmt: skip
     pool = ground.limits["load_balancer.pool"]
     if equals(ground.cluster.outbound_type, "loadBalancer"):
         text = "machines in a backend pool of the outbound load balancer"

@@ -51,7 +51,10 @@ def _wall(
     text = (
         f"{entry.number:,} {entry.unit}{f' in each of {len(everywhere)} zones' if len(everywhere) > 1 else ''}; {parts}"
     )
-    yield from ground.grown(mechanism, "the cluster", takes, entry.number, each, text, ground.pools[0].max_nodes, entry)
+    yield from ground.grown(
+        mechanism, "the cluster", takes, room=entry.number, weights=each, arithmetic=text,
+        cause=ground.pools[0].max_nodes, entry=entry,
+    )  # fmt: skip
 
 
 def _interfaces(pool: NodePool, cni: Cni) -> int | None:

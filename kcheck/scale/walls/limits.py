@@ -110,8 +110,8 @@ def _engine(pool: NodePool, ground: Ground) -> Iterator[Wall]:
     entry = ground.limits["autoscaler.nodes"]
     scope, text = f"pool {pool.display_name}", "what ACK rates its Cluster Autoscaler for, a pool"
     yield from ground.grown(
-        "engine", scope, lambda sizes: sizes[pool.id], entry.number, {pool.id: 1}, text, own[0].profile, entry, pool.id,
-        [pool],
+        "engine", scope, lambda sizes: sizes[pool.id], room=entry.number, weights={pool.id: 1}, arithmetic=text,
+        cause=own[0].profile, entry=entry, key=pool.id, pools=[pool],
     )  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
     first = counted(pool, 1, world)
     if isinstance(first, Unknown) or ground.gap:
         why = ground.gap or (first.reason if isinstance(first, Unknown) else "")
-        yield ground.unknown(mechanism, scope, why, pool.max_nodes, entry, pool.id, [pool])
+        yield ground.unknown(mechanism, scope, why, cause=pool.max_nodes, entry=entry, key=pool.id, pools=[pool])
         return
 
     def takes(sizes: Sizes) -> int:
@@ -189,5 +189,6 @@ def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
 
     text = f"{entry.value:,} {limits['pool.what'].value if 'pool.what' in limits else 'nodes'}"
     yield from ground.grown(
-        mechanism, scope, takes, entry.number, {pool.id: 1}, text, pool.max_nodes, entry, pool.id, [pool]
-    )
+        mechanism, scope, takes, room=entry.number, weights={pool.id: 1}, arithmetic=text, cause=pool.max_nodes,
+        entry=entry, key=pool.id, pools=[pool],
+    )  # fmt: skip

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from kcheck.model import Cluster, NodePool
-    from kcheck.numbers.profiles import Entry
+    from kcheck.numbers.profiles import ProfileValue
     from kcheck.scale.world import World
     from kcheck.source.values import Value
 
@@ -112,7 +112,7 @@ class Ground:
         nodes: Interval | None,
         arithmetic: str,
         cause: Value[Any],
-        entry: Entry | tuple[str, str],
+        entry: ProfileValue | tuple[str, str],
         key: str = "",
         trial: Trial | None = None,
         pools: Sequence[NodePool] | None = None,
@@ -130,8 +130,8 @@ class Ground:
         concerned = tuple(self.pools if pools is None else pools)
         identity = f"{self.cluster.id}/{mechanism}/{key or scope}"
         return Wall(
-            identity, place, self.cluster, mechanism, scope, nodes, before, arithmetic, cause, kind, source, concerned,
-            limit, needed,
+            identity, place, cluster=self.cluster, mechanism=mechanism, scope=scope, nodes=nodes, short=before,
+            arithmetic=arithmetic, cause=cause, kind=kind, source=source, pools=concerned, limit=limit, needed=needed,
         )  # fmt: skip
 
     def unknown(
@@ -140,12 +140,14 @@ class Ground:
         scope: str,
         why: str,
         cause: Value[Any],
-        entry: Entry | tuple[str, str],
+        entry: ProfileValue | tuple[str, str],
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Wall:
         """A wall at a number of nodes that cannot be worked out."""
-        return self.wall(mechanism, scope, None, f"{_UNKNOWN}{why}", cause, entry, key, pools=pools)
+        return self.wall(
+            mechanism, scope, nodes=None, arithmetic=f"{_UNKNOWN}{why}", cause=cause, entry=entry, key=key, pools=pools
+        )
 
     def grown(
         self,
@@ -156,7 +158,7 @@ class Ground:
         weights: Mapping[str, int],
         arithmetic: str,
         cause: Value[Any],
-        entry: Entry,
+        entry: ProfileValue,
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Iterator[Wall]:
@@ -166,7 +168,10 @@ class Ground:
         nodes, aim = reach(trial, self.growth), self.world.sizes.target_interval(self.cluster).exact
         needed = takes(self.sizes(aim)) if aim is not None and self.growth.known else None
         if nodes is not None:
-            yield self.wall(mechanism, scope, nodes, arithmetic, cause, entry, key, trial, pools, needed)
+            yield self.wall(
+                mechanism, scope, nodes=nodes, arithmetic=arithmetic, cause=cause, entry=entry, key=key, trial=trial,
+                pools=pools, needed=needed,
+            )  # fmt: skip
 
     def fixed(self, mechanism: str, key: str, cause: Value[Any], arithmetic: str) -> Wall:
         """A wall at a documented number of nodes of the whole cluster."""

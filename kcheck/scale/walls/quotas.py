@@ -107,15 +107,16 @@ def walls(ground: Ground) -> Iterator[Wall]:
             why = (
                 ground.gap if isinstance(entry.value, int) else f"the quota differs by account: it takes {_each(need)}"
             )
-            yield ground.unknown("quota", scope, why, cause, entry, need.quota.code, need.pools)
+            yield ground.unknown("quota", scope, why, cause=cause, entry=entry, key=need.quota.code, pools=need.pools)
             continue
         room = entry.value
 
         takes = partial(amount, need)
         text = f"a quota of {room:,}"
         yield from ground.grown(
-            "quota", scope, takes, room, need.per_node, text, cause, entry, need.quota.code, need.pools
-        )
+            "quota", scope, takes, room=room, weights=need.per_node, arithmetic=text, cause=cause, entry=entry,
+            key=need.quota.code, pools=need.pools,
+        )  # fmt: skip
 
 
 def _each(need: Need) -> str:

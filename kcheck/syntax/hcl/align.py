@@ -36,7 +36,7 @@ class _Line(NamedTuple):
         return len(self.lead) + self.gap + len(self.assign)
 
 
-def applied(data: bytes, edits: list[Edit]) -> bytes:
+def apply_aligned(data: bytes, edits: list[Edit]) -> bytes:
     """The bytes after some edits: runs of lines that were aligned before them are aligned again.
 
     Raises:
@@ -62,7 +62,7 @@ def applied(data: bytes, edits: list[Edit]) -> bytes:
     return after.aligned(touched) if after else new
 
 
-def formatted(data: bytes) -> bytes:
+def align_all(data: bytes) -> bytes:
     """The bytes with all runs of lines aligned."""
     cells = _Cells(data)
     return cells.aligned(set(range(len(cells.lines))))

@@ -16,7 +16,7 @@ class Part(NamedTuple):
     value: str | int
 
 
-def rewritten(span: Span, old: str, new: str) -> Part | None:
+def literal_to_change(span: Span, old: str, new: str) -> Part | None:
     """The literal in the expression at `span`, which gives `old`, by which it would give `new`; None if none does.
 
     The forms are the new bits of `cidrsubnet`, and the text at the begin or the end of a template.

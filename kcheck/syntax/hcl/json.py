@@ -60,7 +60,7 @@ def _body(node: json.Node, kind: str) -> nodes.Body:
         elif name != _COMMENT:
             build = partial(_raw if (kind, name) in _RAW else expression, member.value)
             span = member.key.source.span(member.key.start, member.value.span.end)
-            body.entries[name] = nodes.Entry(name, span, member.value.span, build)
+            body.entries[name] = nodes.Attribute(name, span, member.value.span, build)
     return body
 
 

@@ -85,7 +85,7 @@ class Variable(Expression):
 
 
 @dataclass(slots=True, eq=False)
-class Attribute(Expression):
+class GetAttr(Expression):
     """`target.name`."""
 
     target: Expression
@@ -161,7 +161,7 @@ class Invalid(Expression):
 
 
 @dataclass
-class Entry:
+class Attribute:
     """One `name = expression` of a body. The expression is built when it is asked for."""
 
     name: str
@@ -222,7 +222,7 @@ def _itself(expression: Expression) -> Expression:
 def as_block(node: Object) -> Block:
     """An object as a block without type, to be added to in the same way."""
     entries = {
-        key.span.text: Entry(
+        key.span.text: Attribute(
             key.span.text, key.span.source.span(key.span.start, value.span.end), value.span, partial(_itself, value)
         )
         for key, value in node.entries
@@ -235,7 +235,7 @@ class Body:
     """The inside of a block or file. `span` reaches from brace to brace, or over the file."""
 
     span: Span
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, Attribute] = field(default_factory=dict)
     blocks: list[Block] = field(default_factory=list)
 
     def all(self, block_type: str) -> list[Block]:

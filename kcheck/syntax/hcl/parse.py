@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import tree_sitter_hcl
 from tree_sitter import Language, Parser
 
-from kcheck.source.text import BOM, Outline, Source, Span
+from kcheck.source.text import BOM, Source, Span
+from kcheck.syntax import outlines
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.broken import explain
 from kcheck.syntax.hcl.template import Gap, Kind, decoded, markers, strips, unescape
@@ -33,7 +34,7 @@ _PIECE = re.compile(
 
 def parse(source: Source) -> nodes.File:
     """Read a `.tf` or `.tfvars` file. Never raises: what cannot be read becomes a problem."""
-    source.outline = _OUTLINE
+    source.outline = outlines.HCL
     try:
         source.data.decode()
     except UnicodeDecodeError as error:
@@ -46,21 +47,6 @@ def parse(source: Source) -> nodes.File:
         reader.fill(body, _body(root))
         return nodes.File(body, tuple(reader.problems))
     return nodes.File(body, tuple(_pieces(source, body)))
-
-
-def _keys(span: Span) -> tuple[str, ...]:
-    from kcheck.syntax.hcl import names
-
-    return names.keys(span)
-
-
-def _member(span: Span, name: str) -> Span | None:
-    from kcheck.syntax.hcl import names
-
-    return names.member(span, name)
-
-
-_OUTLINE = Outline(_keys, _member)
 
 
 _OPENING, _CLOSING = b"x = <<KCHECK_TEMPLATE\n", b"\nKCHECK_TEMPLATE\n"
@@ -178,15 +164,15 @@ class _Reader:
                 continue
             row = child.end_point.row
             if child.type == "attribute":
-                entry = self.entry(child)
+                entry = self.attribute(child)
                 body.entries.setdefault(entry.name, entry)
             elif child.type == "block" and depth < MAX_DEPTH:
                 body.blocks.append(self.block(child, depth))
 
-    def entry(self, node: Node) -> nodes.Entry:
+    def attribute(self, node: Node) -> nodes.Attribute:
         parts = [child for child in node.children if child.type != "comment"]
         value = parts[2]
-        return nodes.Entry(self.text(parts[0]), self.span(node), self.span(value), lambda: self.expression(value))
+        return nodes.Attribute(self.text(parts[0]), self.span(node), self.span(value), lambda: self.expression(value))
 
     def block(self, node: Node, depth: int) -> nodes.Block:
         labels: list[str] = []
@@ -238,7 +224,7 @@ class _Reader:
         for part in parts:
             span = Span(self.source, target.span.start, self.base + part.end_byte)
             if part.type == "get_attr":
-                target = nodes.Attribute(span, target, self.text(part.children[-1]))
+                target = nodes.GetAttr(span, target, self.text(part.children[-1]))
             elif part.type == "index":
                 step = part.children[0]
                 if step.type == "legacy_index":
@@ -356,14 +342,14 @@ class _Reader:
             if part.type == "for_cond":
                 condition = self.build(next(p for p in part.children if p.type == "expression"), depth)
         return nodes.For(
-            self.span(node),
-            names[0] if len(names) > 1 else None,
-            names[-1],
-            self.build(collection, depth),
-            values[0] if child.type == "for_object_expr" else None,
-            values[-1],
-            any(part.type == "ellipsis" for part in child.children),
-            condition,
+            span=self.span(node),
+            key=names[0] if len(names) > 1 else None,
+            name=names[-1],
+            collection=self.build(collection, depth),
+            result_key=values[0] if child.type == "for_object_expr" else None,
+            value=values[-1],
+            grouped=any(part.type == "ellipsis" for part in child.children),
+            condition=condition,
         )
 
     # --- templates: the text is what lies in the gaps between interpolations

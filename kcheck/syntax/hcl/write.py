@@ -166,14 +166,14 @@ class _Writer:
             edits.append(Edit(self.source.span(at, at), newline + newline.join(first) + blank))
         return edits
 
-    def equals(self, entry: nodes.Entry | None) -> str:
+    def equals(self, entry: nodes.Attribute | None) -> str:
         """What stands between a key and its value; objects may have a colon there."""
         if entry is None or not self.objects:
             return " = "
         between = self.source.data[entry.span.start + len(entry.name.encode()) : entry.value_span.start].decode()
         return between if between.strip() == ":" else " = "
 
-    def has_comma(self, entry: nodes.Entry) -> bool:
+    def has_comma(self, entry: nodes.Attribute) -> bool:
         """Whether a comma stands behind a member of an object."""
         behind = self.source.data[entry.span.end : self.block.span.end].lstrip(b" \t")
         return not self.block.type and behind.startswith(b",")
@@ -189,7 +189,7 @@ class _Writer:
 
     def long(self, members: dict[str, Data]) -> Edit:
         """Nested blocks or objects, at the end."""
-        inside: list[nodes.Entry | nodes.Block] = [entry for entry in self.entries if entry.name not in _LAST]
+        inside: list[nodes.Attribute | nodes.Block] = [entry for entry in self.entries if entry.name not in _LAST]
         inside += [inner for inner in self.block.body.blocks if inner.type not in _LAST]
         at = self.line_end(max((item.span.end for item in inside), default=self.block.body.span.start))
         comma = "," if self.entries and self.has_comma(self.entries[-1]) else ""
@@ -243,12 +243,12 @@ class _Writer:
         new = ["", *lines] if old and lines and self.is_long(next(iter(members.values()))) else lines
         return Edit(self.block.body.span, newline.join(["{", *old, *new, f"{outer}}}"]))
 
-    def _is_multiline(self, entry: nodes.Entry) -> bool:
+    def _is_multiline(self, entry: nodes.Attribute) -> bool:
         return self.source.line_number(entry.span.start) != self.source.line_number(entry.span.end)
 
     def _indent(self) -> tuple[str, str]:
         """The indentation of the block's inside, that of its first line if it has one, and how much more it is."""
-        inside: list[nodes.Entry | nodes.Block] = [*self.entries, *self.block.body.blocks]
+        inside: list[nodes.Attribute | nodes.Block] = [*self.entries, *self.block.body.blocks]
         own = self.source.line_number(self.block.span.start)
         outer = _blanks(self.source.line(own))
         for item in sorted(inside, key=lambda item: item.span.start):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def every(world: World) -> list[Wall]:
     """The walls of all clusters."""
-    return [wall for cluster in world.inventory.clusters for wall in walls.of(cluster, world)]
+    return [wall for cluster in world.inventory.clusters for wall in walls.find_walls(cluster, world)]
 
 
 def nodes(wall: Wall, _world: World) -> Value[int]:

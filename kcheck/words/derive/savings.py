@@ -39,7 +39,7 @@ def deletion(autoscaler: Autoscaler, world: World) -> Value[str]:
 
 def profile(autoscaler: Autoscaler, world: World) -> Value[str]:
     """What the faster profile of GKE saves."""
-    return _saved(autoscaler, world, **parameters.bundle("gke", "OPTIMIZE_UTILIZATION"))
+    return _saved(autoscaler, world, **parameters.profile_settings("gke", "OPTIMIZE_UTILIZATION"))
 
 
 def tolerance(autoscaler: Autoscaler, world: World) -> Value[str]:
@@ -87,8 +87,8 @@ def _run(autoscaler: Autoscaler, world: World) -> Case | None:
     cluster, nodes = known(autoscaler.cluster), known(scaling.growable_nodes(autoscaler, world))
     if cluster is None or not nodes:
         return None
-    found = scenario.of(world, cluster, nodes=nodes, everything=True)
-    return None if isinstance(found, str) else found.beyond.case
+    found = scenario.build_scenario(world, cluster, nodes=nodes, everything=True)
+    return None if isinstance(found, str) else found.without_wall.case
 
 
 def _told(autoscaler: Autoscaler, world: World, case: Case, other: Case) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck.words.derive import basics, growth, karpenter, pools, savings, scaling
-from kcheck.words.tables.field import Field, made, simple
+from kcheck.words.tables.field import Field, made, record, simple
 
 AUTOSCALER = (
     made("kind", "string", "cluster-autoscaler, or gke and ack where the cloud runs it and shows little", lambda a, _w: basics.computed(a, a.kind)),
@@ -62,7 +62,7 @@ AUTOSCALER = (
     made("widest_pool", "int", "nodes of the biggest of them at the target", growth.widest, "nodes"),
     made("choices", "int", "different machine types among which it chooses for the same pods", growth.choices),
     made("twins", "int", "pools of equal shape that could grow together", growth.twins, "pools"),
-    Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
+    record("cluster", "cluster", "its cluster", basics.cluster_of),
 )  # fmt: skip
 
 FLAG = (

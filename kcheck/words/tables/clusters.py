@@ -5,7 +5,7 @@ from __future__ import annotations
 from kcheck.model import NOTHING
 from kcheck.scale import addresses as demands
 from kcheck.words.derive import basics, control_plane, dns, gpus, growth, needs, pools, savings, spot, taints
-from kcheck.words.tables.field import Field, made, simple
+from kcheck.words.tables.field import Field, made, record, records, simple
 
 _TARGET = made(
     "target", "int", "nodes the cluster is meant to reach: --nodes, else the sum of its pools' maxima",
@@ -79,7 +79,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("zones", "int", "zones, or subnets, that its widest pool is spread over", pools.widest),
         made("whole_gpu_pods", "int", "pods that run for ever with one whole GPU each", gpus.whole_cards, "pods"),
         made("shares_gpus", "bool", "whether anything in the code shares cards", gpus.shared),
-        Field("pools", "records", "pool", "", False, "its node pools", lambda c, w: w.pools.all_of_cluster(c)),
+        records("pools", "pool", "its node pools", lambda c, w: w.pools.all_of_cluster(c)),
     ),
     "pool": (
         simple("name", "string", "the pool's name"),
@@ -157,7 +157,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("price_caps", "int", "machine types for which a most is written that a spot pool pays", spot.caps, nullable=True),
         made("uncapped", "string", "machine types without one, where another has one; null if all have", spot.uncapped, nullable=True),
         made("low_cap", "string", "a cap below the list price on demand, with both; null where there is none", spot.low_cap, nullable=True),
-        Field("subnets", "records", "subnet", "", False, "the subnets of its nodes", pools.subnets_of),
-        Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
+        records("subnets", "subnet", "the subnets of its nodes", pools.subnets_of),
+        record("cluster", "cluster", "its cluster", basics.cluster_of),
     ),
 }  # fmt: skip

@@ -32,7 +32,7 @@ def simple(
     name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = True, kind: str = "scalar"
 ) -> Field:
     """A field that is a field of the model."""
-    return Field(name, kind, type_, unit, nullable, meaning, lambda thing, _world: getattr(thing, name))
+    return Field(name, kind, type_, unit, nullable, meaning=meaning, read=lambda thing, _world: getattr(thing, name))
 
 
 def made(
@@ -40,11 +40,19 @@ def made(
     kind: str = "scalar",
 ) -> Field:  # fmt: skip
     """A scalar that is computed."""
-    return Field(name, kind, type_, unit, nullable, meaning, read)
+    return Field(name, kind, type_, unit, nullable, meaning=meaning, read=read)
+
+
+def record(name: str, subject: str, meaning: str, read: Callable[[Any, World], Value[Any]]) -> Field:
+    """A field that is one of another subject."""
+    return Field(name, "record", subject, unit="", nullable=False, meaning=meaning, read=read)
+
+
+def records(name: str, subject: str, meaning: str, read: Callable[[Any, World], Value[Any] | list[Any]]) -> Field:
+    """A field that lists things of another subject."""
+    return Field(name, "records", subject, unit="", nullable=False, meaning=meaning, read=read)
 
 
 def plain(name: str, type_: str, meaning: str, unit: str = "") -> Field:
     """A field of the model that is always known."""
-    return Field(
-        name, "scalar", type_, unit, False, meaning, lambda thing, _w: basics.computed(thing, getattr(thing, name))
-    )
+    return made(name, type_, meaning, lambda thing, _world: basics.computed(thing, getattr(thing, name)), unit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kcheck.scale import addresses as demands
 from kcheck.words.derive import basics, larger_ranges, limits, ranges
-from kcheck.words.tables.field import Field, made, simple
+from kcheck.words.tables.field import Field, made, record, records, simple
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "subnet": (
@@ -27,7 +27,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
               larger_ranges.sufficient_cidr, nullable=True),
         made("pools_count", "int", "number of pools in it", lambda s, w: basics.count(s, w.pools.in_subnet(s)), "pools"),
         made("for_pods", "bool", "whether it holds pods and no nodes", lambda s, w: basics.computed(s, w.pools.holds_only_pods(s))),
-        Field("pools", "records", "pool", "", False, "pools whose nodes are in it", lambda s, w: w.pools.in_subnet(s)),
+        records("pools", "pool", "pools whose nodes are in it", lambda s, w: w.pools.in_subnet(s)),
     ),
     "pod_range": (
         simple("name", "string", "name of the range, or of its cluster"),
@@ -47,7 +47,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
               larger_ranges.sufficient_range, nullable=True),
         made("in_the_way", "string", "what it would then overlap, or may overlap; null if nothing is in the way", larger_ranges.in_the_way, nullable=True),
         made("pools_count", "int", "number of pools in it", lambda r, w: basics.count(r, w.pools.in_range(r)), "pools"),
-        Field("pools", "records", "pool", "", False, "pools whose pods are in it", lambda r, w: w.pools.in_range(r)),
+        records("pools", "pool", "pools whose pods are in it", lambda r, w: w.pools.in_range(r)),
     ),
     "wall": (
         made("mechanism", "string", "what ends the growth: subnet, pod-range, cluster-limit ...", lambda w, _w: basics.computed(w, w.mechanism)),
@@ -60,7 +60,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("arithmetic", "string", "how the number is worked out", lambda w, _w: basics.computed(w, w.arithmetic)),
         made("move", "string", "how the wall is moved", lambda w, _w: basics.computed(w, w.move)),
         made("cause", "string", "the value that makes the wall", limits.cause, nullable=True),
-        Field("pools", "records", "pool", "", False, "the pools that meet it", lambda w, _w: list(w.pools)),
-        Field("cluster", "record", "cluster", "", False, "its cluster", basics.cluster_of),
+        records("pools", "pool", "the pools that meet it", lambda w, _w: list(w.pools)),
+        record("cluster", "cluster", "its cluster", basics.cluster_of),
     ),
 }  # fmt: skip

@@ -16,9 +16,9 @@ from kcheck.words.derive import (
     tolerations,
     volumes,
 )
-from kcheck.words.tables.field import Field, made, plain, simple
+from kcheck.words.tables.field import Field, made, plain, record, records, simple
 
-_CLUSTER = Field("cluster", "record", "cluster", "", False, "the cluster it runs on", basics.cluster_of)
+_CLUSTER = record("cluster", "cluster", "the cluster it runs on", basics.cluster_of)
 _SCALE = made(
     "scale", "int",
     "nodes it may have: of the largest pool that its workload lands on, those asked for, or its own where they are many",
@@ -87,7 +87,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("launching", "string", "when the launcher starts: AtStartup, WaitForWorkersReady (MPIJob)"),
         simple("slots", "int", "processes on each worker (MPIJob)", "slots"),
         simple("processes", "string", "processes of each pod as written: a number, auto, gpu (PyTorchJob, TrainJob)"),
-        Field("templates", "records", "template", "", False, "its pods by role", lambda w, _world: list(w.templates)),
+        records("templates", "template", "its pods by role", lambda w, _world: list(w.templates)),
         _CLUSTER,
     ),
     "template": (
@@ -151,8 +151,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("spot_taint", "string", "the taint of the spot nodes that they select and do not tolerate; null if there is none", spot.taint, nullable=True),
         made("copies", "int", "copies that are made of each card that they can get; null where they get whole ones, or may", gpus.of_pods, nullable=True),
         made("virtual_kubelet", "string", "the label by which they select Azure's virtual node; null if they do not", spot.virtual_kubelet, nullable=True),
-        Field("pools", "records", "pool", "", False, "pools they can land on", jobs.pools),
-        Field("containers", "records", "container", "", False, "their containers", lambda t, _w: list(t.containers)),
+        records("pools", "pool", "pools they can land on", jobs.pools),
+        records("containers", "container", "their containers", lambda t, _w: list(t.containers)),
     ),
     "container": (
         simple("name", "string", "its name"),
@@ -200,6 +200,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
              lambda i, w: pulls.owner(i, w).pull_secrets),
         made("pulls", "int", "pulls by fresh nodes through one public address", pulls.pulls, "pulls"),
         made("demand", "string", "what pulls it, on how many nodes, and at which node the anonymous pulls run out", pulls.demand),
-        Field("others", "records", "image", "", False, "its other places", pulls.others),
+        records("others", "image", "its other places", pulls.others),
     ),
 }  # fmt: skip

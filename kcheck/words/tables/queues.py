@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck.words.derive import gpus, queues
-from kcheck.words.tables.field import Field, made, plain, simple
+from kcheck.words.tables.field import Field, made, plain, records, simple
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "priority_class": (
@@ -19,7 +19,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("apart", "bool", "whether no other default is in its folder", queues.apart),
         made("cutoff", "int", "the number below which an autoscaler takes no notice of pods", queues.cutoff),
         made("user", "string", "a job that has it; null if there is none", queues.class_user, nullable=True),
-        Field("other_defaults", "records", "priority_class", "", False, "the other defaults applied with it", queues.other_defaults),
+        records("other_defaults", "priority_class", "the other defaults applied with it", queues.other_defaults),
     ),
     "queue": (
         plain("kind", "string", "ClusterQueue or LocalQueue (Kueue), Queue (Volcano)"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcheck.commands.options import guarded
+from kcheck.commands.options import with_usage_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kcheck.commands.options import Run
     from kcheck.config.config import Config
     from kcheck.gate.baseline import Baseline
-    from kcheck.gate.comparison import Gate
+    from kcheck.gate.comparison import Comparison
 
 _OPTIONS = (
     click.option(
@@ -28,24 +28,24 @@ _OPTIONS = (
 
 
 def options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command with `paths` and `config` the options of what is known; it takes `gate` in their place."""
+    """Give a command with `paths` and `config` the options of what is known; it takes `comparison` in their place."""
 
     @wraps(command)
     def wrapper(
         paths: tuple[str, ...], config: Config, known: bool | None, baseline_file: str | None, diff_base: str | None,
         **rest: object,
     ) -> None:  # fmt: skip
-        _meant(paths, known)
-        baseline = guarded(lambda: _baseline(config, known, baseline_file))
-        gate = guarded(lambda: _gate(paths, config, baseline, diff_base))
-        command(paths=paths, config=config, gate=gate, **rest)
+        _refuse_baseline_path(paths, known)
+        baseline = with_usage_errors(lambda: _baseline(config, known, baseline_file))
+        comparison = with_usage_errors(lambda: _comparison(paths, config, baseline, diff_base))
+        command(paths=paths, config=config, comparison=comparison, **rest)
 
     for option in reversed(_OPTIONS):
         wrapper = option(wrapper)
     return wrapper
 
 
-def _meant(paths: tuple[str, ...], known: bool | None) -> None:
+def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
     """Refuse `--baseline FILE`, which would check FILE.
 
     Raises:
@@ -58,7 +58,7 @@ def _meant(paths: tuple[str, ...], known: bool | None) -> None:
                     raise click.UsageError(f"{name} is a baseline: --baseline-file {name}")
 
 
-def path(config: Config, file: str | None) -> str:
+def baseline_path(config: Config, file: str | None) -> str:
     """The file of what is known: of the flag, of the settings, or where it is by default."""
     from kcheck.gate.baseline import NAME
 
@@ -71,10 +71,10 @@ def _baseline(config: Config, known: bool | None, file: str | None) -> Baseline 
     from kcheck.engine import rules
     from kcheck.gate import baseline
 
-    return baseline.load(path(config, file), rules.firm(config))
+    return baseline.load(baseline_path(config, file), rules.not_ignorable(config))
 
 
-def save(baseline: Baseline) -> None:
+def save_baseline(baseline: Baseline) -> None:
     """Write the file of what is known.
 
     Raises:
@@ -94,10 +94,12 @@ def save(baseline: Baseline) -> None:
         raise click.UsageError(str(error)) from error
 
 
-def _gate(paths: tuple[str, ...], config: Config, baseline: Baseline | None, diff_base: str | None) -> Gate | None:
+def _comparison(
+    paths: tuple[str, ...], config: Config, baseline: Baseline | None, diff_base: str | None
+) -> Comparison | None:
     if baseline is None and diff_base is None:
         return None
-    from kcheck.gate.comparison import Gate
+    from kcheck.gate.comparison import Comparison
     from kcheck.gate.git import Difference
 
     difference = None
@@ -107,17 +109,19 @@ def _gate(paths: tuple[str, ...], config: Config, baseline: Baseline | None, dif
         if difference.note:
             click.echo(f"kcheck: {difference.note}", err=True)
     run: Run = click.get_current_context().obj
-    return Gate(paths, config, run.settings, baseline, difference)
+    return Comparison(paths, config, run.settings, baseline, difference)
 
 
-def relevant(paths: tuple[str, ...], config: Config, gate: Gate) -> bool:
-    """Whether the difference that a gate is about can matter at all."""
+def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Comparison) -> bool:
+    """Whether what changed since the commit to compare with can change the findings."""
     from kcheck.files.disk import Disk
-    from kcheck.files.tree import shown
-    from kcheck.gate.relevance import matters
+    from kcheck.files.tree import display_path
+    from kcheck.gate.relevance import can_change_findings
 
-    if gate.difference is None:
+    if comparison.difference is None:
         return True
-    overlay = gate.difference.overlay
-    changed = [shown(path) for path in overlay]
-    return matters(changed, paths, config, Disk()) or matters(changed, paths, config, Disk(overlay))
+    overlay = comparison.difference.overlay
+    changed = [display_path(path) for path in overlay]
+    return can_change_findings(changed, paths, config, Disk()) or can_change_findings(
+        changed, paths, config, Disk(overlay)
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine import may_change, rules
-from kcheck.engine.judge import Judge, joined
+from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.suppressions import Suppressions
 from kcheck.model import Input
 from kcheck.reading import inventory
@@ -65,20 +65,20 @@ class Result:
         return dict(sorted(waiting.items(), key=lambda item: (-item[1], item[0])))
 
 
-def silent(text: str) -> None:
+def no_progress(text: str) -> None:
     """Tell nobody what goes on."""
 
 
-def run(tree: Tree, config: Config, tell: Callable[[str], None] = silent) -> Result:
+def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -> Result:
     """Read the tree and decide every rule on every subject; `tell` is told what goes on."""
-    chosen = rules.chosen(config)
+    chosen = rules.selected(config)
     tell(f"reading {tree.count:,} files" if tree.count else "reading")
-    reading = inventory.read(tree, config, rules.raw(chosen))
+    reading = inventory.read(tree, config, rules.raw_kinds(chosen))
     found = reading.inventory
     world = World(found, config)
     _check_targets(found, config)
     result = Result(world)
-    result.relevant = bool(found.telling() or reading.problems)
+    result.relevant = bool(found.has_content() or reading.problems)
     comments = Suppressions(reading.sources, config, chosen)
     by_subject: dict[str, list[Rule]] = {}
     for rule in chosen:
@@ -86,13 +86,15 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = silent) -> Res
     for number, (subject, matching) in enumerate(by_subject.items(), 1):
         if subject != "input":
             tell(f"checking, {number} of {len(by_subject)}: {subject}")
-            result.findings += may_change.given(_decide(subject, matching, world, result), world, tree, reading.roots)
+            result.findings += may_change.withhold_fixes(
+                _decide(subject, matching, world, result), world, tree, reading.roots
+            )
     result.findings = _pruned(result.findings, by_subject)
     _suppress(result, comments)
     world.inputs = list(_inputs(reading, comments, config, result.undecided, tree))
     result.findings += _decide("input", by_subject.get("input", []), world, result)
     _suppress(result, comments)
-    result.findings = _merged([_graded(finding, config) for finding in result.findings])
+    result.findings = _merged([_with_set_severity(finding, config) for finding in result.findings])
     result.hints = list(_hints(result.unknown_inputs(), reading.variables))
     return result
 
@@ -125,7 +127,7 @@ def _hints(inputs: Iterable[str], variables: Variables | None) -> Iterable[str]:
         yield f"--var {names[0]}=VALUE, or a tfvars file with --var-file, gives the value"
 
 
-def _graded(finding: Finding, config: Config) -> Finding:
+def _with_set_severity(finding: Finding, config: Config) -> Finding:
     """The finding with the severity that the settings give its rule."""
     wanted = config.severity.get(finding.rule)
     return finding._replace(severity=Severity[wanted.upper()]) if wanted else finding
@@ -153,13 +155,13 @@ def _merged(findings: list[Finding]) -> list[Finding]:
         worst = max(group, key=lambda finding: finding.severity)
         others = tuple(dict.fromkeys(f.object for f in group if f.object != worst.object))
         related = (*worst.related, *(Related(worst.span, f"also {name}") for name in others))
-        fix = _together(worst, group)
+        fix = _combined_fix(worst, group)
         help_text = worst.help or next((f.help for f in group if fix is None and f.help), "")
         result.append(worst._replace(related=related, also=others, fix=fix, help=help_text))
     return result
 
 
-def _together(worst: Finding, group: list[Finding]) -> Fix | None:
+def _combined_fix(worst: Finding, group: list[Finding]) -> Fix | None:
     """The fix of one finding with the changes that its other objects need."""
     fixes = [finding.fix for finding in group if finding.fix is not None]
     if worst.fix is None or len(fixes) < len(group):
@@ -193,7 +195,7 @@ def _inputs(
         values = "only its values were checked, " if chart.values is not None else ""
         what = f"the chart {chart.label}: {values}{templates}; --render helm renders it"
         yield Input(chart.folder, chart.source.span(0, 0), "chart", what)
-    for suppression in comments.bare():
+    for suppression in comments.without_reason():
         place = suppression.span
         yield Input(f"{place.source.path}:{place.begin.line}", place, "bare-suppression", ", ".join(suppression.rules))
     for accepted in comments.expired():
@@ -205,12 +207,12 @@ def _inputs(
         where = f" in {accepted.path}" if accepted.path else ""
         what = f"`{accepted.rule}` has nothing to silence{where}; the entry can go"
         yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what)
-    every = rules.every(config.rules) if comments.all else []
+    every = rules.all_rules(config.rules) if comments.all else []
     names = {name for rule in every for name in (rule.name, rule.group)}
     for suppression, name in comments.unused(names, undecided):
         place = suppression.span
         what = f"`{name}` has nothing to silence here" if name in names else f"there is no rule `{name}`"
-        what = f"`{name}` is not to be ignored, say the settings" if name in comments.firm else what
+        what = f"`{name}` is not to be ignored, say the settings" if name in comments.not_ignorable else what
         identity = f"{place.source.path}:{place.begin.line}:{name}"
         yield Input(identity, place, "unused-suppression", f"{what}; the comment can go")
     for place in comments.nameless:
@@ -229,31 +231,31 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
     conditions: dict[str, cel.Expression] = {}
     for rule in list(ordered):
         try:
-            conditions[rule.name] = joined(rule.when, rule.problem, variables)
+            conditions[rule.name] = joined_condition(rule.when, rule.problem, variables)
         except cel.SyntaxProblem as error:
             result.bugs.append(Bug(rule.name, subject, str(error)))
             ordered.remove(rule)
     fields = wanted(conditions.values())
     for thing in found:
         try:
-            judge = Judge(raw_views.view(subject, thing, world, fields.get(subject, {})))
+            evaluator = Evaluator(raw_views.view(subject, thing, world, fields.get(subject, {})))
         except _BROKEN as error:
             result.bugs.append(Bug("", thing.id, f"the view of the {subject} cannot be built: {error!r}"))
             continue
-        whole: Judge | None = None
+        whole: Evaluator | None = None
         fired: set[str] = set()
         for rule in ordered:
             if fired.intersection(rule.unless):
                 continue
             try:
-                verdict = judge.verdict(rule, conditions[rule.name])
+                verdict = evaluator.verdict(rule, conditions[rule.name])
                 if isinstance(verdict, Undecided):
                     result.undecided.append(verdict)
                     continue
                 result.decided += 1
                 if not verdict:
                     continue
-                whole = whole or Judge(raw_views.view(subject, thing, world))
+                whole = whole or Evaluator(raw_views.view(subject, thing, world))
                 severity = whole.severity(rule)
                 if severity is not None:
                     findings.append(whole.finding(rule, severity))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config import settings
 from kcheck.config.config import parse_price
-from kcheck.engine import engine
+from kcheck.engine import linter
 from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
@@ -21,21 +21,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kcheck.config.config import Config
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.engine.rules import Example, Rule
 
 
 def failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
     """What an example shows otherwise than it says; `folders` hold the rules beside kcheck's own."""
-    return [*bad(rule, example, folders), *good(rule, example, folders), *mended(rule, example, folders)]
+    return [
+        *bad_failures(rule, example, folders),
+        *good_failures(rule, example, folders),
+        *fix_failures(rule, example, folders),
+    ]
 
 
-def bad(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
+def bad_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
     """How `bad` does not fire."""
     if not example.bad:
         return []
     with _written(example.bad):
-        result = engine.run(Tree(["."]), _config(example, folders))
+        result = linter.run(Tree(["."]), _config(example, folders))
     if any(finding.rule == rule.name for finding in result.findings):
         return _bugs(result)
     waiting = [check for check in result.undecided if check.rule == rule.name]
@@ -48,12 +52,12 @@ def bad(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str
     return [f"`bad` must fire: {found}", *_bugs(result)]
 
 
-def good(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
+def good_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
     """How `good` is not silent, or silent for want of anything to look at."""
     if not example.good:
         return []
     with _written(example.good):
-        result = engine.run(Tree(["."]), _config(example, folders))
+        result = linter.run(Tree(["."]), _config(example, folders))
     wrong = [
         f"`good` must be silent: {finding.span.source.path}:{finding.span.begin.line}:{finding.span.begin.column} "
         f"{finding.message}"
@@ -65,7 +69,7 @@ def good(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[st
     return [*wrong, *_bugs(result)]
 
 
-def mended(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
+def fix_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
     """How what `kcheck fix` makes of `bad` differs from `fixed`."""
     if example.fixed is not None and not rule.fixable:
         return ["`fixed` belongs to a rule with a fix only"]

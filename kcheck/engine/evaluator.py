@@ -1,4 +1,4 @@
-"""One subject before the rules: whether a condition holds, how bad that is, what is said of it, and what mends it."""
+"""Rules on one subject: whether a condition holds, how bad that is, what is said of it, and what mends it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bo
 
 
 @cache
-def joined(when: str, problem: str, variables: tuple[str, ...]) -> cel.Expression:
+def joined_condition(when: str, problem: str, variables: tuple[str, ...]) -> cel.Expression:
     """`when` and `problem` as one three-valued conjunction: a known no beats an unknown."""
     return cel.conjunction(when, problem, variables) if when else cel.compile(problem, variables)
 
@@ -46,16 +46,16 @@ def _compiled(text: str, variables: tuple[str, ...]) -> cel.Expression:
     return cel.compile(text, variables)
 
 
-class Judge:
+class Evaluator:
     """Decides rules on one subject; expressions share one activation."""
 
     def __init__(self, view: View) -> None:
         self.view = view
         self.variables = (view.subject, "limits")
         self.limits = limits_view(cloud_of(view.thing, view.world), view.world)
-        self.activation = self.activated(view.data)
+        self.activation = self.new_activation(view.data)
 
-    def activated(self, data: dict[str, object]) -> cel.Activation:
+    def new_activation(self, data: dict[str, object]) -> cel.Activation:
         """The data that expressions see."""
         return cel.activation({self.view.subject: data, "limits": self.limits}, self.variables)
 
@@ -96,14 +96,13 @@ class Judge:
 
     def severity(self, rule: Rule) -> Severity | None:
         """How bad it is; None where the size is known and small."""
-        wanted = self.graded(rule.grade) if rule.grade else Severity[rule.severity.upper()]
+        wanted = self.severity_by_size(rule.grade) if rule.grade else Severity[rule.severity.upper()]
         if wanted is None:
             return None
-        if rule.mild and self.value(rule.mild):
-            return Severity.INFO
-        return min(wanted, Severity.WARNING) if rule.weak and self.value(rule.weak) else wanted
+        caps = [Severity[cap.severity.upper()] for cap in rule.at_most if self.value(cap.where)]
+        return min([wanted, *caps])
 
-    def graded(self, grade: Grade) -> Severity | None:
+    def severity_by_size(self, grade: Grade) -> Severity | None:
         """How bad it is by size; None where that is known and small."""
         size = self.number(grade.of)
         if size is None:
@@ -132,25 +131,25 @@ class Judge:
             related += [other for other in found if _line(other.span) != _line(span)]
         fix, help_text = self.fix(rule)
         if fix is None and rule.help:
-            help_text = "; ".join(filter(None, (help_text, self.filled(rule.help))))
+            help_text = "; ".join(filter(None, (help_text, self.fill(rule.help))))
         return Finding(
-            rule.name,
-            severity,
-            rule.waste,
-            self.filled(rule.message),
-            span,
-            tuple(dict.fromkeys(related)),
-            self.view.thing.id,
-            fix,
-            help_text,
-            (*origin.spans, self.view.place()),
+            rule=rule.name,
+            severity=severity,
+            waste=rule.waste,
+            message=self.fill(rule.message),
+            span=span,
+            related=tuple(dict.fromkeys(related)),
+            object=self.view.thing.id,
+            fix=fix,
+            help=help_text,
+            anchors=(*origin.spans, self.view.place()),
             shape=self.shape(rule),
         )
 
     def shape(self, rule: Rule) -> str:
         """The message with `#` for what is filled in; of files themselves nothing else tells them apart."""
         if rule.subject == "input":
-            return unnumbered(self.filled(rule.message))
+            return unnumbered(self.fill(rule.message))
         parts = (part if isinstance(part, str) else "#" for part in cel.holes(rule.message))
         return " ".join("".join(parts).split())
 
@@ -176,15 +175,15 @@ class Judge:
     def records(self, expression: str) -> list[int]:
         """The numbers of the records that an expression gives: one, or a list of them."""
         text = f"type({expression}) == list ? dyn({expression}).map(r, r.{ID}) : [dyn({expression}).{ID}]"
-        found = self.value(text, self.numbered)
+        found = self.value(text, self.numbered_activation)
         return found if isinstance(found, list) else []
 
     @cached_property
-    def numbered(self) -> cel.Activation:
+    def numbered_activation(self) -> cel.Activation:
         """The data with the numbers of all records."""
-        return self.activation if self.view.numbered is self.view.data else self.activated(self.view.numbered)
+        return self.activation if self.view.numbered is self.view.data else self.new_activation(self.view.numbered)
 
-    def filled(self, text: str) -> str:
+    def fill(self, text: str) -> str:
         """A message with its holes filled."""
         parts = []
         for part in cel.holes(text):
@@ -210,16 +209,16 @@ class Judge:
         """The changes that mend the finding, or what a person must do instead."""
         for obstacle in rule.withheld:
             if self.truth(_compiled(obstacle.where, self.variables))[0] is not False:
-                return None, self.filled(obstacle.help)
+                return None, self.fill(obstacle.help)
         changes: list[Change] = []
         titles: list[str] = []
         for setting in rule.settings:
-            value = self.written(setting.to)
+            value = self.ordered_value(setting.to)
             if value is None:
                 return None, ""
             for record, path in self.targets(setting.place):
                 origin, name = self.view.origin(record, path), path[-1]
-                part = self.part(origin, record, path, value)
+                part = self.literal_part(origin, record, path, value)
                 if part is not None:
                     place = Origin((part.span,), literal=True)
                     changes.append(Change(place, name, part.value, *self.view.owner(record)))
@@ -228,7 +227,7 @@ class Judge:
                 seconds = isinstance(value, int) and self.view.unit(record, path) == "seconds"
                 written = duration(int(value)) if seconds else value
                 change = Change(origin, name, written, *self.view.owner(record), append=setting.append)
-                if not self.writable(change, path, record):
+                if not self.is_writable(change, path, record):
                     return None, self.by_hand(change)
                 if origin.literal and value == self.view.value(record, path):
                     continue  # it is written as it should be
@@ -238,16 +237,18 @@ class Judge:
             return None, ""
         return Fix(rule.safety, tuple(changes), ", ".join(dict.fromkeys(titles))), ""
 
-    def part(self, origin: Origin, record: int, path: tuple[str, ...], value: object) -> computed_literals.Part | None:
+    def literal_part(
+        self, origin: Origin, record: int, path: tuple[str, ...], value: object
+    ) -> computed_literals.Part | None:
         """The literal in a computed text by which it would be another one."""
         old = None if origin.literal or origin.missing else self.view.value(record, path)
         return (
-            computed_literals.rewritten(origin.written, old, value)
+            computed_literals.literal_to_change(origin.written, old, value)
             if isinstance(old, str) and isinstance(value, str)
             else None
         )
 
-    def written(self, text: str) -> Any:
+    def ordered_value(self, text: str) -> Any:
         """The value of an expression with the keys of its maps in the order of the text, or of the word that it is."""
         subject, _, name = text.strip().partition(".")
         word = self.view.data.get(name) if subject == self.view.subject else None
@@ -264,9 +265,9 @@ class Judge:
             return change.instruction
         if written == self.view.place():
             return f"{_parts(origin)}{change.instruction}"
-        return f"{change.instruction}; `{_short(written)}` gives it now"
+        return f"{change.instruction}; `{_first_line(written)}` gives it now"
 
-    def writable(self, change: Change, path: tuple[str, ...], record: int) -> bool:
+    def is_writable(self, change: Change, path: tuple[str, ...], record: int) -> bool:
         """Whether a change can be made where the value is written, or would be."""
         origin = change.origin
         if isinstance(change.value, float | bytes) or origin.written.source.derived or origin.why:
@@ -298,7 +299,7 @@ def _ordered(value: object, text: str) -> Any:
     return {name: _ordered(value[name], text) for name in sorted(value, key=place)}
 
 
-def _short(span: Span) -> str:
+def _first_line(span: Span) -> str:
     """The first line of a piece of code."""
     lines = span.text.splitlines() or [""]
     return lines[0].rstrip(" {[(") + (" ..." if len(lines) > 1 else "")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 TEMPLATE = "any/templates/intent.yaml.j2"
 
 
-def text(intent: Intent) -> str:
+def render_intent(intent: Intent) -> str:
     """An intent file that says the same as an intent."""
     return render.text(TEMPLATE, context(intent))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.engine import engine
-from kcheck.engine.suppressions import COMMENT, said
+from kcheck.engine import linter
+from kcheck.engine.suppressions import COMMENT, parse_comment
 from kcheck.files.save import File
 from kcheck.files.tree import KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree
 from kcheck.source.text import Edit
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.config.config import Config
-    from kcheck.engine.engine import Result
+    from kcheck.engine.linter import Result
     from kcheck.source.findings import Finding, Identity
     from kcheck.source.text import Source, Span
     from kcheck.syntax.hcl.align import Lines
@@ -34,7 +34,7 @@ class Silenced(NamedTuple):
     still: frozenset[Identity]
 
 
-def comments(tree: Tree, config: Config, result: Result, found: Iterable[Finding], reason: str) -> Silenced:
+def plan_comments(tree: Tree, config: Config, result: Result, found: Iterable[Finding], reason: str) -> Silenced:
     """Work out comments with a reason for some of what a run found, and check that they do what they are for.
 
     Files in which they would bring something else are left as they are.
@@ -44,18 +44,18 @@ def comments(tree: Tree, config: Config, result: Result, found: Iterable[Finding
     rules: dict[Source, dict[_Place, list[str]]] = {}
     left: list[tuple[Finding, str]] = []
     for finding in findings:
-        place, why = places.of(finding)
+        place, why = places.comment_place(finding)
         if place is None:
             left.append((finding, why))
             continue
         names = rules.setdefault(place.span.source, {}).setdefault(place, [])
         if finding.rule not in names:
             names.append(finding.rule)
-    new = {source: _written(source, own, reason) for source, own in rules.items()}
+    new = {source: _with_comments(source, own, reason) for source, own in rules.items()}
     known = _identities(result.findings)
     while True:
         overlay = {tree.real_path(source): data for source, data in new.items()}
-        after = engine.run(Tree(tree.given, overlay, config.exclude), config).findings
+        after = linter.run(Tree(tree.given, overlay, config.exclude), config).findings
         broken = {f.span.source.path for f in after if not f.identities <= known} & {source.path for source in new}
         if not broken:
             break
@@ -91,7 +91,7 @@ class _Places:
         self.texts: dict[Source, list[Span]] = {}
         self.blocks: dict[Source, list[Span]] = {}
 
-    def of(self, finding: Finding) -> tuple[_Place | None, str]:
+    def comment_place(self, finding: Finding) -> tuple[_Place | None, str]:
         """The first place at which a comment is about a finding; or why there is none."""
         why = ""
         for anchor in dict.fromkeys((finding.span, *finding.anchors)):
@@ -99,7 +99,7 @@ class _Places:
             if source.derived or source.private:
                 why = why or f"{source.path} holds no comments"
                 continue
-            kept = self.tree.kept(source)
+            kept = self.tree.why_protected(source)
             if kept:
                 why = why or f"it stands in {kept}"
             elif source.path.endswith(".json") or not source.path.endswith(_COMMENTED):
@@ -116,17 +116,17 @@ class _Places:
         source = anchor.source
         if not source.path.endswith((*TERRAFORM, *VARIABLES)):
             if not any(text.start < source.line_start(anchor.start) < text.end for text in self.yaml_texts(source)):
-                yield _beside(anchor) or _above(anchor)
+                yield _existing_comment(anchor) or _comment_above(anchor)
             return
         lines = self.hcl_lines(source)
-        for span in chain((anchor,), self.around(anchor)):
+        for span in chain((anchor,), self.enclosing_blocks(anchor)):
             if not lines.begins(source.line_start(span.start)):
                 continue
             end = source.line_end(span.start)
             behind = _Place(source.span(end, end), "behind")
-            yield _beside(span) or (behind if lines.is_assignment(span.start) else _above(span))
+            yield _existing_comment(span) or (behind if lines.is_assignment(span.start) else _comment_above(span))
 
-    def around(self, anchor: Span) -> Iterator[Span]:
+    def enclosing_blocks(self, anchor: Span) -> Iterator[Span]:
         """The blocks of Terraform around a place, the innermost first."""
         source = anchor.source
         if source not in self.blocks:
@@ -159,7 +159,7 @@ class _Places:
 _COMMENTED = (*TERRAFORM, *VARIABLES, *MANIFESTS, *KUSTOMIZATIONS)
 
 
-def _beside(span: Span) -> _Place | None:
+def _existing_comment(span: Span) -> _Place | None:
     """A comment that is about the line already."""
     source, number = span.source, span.begin.line
     for line in (number, number - 1):
@@ -169,19 +169,19 @@ def _beside(span: Span) -> _Place | None:
         match = COMMENT.search(source.data, start, source.line_end(start))
         alone = match is not None and not source.data[start : match.start()].strip()
         if match is not None and (line == number or alone):
-            rules, reason = said(match)
+            rules, reason = parse_comment(match)
             return _Place(source.span(match.start(1), match.end()), "said", rules=rules, reason=reason)
     return None
 
 
-def _above(span: Span) -> _Place:
+def _comment_above(span: Span) -> _Place:
     source = span.source
     start = source.line_start(span.start)
     line = source.data[start : source.line_end(start)].decode("utf-8", "replace")
     return _Place(source.span(start, start), "above", line[: len(line) - len(line.lstrip())])
 
 
-def _written(source: Source, places: dict[_Place, list[str]], reason: str) -> bytes:
+def _with_comments(source: Source, places: dict[_Place, list[str]], reason: str) -> bytes:
     """The bytes of a file with comments at some places."""
     edits = []
     for place, rules in places.items():
@@ -193,4 +193,4 @@ def _written(source: Source, places: dict[_Place, list[str]], reason: str) -> by
             "said": f"{names}] {place.reason or reason}",
         }[place.kind]
         edits.append(Edit(place.span, text))
-    return edit.applied(source, edits)
+    return edit.apply_edits(source, edits)

@@ -11,7 +11,7 @@ from kcheck.config import schemas, settings
 from kcheck.config.config import ConfigError
 from kcheck.files.tree import Tree
 from kcheck.generate import recommended
-from kcheck.generate.system_nodes import others
+from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.model.image_names import parse
 from kcheck.reading import inventory
 from kcheck.scale.world import World
@@ -74,7 +74,7 @@ def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[
     yield "zones", _zones(cluster, training, reading)
     minor, oldest = minor_version(known(cluster.version) or ""), minor_version(str(usual["intent.oldest"])) or 0
     yield "kubernetes", f"1.{minor}" if minor and minor >= oldest else None
-    nodes = max(nodes, _wanted(jobs, training))
+    nodes = max(nodes, _nodes_of_largest_job(jobs, training))
     yield "nodes", nodes or None
     yield "machines", _machines(training)
     yield "gpus", next((found for pool in training if (found := known(pool.gpus))), None)
@@ -105,8 +105,8 @@ def _nodes(pool: NodePool, world: World) -> int:
 def _nodes_of_target(cluster: Cluster, world: World) -> int:
     """The training nodes of a target that counts all nodes; all of it where that is too few for others."""
     target = known(world.sizes.target(cluster)) or 0
-    least = max(1, target - others(cluster.cloud, target))
-    return next((n for n in range(least, target) if n + others(cluster.cloud, n) >= target), target)
+    least = max(1, target - non_training_nodes(cluster.cloud, target))
+    return next((n for n in range(least, target) if n + non_training_nodes(cluster.cloud, n) >= target), target)
 
 
 def _name(name: str | None) -> str | None:
@@ -162,14 +162,14 @@ def _machines(pools: list[NodePool]) -> list[str]:
     return list(dict.fromkeys(name for pool in ordered for name in known(pool.instance_types) or ()))
 
 
-def _largest(jobs: list[Workload]) -> tuple[Workload, PodTemplate] | None:
+def _largest_job(jobs: list[Workload]) -> tuple[Workload, PodTemplate] | None:
     every = [(job, template) for job in jobs for template in job.templates if known(template.count)]
     return max(every, key=lambda pair: number(pair[1].count, 0), default=None)
 
 
-def _wanted(jobs: list[Workload], pools: list[NodePool]) -> int:
+def _nodes_of_largest_job(jobs: list[Workload], pools: list[NodePool]) -> int:
     """Nodes of the largest job: one for each of its pods, or as many as its GPUs fill."""
-    found = _largest(jobs)
+    found = _largest_job(jobs)
     if found is None:
         return 0
     pods, own = number(found[1].count, 0), number(found[1].gpus, 0)
@@ -179,7 +179,7 @@ def _wanted(jobs: list[Workload], pools: list[NodePool]) -> int:
 
 def _job(jobs: list[Workload], pools: list[NodePool]) -> dict[str, int]:
     """The largest job; its deadline is a multiple of what it takes."""
-    nodes, found = _wanted(jobs, pools), _largest(jobs)
+    nodes, found = _nodes_of_largest_job(jobs, pools), _largest_job(jobs)
     seconds = known(found[0].deadline) if found else None
     usual = 3600 * int(recommended.values("any")["job.deadline"])
     return ({"nodes": nodes} if nodes else {}) | ({"hours": ceil(seconds * 100 / usual)} if seconds else {})
@@ -209,7 +209,7 @@ def _scheduler(reading: Reading, jobs: list[Workload]) -> str | None:
 
 def _image(jobs: list[Workload]) -> Iterator[tuple[str, str]]:
     """The registry and the image of the largest job, unless a public registry has it."""
-    found = _largest(jobs)
+    found = _largest_job(jobs)
     texts: Iterable[str | None] = (known(one.text) for one in found[0].images) if found else ()
     for text in texts:
         image = parse(text) if text else None

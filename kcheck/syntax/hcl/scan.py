@@ -1,0 +1,26 @@
+"""What a file of Terraform holds, told without parsing it."""
+
+from __future__ import annotations
+
+import re
+
+_BLOCK = re.compile(rb"^([a-z]+)[ \t]+[\"a-zA-Z]", re.MULTILINE)
+_COMPUTED = re.compile(rb"\}[\w./-]*\.(?:ya?ml|json|tftpl|tpl|tmpl)\b")
+"""The ends of names of files that are not written as they are."""
+_FILESET = re.compile(rb"\bfileset\((?:[ \t]*\"([^\"\n]*)\"|[^,\n\"]*),[ \t]*\"([^\"\n]*)\"|\bfileset\(")
+
+
+def block_type_at(data: bytes, offset: int) -> str:
+    """The type of the last block at the left margin that begins before a byte; empty without one."""
+    blocks: list[bytes] = _BLOCK.findall(data, 0, offset)
+    return blocks[-1].decode() if blocks else ""
+
+
+def computed_paths(data: bytes) -> list[str] | None:
+    """Templates and patterns that may give the names of files; None where a pattern is not written as it is."""
+    found = [data[data.rfind(b'"', 0, match.start()) + 1 : match.end()] for match in _COMPUTED.finditer(data)]
+    for match in _FILESET.finditer(data):
+        if match[2] is None:
+            return None
+        found.append((match[1] or b"${}") + b"/" + match[2])
+    return [text.decode(errors="replace") for text in found]

@@ -1,0 +1,57 @@
+"""What each syntax says of the places in a file, which is read again for that only when something is reported."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.source.text import Outline
+
+if TYPE_CHECKING:
+    from kcheck.source.text import Span
+
+
+def _hcl_keys(span: Span) -> tuple[str, ...]:
+    from kcheck.syntax.hcl import names
+
+    return names.keys(span)
+
+
+def _hcl_member(span: Span, name: str) -> Span | None:
+    from kcheck.syntax.hcl import names
+
+    return names.member(span, name)
+
+
+def _yaml_keys(span: Span) -> tuple[str, ...]:
+    from kcheck.syntax import names
+
+    return names.in_yaml(span)
+
+
+def _json_keys(span: Span) -> tuple[str, ...]:
+    from kcheck.syntax import names
+
+    return names.in_json(span)
+
+
+def _json_member(span: Span, name: str) -> Span | None:
+    from kcheck.syntax import names
+
+    return names.json_member(span, name)
+
+
+def _plan_keys(span: Span) -> tuple[str, ...]:
+    from kcheck.syntax import json
+
+    return json.key_of(span)
+
+
+def _no_member(_span: Span, _name: str) -> None:
+    return None
+
+
+HCL = Outline(_hcl_keys, _hcl_member)
+YAML = Outline(_yaml_keys, _no_member)
+JSON = Outline(_json_keys, _json_member)
+PLAN = Outline(_plan_keys, _no_member)
+"""A plan is too large to be read again."""

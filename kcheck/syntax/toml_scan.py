@@ -1,0 +1,23 @@
+"""Where tables and keys are written in a TOML file: the library that reads it does not tell."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kcheck.source.text import Source, Span
+
+
+def find_table(data: bytes, name: str) -> int | None:
+    """Where the first header of a table, or of one inside it, begins; None without one."""
+    match = re.search(rb"^\[" + re.escape(name.encode()) + rb"(?:\.|\])", data, re.MULTILINE)
+    return match.start() if match else None
+
+
+def key_line(source: Source, table: str, key: str, start: int) -> Span | None:
+    """The first line from `start` on that sets a key, or is the header of a table by that key in another one."""
+    names = re.escape(table.encode()), re.escape(key.encode())
+    pattern = re.compile(rb"^[ \t]*(?:\[+%s\.)?[\"']?%s\b[^\n]*" % names, re.MULTILINE)
+    match = pattern.search(source.data, start)
+    return source.span(match.start(), match.end()) if match else None

@@ -1,0 +1,22 @@
+"""What a text in YAML holds, told without parsing it."""
+
+from __future__ import annotations
+
+import re
+
+from kcheck.files.tree import in_braces
+
+_FLOW_KIND = re.compile(rb"\bkind[\"']?\s*:\s*[\"']?(\w*)")
+_KIND = re.compile(rb"^(?:\xef\xbb\xbf)?([ \t-]*)[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
+
+
+def kinds_named(data: bytes) -> set[tuple[bool, str]]:
+    """What each `kind` of a document says, with whether it is indented; empty text for what a template fills in."""
+    if in_braces(data):
+        return {(True, kind.decode()) for kind in _FLOW_KIND.findall(data)}
+    return {(bool(indent), kind.decode()) for indent, kind in _KIND.findall(data)}
+
+
+def has_word(data: bytes, word: str) -> bool:
+    """Whether a word is in a text outside its comments."""
+    return re.search(rb"^[^#\n]*\b" + re.escape(word.encode()) + rb"\b", data, re.MULTILINE) is not None
