@@ -152,8 +152,8 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         job_hours=int(job.get("hours", usual["intent.job_hours"])),
         teams=tuple(teams or _teams(str(usual["intent.teams"]))),
         tiers=tuple(given.get("tiers") or _listed(usual["intent.tiers"])), scheduler=chosen("scheduler"),
-        autoscaler=chosen("autoscaler"), registry=str(given.get("registry", registry)), image=chosen("image"), mode=mode,
-        range=own, in_use=tuple(network.get("in_use") or ()),
+        autoscaler=chosen("autoscaler"), registry=str(given.get("registry", registry)), image=chosen("image"),
+        mode=mode, range=own, in_use=tuple(network.get("in_use") or ()),
     )  # fmt: skip
     _check(intent, usual)
     return intent
