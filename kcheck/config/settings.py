@@ -17,8 +17,6 @@ from kcheck.source.values import Known, Origin, plain, wrap
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.source.values import Datum
-
 NAME = "kcheck.yaml"
 PROJECT = "pyproject.toml"
 _TABLE = re.compile(rb"^\[tool\.kcheck(?:\.|\])", re.MULTILINE)
@@ -42,13 +40,8 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
         raise ConfigError(f"{found}: no such file, or it cannot be read")
     source = Source(os.path.relpath(found).replace(os.sep, "/"), content)
     data = _toml(source) if found.endswith(".toml") else schemas.document(source)
-    schemas.check(data, schema(), "setting", "the settings")
+    schemas.check(data, "settings", "setting", "the settings")
     return _config(data, os.path.dirname(found))
-
-
-def schema() -> dict[str, Any]:
-    """The schema of the settings."""
-    return schemas.load("settings")
 
 
 def closest(paths: Iterable[str], disk: Disk) -> str | None:
@@ -72,7 +65,7 @@ def closest(paths: Iterable[str], disk: Disk) -> str | None:
 # --- reading
 
 
-def _toml(source: Source) -> Datum:
+def _toml(source: Source) -> Known[Any]:
     import tomllib
 
     try:
@@ -119,9 +112,9 @@ def _line_of(source: Source, start: int, key: str) -> Origin | None:
 # --- making
 
 
-def _config(data: Datum, folder: str) -> Config:
+def _config(data: Known[Any], folder: str) -> Config:
     values: dict[str, Any] = plain(data)
-    members: dict[str, Any] = data.value if isinstance(data, Known) else {}
+    members: dict[str, Any] = data.value
     places = {name: schemas.at(member.origin.written) for name, member in members.items()}
 
     def near(path: str) -> str:

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcheck.cli import cli
-from kcheck.config import schemas
 from kcheck.config.config import ConfigError
 from kcheck.generate import aks, existing, intent, intent_text, ranges, recommended
 from kcheck.generate.assembly import ImpossibleError, generate
@@ -436,19 +435,6 @@ def test_several_clusters_are_named(tmp_path: Path) -> None:
         (tmp_path / name / "main.tf").write_text('resource "aws_eks_cluster" "main" {\n  name = "x"\n}\n')
     with pytest.raises(ConfigError, match=r"2 clusters there: .*a, .*b; name the folder of one"):
         existing.read(str(tmp_path))
-
-
-def test_schema_of_intents_is_one_that_kcheck_understands() -> None:
-    known = {"type", "enum", "minimum", "maximum", "exclusiveMinimum", "minLength", "pattern", "examples", "items",
-             "properties", "additionalProperties", "required", "description", "title", "$schema"}  # fmt: skip
-
-    def keys(schema: dict[str, Any]) -> set[str]:
-        found = set(schema)
-        for inner in [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]:
-            found |= keys(inner)
-        return found
-
-    assert keys(schemas.load("intent")) <= known
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
