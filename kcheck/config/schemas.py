@@ -1,13 +1,13 @@
-"""What people write for kcheck, settings and rules, against its published schema, with the place of every mistake."""
+"""What people write for kcheck, settings, intents and rules, against its schemas, with the place of every mistake."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
+from decimal import Decimal
 from fractions import Fraction
-from functools import cache
-from math import isfinite
+from functools import cache, reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 from kcheck.config.config import ConfigError, nearest
@@ -15,27 +15,38 @@ from kcheck.source.bundled import PROFILES
 from kcheck.source.values import Known, Origin, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from jsonschema_rs import Draft202012Validator
 
     from kcheck.source.text import Source, Span
-    from kcheck.source.values import Datum
+    from kcheck.syntax import yaml
 
-_TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float, Fraction),
-    "boolean": (bool,),
-}  # fmt: skip
+Difference = tuple["Span", str]
+Path = tuple[str | int, ...]
+
 _ARTICLES = {
     "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
     "boolean": "true or false",
 }  # fmt: skip
+_BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
+_NOT_BLANK = r"\S"
+"""The pattern of a text that must say something."""
 
 
 @cache
 def load(name: str) -> dict[str, Any]:
-    """A bundled schema."""
-    with open(os.path.join(PROFILES, f"{name}.schema.json"), encoding="utf-8") as file:
-        result: dict[str, Any] = json.load(file)
-    return result
+    """A bundled schema, or a part of one, such as `rule#/$defs/details`."""
+    file_name, _, pointer = name.partition("#/")
+    with open(os.path.join(PROFILES, f"{file_name}.schema.json"), encoding="utf-8") as file:
+        return reduce(getitem, filter(None, pointer.split("/")), json.load(file))
+
+
+@cache
+def _validator(name: str) -> Draft202012Validator:
+    from jsonschema_rs import Draft202012Validator  # only who writes such a file pays for it
+
+    return Draft202012Validator(load(name))
 
 
 def document(source: Source) -> Known[Any]:
@@ -58,14 +69,14 @@ def document(source: Source) -> Known[Any]:
     return datum(first.root) if first.root is not None else empty
 
 
-def check(data: Datum, wanted: dict[str, Any], noun: str, whole: str) -> None:
+def check(data: Known[Any], schema: str, noun: str, whole: str) -> None:
     """Compare data with a schema; the words are those of `differences`.
 
     Raises:
         ConfigError: they differ; the message says where and what would be right.
     """
-    for place, message in differences(data, wanted, noun, whole):
-        raise ConfigError(f"{at(place) if place else ''}: {message}")
+    for place, message in differences(data, schema, noun, whole):
+        raise ConfigError(f"{at(place)}: {message}")
 
 
 def at(span: Span) -> str:
@@ -73,8 +84,8 @@ def at(span: Span) -> str:
     return f"{span.source.path}:{span.begin.line}"
 
 
-def datum(node: Any) -> Known[Any]:
-    """A YAML node with the places of its parts."""
+def datum(node: yaml.Node) -> Known[Any]:
+    """A YAML node with the places of its parts; 3.0 is 3, as in JSON Schema."""
     from kcheck.syntax import yaml
 
     node = yaml.resolve(node)
@@ -83,78 +94,93 @@ def datum(node: Any) -> Known[Any]:
         return Known({name: _keyed(entry) for name, entry in yaml.entries(node).items()}, origin)
     if isinstance(node, yaml.Sequence):
         return Known(tuple(datum(item) for item in node.items), origin)
-    return Known(yaml.value(node), origin)
+    value = yaml.value(node)
+    return Known(int(value) if isinstance(value, float) and value.is_integer() else value, origin)
 
 
-def _keyed(entry: Any) -> Known[Any]:
+def _keyed(entry: yaml.Pair) -> Known[Any]:
     """A value whose place begins at its key."""
     value = datum(entry.value)
-    key: Span = entry.key.span
+    key = entry.key.span
     return Known(value.value, Origin((key.source.span(key.start, value.origin.written.end),)))
 
 
-Difference = tuple["Span | None", str]
-
-
-def _fits(pattern: str, value: str) -> bool:
-    """Whether a pattern is in a text, as JSON Schema means it: `$` is the very end, digits are those of ASCII."""
-    return re.search(re.sub(r"\$$", r"\\Z", pattern), value, re.ASCII) is not None
-
-
-def differences(data: Datum, wanted: dict[str, Any], noun: str, whole: str, path: str = "") -> Iterator[Difference]:
-    """Where data differs from the part of JSON Schema that kcheck uses, and what would be right.
+def differences(data: Known[Any], schema: str, noun: str, whole: str) -> list[Difference]:
+    """Where data differs from a schema, in the order of the file, and what would be right.
 
     `noun` is what its keys are called, and `whole` all of it.
     """
-    value = plain(data)
-    place = data.origin.written if data.origin else None
-    name = path or whole
-    kinds = wanted.get("type", ())
-    kinds = (kinds,) if isinstance(kinds, str) else kinds
-    if kinds and not any(_is_a(kind, value) for kind in kinds):
-        articles = " or ".join(_ARTICLES[kind] for kind in kinds)
-        yield place, f"{name} must be {articles}, not {json.dumps(value, default=str)}"
-        return
-    if "enum" in wanted and value not in wanted["enum"]:
-        known = ", ".join(wanted["enum"])
-        yield place, f"{name} must be one of {known}, not {json.dumps(value, default=str)}"
-    if "minimum" in wanted and value < wanted["minimum"]:
-        yield place, f"{name} must be at least {wanted['minimum']}"
-    if "maximum" in wanted and value > wanted["maximum"]:
-        yield place, f"{name} must be at most {wanted['maximum']}"
-    if "exclusiveMinimum" in wanted and value <= wanted["exclusiveMinimum"]:
-        yield place, f"{name} must be more than {wanted['exclusiveMinimum']}"
-    if wanted.get("minLength") and not value.strip():
-        yield place, f"{name} must not be empty"
-    if "pattern" in wanted and not _fits(wanted["pattern"], value):
-        yield place, f"{name} must look like {wanted['examples'][0]}, not {value}"
-    if isinstance(data, Known) and isinstance(data.value, dict):
-        yield from _members(data, wanted, noun, path, whole)
-    elif isinstance(data, Known) and isinstance(data.value, tuple):
-        for i, item in enumerate(data.value):
-            yield from differences(item, wanted["items"], noun, whole, f"{path}[{i}]")
+    try:
+        mistakes = list(_validator(schema).iter_errors(_json(data)))
+    except ValueError as error:  # half a character, or hundreds of levels
+        return [(data.origin.written, f"{whole} cannot be read: {error}")]
+    nodes = dict(_nodes(data)) if mistakes else {}
+    rank = {path: i for i, path in enumerate(nodes)}
+    found: dict[tuple[int, ...], Difference] = {}
+    for mistake in mistakes:
+        path = tuple(map(_unmarked, mistake.instance_path))
+        *steps, keyword = mistake.schema_path
+        wanted: Any = load(schema)
+        for step in steps:
+            wanted = wanted[step]
+        order = tuple(rank[path[: i + 1]] for i in range(len(path)))
+        node, name = nodes[path], _name(path) or whole
+        if keyword == "additionalProperties":
+            for key in mistake.kind.value:
+                own = (*path, _unmarked(key))
+                message = f"there is no {noun} {_name(own)}; {nearest(str(own[-1]), tuple(wanted['properties']))}"
+                found[*order, rank[own]] = nodes[own].origin.written, message
+        elif keyword == "required":  # told after what is there: a key may only be misspelt
+            last = (len(nodes), wanted[keyword].index(mistake.kind.value))
+            found[order + last] = node.origin.written, f"{name} needs {mistake.kind.value}"
+        elif keyword == "type" or order not in found:  # what has the wrong type is nothing else as well
+            found[order] = node.origin.written, f"{name} {_expected(str(keyword), wanted, plain(node))}"
+    return [difference for _, difference in sorted(found.items())]
 
 
-def _is_a(kind: str, value: Any) -> bool:
-    if isinstance(value, bool) or (isinstance(value, float) and not isfinite(value)):
-        return isinstance(value, bool) and kind == "boolean"
-    return isinstance(value, _TYPES[kind])
+def _json(data: Known[Any]) -> Any:
+    """Plain data as the validator takes it."""
+    value = data.value
+    if isinstance(value, dict):
+        return {_marked(key): _json(member) for key, member in value.items()}
+    if isinstance(value, tuple):
+        return [_json(item) for item in value]
+    return Decimal(value.numerator) / value.denominator if isinstance(value, Fraction) else value
 
 
-def _members(
-    data: Known[dict[str, Datum]], wanted: dict[str, Any], noun: str, path: str, whole: str
-) -> Iterator[Difference]:
-    place = data.origin.written if data.origin else None
-    properties: dict[str, Any] = wanted.get("properties", {})
-    others = wanted.get("additionalProperties", False)
-    for name, member in data.value.items():
-        inner = f"{path}.{name}" if path else name
-        part = properties.get(name, others)
-        if part is False:
-            own = member.origin.written if member.origin else place
-            yield own, f"there is no {noun} {inner}; {nearest(name, tuple(properties))}"
-        else:
-            yield from differences(member, part, noun, whole, inner)
-    for name in wanted.get("required", ()):
-        if name not in data.value:
-            yield place, f"{path or whole} needs {name}"
+def _marked(key: str) -> str:
+    """A key that no path of the validator confuses: it takes `07` for an index, and leaves empty ones out."""
+    return f"={key}" if not key or key[0] in "=+0123456789" else key
+
+
+def _unmarked(step: str | int) -> str | int:
+    return step.removeprefix("=") if isinstance(step, str) else step
+
+
+def _nodes(data: Known[Any], path: Path = ()) -> Iterator[tuple[Path, Known[Any]]]:
+    """Data and all of its parts, in the order of the file."""
+    yield path, data
+    value = data.value
+    parts: Iterable[tuple[str | int, Known[Any]]] = ()
+    if isinstance(value, dict | tuple):
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+    for step, part in parts:
+        yield from _nodes(part, (*path, step))
+
+
+def _name(path: Path) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def _expected(keyword: str, wanted: dict[str, Any], value: object) -> str:
+    """What a value had to be."""
+    limit = wanted[keyword]
+    if keyword in _BOUNDS:
+        return f"must be {_BOUNDS[keyword]} {limit}"
+    if keyword == "oneOf":
+        return f"needs {' or '.join(key for choice in limit for key in choice['required'])}, not both"
+    if keyword == "pattern":
+        return "must not be empty" if limit == _NOT_BLANK else f"must look like {wanted['examples'][0]}, not {value}"
+    kinds = [limit] if isinstance(limit, str) else limit
+    right = f"one of {', '.join(limit)}" if keyword == "enum" else " or ".join(_ARTICLES[kind] for kind in kinds)
+    return f"must be {right}, not {json.dumps(value, default=str)}"

@@ -11,13 +11,11 @@ from kcheck.config import schemas
 from kcheck.config.config import Accepted, Config, ConfigError, Environment
 from kcheck.files.disk import MAX_BYTES, Disk, TooLargeError
 from kcheck.source.text import Source
-from kcheck.source.values import Known, Origin, plain, wrap
+from kcheck.source.values import Datum, Known, Origin, plain, wrap
 from kcheck.syntax.toml_scan import find_table, key_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from kcheck.source.values import Datum
 
 NAME = "kcheck.yaml"
 PROJECT = "pyproject.toml"
@@ -42,13 +40,8 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
         raise ConfigError(f"{found}: no such file, or it cannot be read")
     source = Source(os.path.relpath(found).replace(os.sep, "/"), content)
     data = _toml(source) if found.endswith(".toml") else schemas.document(source)
-    schemas.check(data, schema(), "setting", "the settings")
+    schemas.check(data, "settings", "setting", "the settings")
     return _config(data, os.path.dirname(found))
-
-
-def schema() -> dict[str, Any]:
-    """The schema of the settings."""
-    return schemas.load("settings")
 
 
 def find_file(paths: Iterable[str], disk: Disk) -> str | None:
@@ -72,7 +65,7 @@ def find_file(paths: Iterable[str], disk: Disk) -> str | None:
 # --- reading
 
 
-def _toml(source: Source) -> Datum:
+def _toml(source: Source) -> Known[Any]:
     import tomllib
 
     try:
@@ -152,9 +145,9 @@ class _Settings(TypedDict, total=False):
     fail_on: str
 
 
-def _config(data: Datum, folder: str) -> Config:
+def _config(data: Known[Any], folder: str) -> Config:
     values: _Settings = plain(data)
-    members: dict[str, Datum] = data.value if isinstance(data, Known) else {}
+    members: dict[str, Datum] = data.value
     places = {name: schemas.at(member.origin.written) for name, member in members.items() if member.origin}
 
     def near(path: str) -> str:

@@ -162,11 +162,9 @@ def read(group: str, path: str) -> File:
     if len(found) > 2:
         at = _place(found[2].span)
         wrong.append(f"{at}: a rule file has two documents, the rule and its details; this one has {len(found)}")
-    schema = schemas.load("rule")["$defs"]
-    for root, part, whole in zip(found, ("rule", "details"), ("the rule", "the details"), strict=False):
-        data = schemas.datum(root)
-        found_wrong = schemas.differences(data, schema[part], "key", whole)
-        wrong += [f"{_place(place or root.span)}: {message}" for place, message in found_wrong]
+    for root, part in zip(found, ("rule", "details"), strict=False):
+        found_wrong = schemas.differences(schemas.datum(root), f"rule#/$defs/{part}", "key", f"the {part}")
+        wrong += [f"{_place(place)}: {message}" for place, message in found_wrong]
     rule: RuleTable = {} if wrong else plain(schemas.datum(found[0]))
     if rule:
         if ("severity" in rule) == ("grade" in rule):

@@ -108,7 +108,7 @@ def load(path: str) -> dict[str, object]:
     if content is None:
         raise ConfigError(f"{path}: no such file, or it cannot be read")
     data = schemas.document(Source(os.path.relpath(path).replace(os.sep, "/"), content))
-    schemas.check(data, schemas.load("intent"), "field", "the intent")
+    schemas.check(data, "intent", "field", "the intent")
     found: dict[str, object] = plain(data)
     return found
 

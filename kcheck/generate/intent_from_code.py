@@ -54,9 +54,8 @@ def read(path: str) -> tuple[str, dict[str, object]]:
 
 def _is_field(name: str, value: object, place: Span) -> bool:
     """Whether an intent file could say so: what code calls something may be longer, or of other letters."""
-    return not any(
-        schemas.differences(wrap({name: value}, Origin((place,))), schemas.load("intent"), "field", "the intent")
-    )
+    data = wrap({name: value}, Origin((place,)))
+    return isinstance(data, Known) and not schemas.differences(data, "intent", "field", "the intent")
 
 
 def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[str, object]]:

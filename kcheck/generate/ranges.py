@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.source.ip_ranges import Network, free_block, parse_cidr, sufficient_prefix
+from kcheck.source.ip_ranges import free_block, parse_cidr, sufficient_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,8 +42,7 @@ class NoRoomError(Exception):
 
 def draft(slots: list[Slot]) -> Layout:
     """Ranges that are surely large enough, to ask the capacity model what is needed."""
-    step = 1 << 24
-    found = {slot.name: str(Network((10 << 24) + i * step, 8)) for i, slot in enumerate(slots)}
+    found = {slot.name: f"{10 + i}.0.0.0/8" for i, slot in enumerate(slots)}
     return Layout(found, {slot.network: "10.0.0.0/8" for slot in slots if slot.network})
 
 
@@ -61,8 +60,7 @@ def layout(slots: list[Slot], needed: Mapping[str, int], reserved: int, within: 
     outer = {}
     groups = sorted({slot.network or slot.name: slot for slot in slots}.items(), key=lambda item: not item[1].routed)
     sizes = {
-        group: 32
-        - (sum(1 << (32 - prefixes[s.name]) for s in slots if (s.network or s.name) == group) - 1).bit_length()
+        group: sufficient_prefix(sum(1 << (32 - prefixes[s.name]) for s in slots if (s.network or s.name) == group), 0)
         for group, _ in groups
     }
     for group, slot in sorted(groups, key=lambda item: (not item[1].routed, sizes[item[0]])):
@@ -93,9 +91,8 @@ def _prefix(slot: Slot, needed: Mapping[str, int], reserved: int) -> int:
 def parts(block: str, prefix: int, used: list[str]) -> list[str]:
     """The blocks of that size in which some ranges of a larger block are; the block itself if it is no larger."""
     whole = parse_cidr(block)
-    if whole is None or whole.prefix >= prefix:
+    if whole is None or whole.prefixlen >= prefix:
         return [block]
     inner = [network for network in map(parse_cidr, used) if network]
-    step = 1 << (32 - prefix)
-    every = (Network(first, prefix) for first in range(whole.first, whole.last, step))
+    every = whole.subnets(new_prefix=prefix)
     return [str(part) for part in every if any(part.overlaps(network) for network in inner)]

@@ -10,7 +10,7 @@ from kcheck.clouds.gke import addresses as gke
 from kcheck.model import NOTHING, Cni, NodePool, PodRange, Subnet, Surge
 from kcheck.numbers import machines, profiles
 from kcheck.scale.growth import Demand, Interval, addresses_needed, surge_nodes
-from kcheck.source.ip_ranges import Network, parse_cidr, usable_addresses
+from kcheck.source.ip_ranges import parse_cidr, usable_addresses
 from kcheck.source.values import (
     Known,
     Origin,
@@ -27,6 +27,7 @@ from kcheck.source.values import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from ipaddress import IPv4Network
 
     from kcheck.scale.world import World
 
@@ -307,7 +308,7 @@ def room(place: Place, world: World) -> Value[int]:
         network = range_of(cidr)
         if network is None:
             return Unknown(f"`{cidr}` is not an IPv4 range", place.cidr.origin)
-        total += network.size
+        total += network.num_addresses
     if isinstance(place.more, Unknown):
         return place.more
     return Known(total, place.cidr.origin or Origin((place.place,)))
@@ -323,7 +324,7 @@ def _usable(subnet: Subnet, world: World) -> Value[int]:
     return Known(usable, subnet.cidr.origin)
 
 
-def range_of(text: str) -> Network | None:
+def range_of(text: str) -> IPv4Network | None:
     """A range; of `/14` the cloud picks the address."""
     return parse_cidr(f"10.0.0.0{text}" if text.startswith("/") else text)
 

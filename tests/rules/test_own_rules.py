@@ -60,6 +60,7 @@ def run(*arguments: str) -> Any:
         ("message: ", "fix: {set: object.a, to: b, safety: safe}\nmessage: ", [":7:26: undeclared reference to 'b'"]),
         ("message: ", "fix: {changes: [{set: object, to: 1}], safety: safe}\nmessage: ", [":7:23: `object` is no place"]),
         ("message: ", "at_most: {info: b}\nmessage: ", [":7:17: undeclared reference to 'b'"]),
+        ("message: ", "fix: {changes: [{to: 1}], safety: safe}\nmessage: ", [":7:17: fix.changes[0] needs set or append, not both"]),
         ("message: ", "sources: [limits.aks.nothing]\nmessage: ", [":7:11: there is no source limits.aks.nothing"]),
         ("message: ", "unless: [nothing]\nmessage: ", [": unless: there is no rule nothing"]),
         ("has no labels\"\n", "has no labels\"\n---\nwhy: a\n---\nb: 1\n", [":11:1: a rule file has two documents"]),

@@ -49,6 +49,7 @@ HEAVY = {
     "tree_sitter_hcl",
     "cel_expr_python",
     "jsonschema",
+    "jsonschema_rs",
     "ruamel",
     "jinja2",
     "json",
@@ -74,11 +75,17 @@ def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "yaml" in modules
-    assert not modules & {"tree_sitter", "tree_sitter_hcl", "jsonschema", "ruamel", "jinja2", "kcheck.generate"}
+    assert not modules & {"tree_sitter", "tree_sitter_hcl", "jsonschema_rs", "ruamel", "jinja2", "kcheck.generate"}
 
 
 def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text('resource "azurerm_resource_group" "a" {\n  name = "a"\n}\n')
     modules = loaded("check", ".", cwd=tmp_path)
     assert "tree_sitter" in modules
-    assert not modules & {"kcheck.kubernetes.workloads", "kcheck.kubernetes.objects", "jsonschema", "ruamel", "jinja2"}
+    assert not modules & {
+        "kcheck.kubernetes.workloads",
+        "kcheck.kubernetes.objects",
+        "jsonschema_rs",
+        "ruamel",
+        "jinja2",
+    }

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from math import ceil
+from typing import TYPE_CHECKING
 
-from kcheck.source.ip_ranges import Network, parse_cidr
+from kcheck.source.ip_ranges import parse_cidr
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Network
 
 
 def interface_addresses(interfaces: int, addresses: int, pods: int, warm: int) -> int:
@@ -62,15 +67,14 @@ def interfaces_held(pods: int, addresses: int, warm: int, most: int) -> int:
     return min(ceil(pods / (addresses - 1)) + warm, most)
 
 
-def eksctl_blocks(cidr: str, zones: int) -> list[Network]:
+def eksctl_blocks(cidr: str, zones: int) -> list[IPv4Network]:
     """The subnets that eksctl cuts a network into: public ones of each zone, then private ones; none if it refuses.
 
     Up to four zones it makes eight equal blocks of the network, up to eight zones sixteen.
     https://github.com/eksctl-io/eksctl/blob/main/pkg/vpc/vpc.go
     """
     network = parse_cidr(cidr)
-    if network is None or not 0 < zones <= 8:
+    bits = 3 if zones <= 4 else 4
+    if network is None or not 0 < zones <= 8 or network.prefixlen + bits > 32:
         return []
-    prefix = network.prefix + (3 if zones <= 4 else 4)
-    size = 1 << (32 - prefix)
-    return [Network(network.first + i * size, prefix) for i in range(2 * zones)]
+    return list(islice(network.subnets(bits), 2 * zones))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.source.ip_ranges import Network, parse_cidr
+from kcheck.source.ip_ranges import parse_cidr
 from kcheck.source.text import Source, Span
 from kcheck.syntax.hcl import nodes
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Network
 
 
 class Part(NamedTuple):
@@ -26,7 +29,7 @@ def literal_to_change(span: Span, old: str, new: str) -> Part | None:
         network, wanted = parse_cidr(old), parse_cidr(new)
         if network is None or wanted is None:
             return None
-        more = bits.value - network.prefix + wanted.prefix
+        more = bits.value - network.prefixlen + wanted.prefixlen
         return Part(bits.span, more) if resized(network, bits.value, more) == wanted else None
     expression = _parsed(span)
     if not isinstance(expression, nodes.Template) or not expression.quoted:
@@ -57,17 +60,19 @@ def newbits(span: Span) -> Bits | None:
     return Bits(_moved(span, bits.span), bits.value)
 
 
-def resized(network: Network, bits: int, more: int) -> Network | None:
+def resized(network: IPv4Network, bits: int, more: int) -> IPv4Network | None:
     """What `cidrsubnet` gives with other new bits, where it gave `network` with `bits`; None if there is no such.
 
     The number of the subnet stays: https://developer.hashicorp.com/terraform/language/functions/cidrsubnet.
     """
-    base = network.prefix - bits
-    number = network.first >> (32 - network.prefix) & ((1 << bits) - 1)
-    if base < 0 or more < 0 or base + more > 32 or number >= 1 << more:
+    from ipaddress import IPv4Network
+
+    base = network.prefixlen - bits
+    if base < 0 or not 0 <= more <= 32 - base:
         return None
-    outer = network.first >> (32 - base) << (32 - base)
-    return Network(outer | number << (32 - base - more), base + more)
+    outer = network.supernet(bits)
+    number, size = (int(network[0]) - int(outer[0])) // network.num_addresses, outer.num_addresses >> more
+    return IPv4Network((int(outer[0]) + number * size, base + more)) if number < 1 << more else None
 
 
 _BEFORE = "x = "

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.scale import addresses as demands
 from kcheck.scale.growth import addresses_needed
-from kcheck.source.ip_ranges import Network as IpRange
 from kcheck.source.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened
 from kcheck.source.values import Known, Unknown, Unset, Value, known, reason_of
 from kcheck.syntax.hcl import computed_literals
@@ -14,6 +13,7 @@ from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from ipaddress import IPv4Network
 
     from kcheck.model import Network, PodRange, Subnet
     from kcheck.scale.world import World
@@ -92,7 +92,7 @@ def _renumbered(
         others = [cidr for name, cidr in taken.items() if name not in {s.id for s in own} | result.keys()]
         fixed = [parse_cidr(cidr) for cidr in [*others, *result.values()]]
         more = [
-            network and computed_literals.resized(network, bits.value, bits.value - network.prefix + prefix)
+            network and computed_literals.resized(network, bits.value, bits.value - network.prefixlen + prefix)
             for network in networks
         ]
         inside = [parse_cidr(cidr) for cidr in outer] if outer is not None else []
@@ -109,15 +109,15 @@ def _tried(subnet: Subnet, written: str, prefix: int) -> list[str]:
     )
     if bits is None or network is None:
         return []
-    found = computed_literals.resized(network, bits.value, bits.value - network.prefix + prefix)
+    found = computed_literals.resized(network, bits.value, bits.value - network.prefixlen + prefix)
     return [str(found)] if found else []
 
 
-def _fits(network: IpRange | None, others: list[IpRange | None], outer: list[IpRange | None]) -> bool:
+def _fits(network: IPv4Network | None, others: list[IPv4Network | None], outer: list[IPv4Network | None]) -> bool:
     """Whether a range overlaps none of the others and lies in one of the outer ones, if there are any."""
     if network is None or any(other is None or other.overlaps(network) for other in others):
         return False
-    return not outer or any(own is not None and own.contains(network) for own in outer)
+    return not outer or any(own is not None and network.subnet_of(own) for own in outer)
 
 
 def sufficient_range(pod_range: PodRange, world: World) -> Value[str]:
@@ -151,9 +151,9 @@ def _widen(pod_range: PodRange, world: World) -> _Widening:
     network = demands.range_of(written)
     if isinstance(found, Unknown) or network is None or addresses is None:
         return _Widening()
-    needed = network.size - addresses + addresses_needed(found.most or found.least)
+    needed = network.num_addresses - addresses + addresses_needed(found.most or found.least)
     if written.startswith("/"):
-        return _Widening(f"/{min(network.prefix, sufficient_prefix(needed, 0))}")
+        return _Widening(f"/{min(network.prefixlen, sufficient_prefix(needed, 0))}")
     wide = around(network, needed)
     if wide is None:
         return _Widening(obstacle=f"there are not {needed:,} private addresses around {written}")

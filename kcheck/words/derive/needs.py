@@ -44,7 +44,7 @@ def service_addresses(cluster: Cluster, _world: World) -> Value[int]:
     network = parse_cidr(cidr.value) if isinstance(cidr, Known) else None
     if isinstance(cidr, Known) and network is None:
         return Unknown(f"`{cidr.value}` is not an IPv4 range", cidr.origin)
-    return mapped(cidr, lambda _: max(0, network.size - 2) if network else 0)
+    return mapped(cidr, lambda _: max(0, network.num_addresses - 2) if network else 0)
 
 
 def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:

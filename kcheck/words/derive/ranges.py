@@ -26,7 +26,7 @@ def prefix(subnet: Subnet, _world: World) -> Value[int]:
     network = parse_cidr(subnet.cidr.value)
     if network is None:
         return Unknown(f"`{subnet.cidr.value}` is not an IPv4 range", subnet.cidr.origin)
-    return Known(network.prefix, subnet.cidr.origin)
+    return Known(network.prefixlen, subnet.cidr.origin)
 
 
 def of_bounds(place: Place, world: World, compute: Callable[[Bounds], Any]) -> Value[Any]:
