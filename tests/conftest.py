@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import textwrap
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,14 +40,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[
     """Write files into a fresh working directory."""
     monkeypatch.chdir(tmp_path)
 
-    def files(content: Mapping[str, str | bytes]) -> Path:
-        for name, text in content.items():
-            path = tmp_path / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return tmp_path
-
-    return files
+    return partial(written, tmp_path)
 
 
 @pytest.fixture
@@ -101,6 +95,15 @@ def terraform() -> str:
     if path is None:
         pytest.skip("terraform is not installed")
     return path
+
+
+def written(folder: Path, content: Mapping[str, str | bytes]) -> Path:
+    """The folder, with files written into it."""
+    for name, text in content.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
 
 
 def names(result: Result) -> list[str]:
