@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Config
     from kcheck.numbers.profiles import Entry
+    from kcheck.words.views import Wanted
 
 _BELOW = tuple(f"{word}." for word in OPEN)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -283,6 +284,18 @@ def limits(rule: Rule) -> set[str]:
     """The limits that the expressions of a rule use, as `group.name`."""
     used = {path for text in expressions(rule) for path in _used(text, rule.subject, place=False)}
     return {path.removeprefix("limits.") for path in used if path.count(".") == 2 and path.startswith("limits.")}
+
+
+@cache
+def looked_at(rule: Rule) -> Wanted:
+    """The fields of the subject that any expression or place of a rule may look at."""
+    result: Wanted = {}
+    for steps, text in _texts(rule):
+        for path in _used(text, rule.subject, place=_is_place(steps)):
+            inner = result
+            for step in path.replace("[]", "").split("."):
+                inner = inner.setdefault(step, {})
+    return result.get(rule.subject, {})
 
 
 Steps = tuple["str | int", ...]

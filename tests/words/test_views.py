@@ -128,6 +128,7 @@ def holds(looked_at: Wanted, path: str) -> bool:
         *(f"({rule.when or 'true'}) && ({rule.problem})" for rule in rules.load()),
         "workload.templates.exists(t, t.gpus > 0 && t['spread'])",
         "workload\n.templates . filter(t, t .host_network)[0].count > 0",
+        "wall.pools[0].max_count > 0",
         'size(workload["templates"]) > 0 && workload["labels"]["team"] == ""',
         "(workload.batch ? workload.templates : workload.templates)[0].role == ''",
     ],
@@ -135,5 +136,5 @@ def holds(looked_at: Wanted, path: str) -> bool:
 def test_all_that_an_expression_looks_at_is_wanted(text: str) -> None:
     """A field that is left out of a view is taken for unknown."""
     expression = cel.compile(text, (*SUBJECTS, "limits"))
-    looked_at = wanted([expression])
+    looked_at = wanted(expression)
     assert [path for path in cel.usage(expression).paths if not holds(looked_at, path)] == []
