@@ -10,12 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from kcheck.config.config import Config
 from kcheck.engine import engine
 from kcheck.files.tree import Tree
 from kcheck.model import Requirement
 from kcheck.reading import inventory
+from tests.places import LONG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +28,17 @@ if TYPE_CHECKING:
 
 Read = "Callable[[Mapping[str, str]], Inventory]"
 Write = "Callable[[Mapping[str, str | bytes]], Path]"
+
+
+settings.register_profile("kcheck", max_examples=500 if LONG else 30, deadline=None)
+settings.load_profile("kcheck")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Processes that are started find modules compiled, also where the machine's settings keep nothing."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(tmp_path_factory.getbasetemp().parent / "compiled")
 
 
 @pytest.fixture(autouse=True)
