@@ -6,15 +6,18 @@ import os
 import shutil
 import subprocess
 import textwrap
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.model import Requirement
 from kcheck.reading import inventory
+from tests.places import LONG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +28,17 @@ if TYPE_CHECKING:
 
 Read = "Callable[[Mapping[str, str]], Inventory]"
 Write = "Callable[[Mapping[str, str | bytes]], Path]"
+
+
+settings.register_profile("kcheck", max_examples=500 if LONG else 30, deadline=None)
+settings.load_profile("kcheck")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Processes that are started find modules compiled, also where the machine's settings keep nothing."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(tmp_path_factory.getbasetemp().parent / "compiled")
 
 
 @pytest.fixture(autouse=True)
@@ -39,14 +53,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[
     """Write files into a fresh working directory."""
     monkeypatch.chdir(tmp_path)
 
-    def files(content: Mapping[str, str | bytes]) -> Path:
-        for name, text in content.items():
-            path = tmp_path / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return tmp_path
-
-    return files
+    return partial(written, tmp_path)
 
 
 @pytest.fixture
@@ -101,6 +108,15 @@ def terraform() -> str:
     if path is None:
         pytest.skip("terraform is not installed")
     return path
+
+
+def written(folder: Path, content: Mapping[str, str | bytes]) -> Path:
+    """The folder, with files written into it."""
+    for name, text in content.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
 
 
 def names(result: Result) -> list[str]:

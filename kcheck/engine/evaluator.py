@@ -41,11 +41,6 @@ def joined_condition(when: str, problem: str, variables: tuple[str, ...]) -> cel
     return cel.conjunction(when, problem, variables) if when else cel.compile(problem, variables)
 
 
-@cache
-def _compiled(text: str, variables: tuple[str, ...]) -> cel.Expression:
-    return cel.compile(text, variables)
-
-
 class Evaluator:
     """Decides rules on one subject; expressions share one activation."""
 
@@ -63,7 +58,7 @@ class Evaluator:
         """Whether the rule's condition holds, or what it waits for."""
         holds, error = self.truth(condition)
         if holds is None and self.view.open and rule.when:  # where one half looks at what is not known
-            halves = (_compiled(text, self.variables) for text in (rule.when, rule.problem))
+            halves = (cel.compile(text, self.variables) for text in (rule.when, rule.problem))
             holds = False if any(self.truth(half)[0] is False for half in halves) else None
         if holds is not None:
             return holds
@@ -83,7 +78,7 @@ class Evaluator:
 
     def value(self, expression: str, activation: cel.Activation | None = None) -> object:
         """The value of an expression; None where it is not known."""
-        compiled = _compiled(expression, self.variables)
+        compiled = cel.compile(expression, self.variables)
         if activation is None and self.view.open and self.view.hidden(cel.usage(compiled)):
             return None
         try:
@@ -208,7 +203,7 @@ class Evaluator:
     def fix(self, rule: Rule) -> tuple[Fix | None, str]:
         """The changes that mend the finding, or what a person must do instead."""
         for obstacle in rule.withheld:
-            if self.truth(_compiled(obstacle.where, self.variables))[0] is not False:
+            if self.truth(cel.compile(obstacle.where, self.variables))[0] is not False:
                 return None, self.fill(obstacle.help)
         changes: list[Change] = []
         titles: list[str] = []

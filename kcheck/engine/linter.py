@@ -235,14 +235,13 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
         except cel.SyntaxProblem as error:
             result.bugs.append(Bug(rule.name, subject, str(error)))
             ordered.remove(rule)
-    fields = wanted(conditions.values())
+    fields = wanted(*conditions.values()).get(subject, {})
     for thing in found:
         try:
-            evaluator = Evaluator(raw_views.view(subject, thing, world, fields.get(subject, {})))
+            evaluator = Evaluator(raw_views.view(subject, thing, world, fields))
         except _BROKEN as error:
             result.bugs.append(Bug("", thing.id, f"the view of the {subject} cannot be built: {error!r}"))
             continue
-        whole: Evaluator | None = None
         fired: set[str] = set()
         for rule in ordered:
             if fired.intersection(rule.unless):
@@ -255,10 +254,10 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
                 result.decided += 1
                 if not verdict:
                     continue
-                whole = whole or Evaluator(raw_views.view(subject, thing, world))
-                severity = whole.severity(rule)
+                wider = Evaluator(raw_views.view(subject, thing, world, rules.looked_at(rule)))
+                severity = wider.severity(rule)
                 if severity is not None:
-                    findings.append(whole.finding(rule, severity))
+                    findings.append(wider.finding(rule, severity))
                     fired.add(rule.name)
             except (cel.ExpressionError, cel.SyntaxProblem, *_BROKEN) as error:
                 result.bugs.append(Bug(rule.name, thing.id, str(error)))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Config
     from kcheck.numbers.profiles import ProfileValue
+    from kcheck.words.views import Wanted
 
 _BELOW = tuple(f"{word}." for word in OPEN)
 
@@ -297,6 +298,18 @@ def limits(rule: Rule) -> set[str]:
 def used(rule: Rule) -> set[str]:
     """The words and limits that a rule uses, its places included, as paths."""
     return {path for steps, text in _texts(rule) for path in _used_words(text, rule.subject, place=_is_place(steps))}
+
+
+@cache
+def looked_at(rule: Rule) -> Wanted:
+    """The fields of the subject that any expression or place of a rule may look at."""
+    result: Wanted = {}
+    for steps, text in _texts(rule):
+        for path in _used_words(text, rule.subject, place=_is_place(steps)):
+            inner = result
+            for step in path.replace("[]", "").split("."):
+                inner = inner.setdefault(step, {})
+    return result.get(rule.subject, {})
 
 
 Steps = tuple["str | int", ...]

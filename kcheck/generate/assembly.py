@@ -204,7 +204,10 @@ def _explain_refusal(intent: Intent, why: str) -> str:
 def _most_possible_nodes(intent: Intent) -> int:
     """The most nodes with which an intent is possible, to a hundredth; fewer may be impossible all the same."""
     high = low = intent.nodes
-    while low and not _is_possible(intent, low):
+    least = _assemble(resized(intent, 1))
+    while low and isinstance(why := _assemble(resized(intent, low)), str):
+        if why == least:  # size has nothing to do with it
+            return 0
         high, low = low, low * 3 // 4
     while high - low > max(1, low // 100):
         middle = (low + high) // 2

@@ -102,6 +102,7 @@ def _env(variables: tuple[str, ...]) -> _cel.Env:
     return _cel.NewEnv(variables=types, extensions=[ext_strings.ExtStrings()])  # the list is part of the format
 
 
+@cache
 def compile(text: str, variables: tuple[str, ...]) -> Expression:  # noqa: A001 - cel.compile, as re.compile
     """Compile an expression over `variables`; SyntaxProblem if that fails."""
     try:

@@ -7,6 +7,7 @@ fields only, so a view is finite and has no cycles.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kcheck.source.values import Origin, Unknown, Unset, reason_of
@@ -33,13 +34,14 @@ Wanted: TypeAlias = "dict[str, Wanted]"
 
 _CHAIN = re.compile(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*")
 _MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)")
-_INDEX = re.compile(r"[\w\])]\s*\[\s*[\"']")
+_INDEX = re.compile(r"[\w\])]\s*\[")
 
 
-def wanted(expressions: Iterable[Expression]) -> Wanted:
+@cache
+def wanted(*expressions: Expression) -> Wanted:
     """The fields that expressions may look at, those of the subject below its name: all of them, and perhaps more.
 
-    Told by the text, which is a hundred times faster than by the tree; that is asked where fields are keys in brackets.
+    Told by the text, which is a hundred times faster than by the tree; that is asked where there are brackets.
     """
     result: Wanted = {}
     for expression in expressions:

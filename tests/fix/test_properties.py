@@ -17,6 +17,7 @@ from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.source.findings import SAFETIES
+from tests.places import LONG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +111,7 @@ def is_subsequence(some: list[bytes], others: list[bytes]) -> bool:
 
 
 @given(trees())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60 if LONG else 10, suppress_health_check=[HealthCheck.too_slow])
 def test_fixes_of_generated_trees(files: dict[str, bytes]) -> None:
     with written(files) as folder:
         before = found()

@@ -766,7 +766,7 @@ def settings(files: Mapping[str, object]) -> Config:
 
 
 def check(rule: str, before: dict[str, bytes], after: dict[str, bytes], folder: Path) -> None:
-    """The fix of a rule makes of one tree the other; then the rule is silent, nothing is new, nothing is left to do."""
+    """The fix of a rule makes of one tree the other; then the rule is silent and nothing is new."""
     config = settings(before)
     old = found(config)
     assert rule in {name for name, _ in old}
@@ -777,7 +777,6 @@ def check(rule: str, before: dict[str, bytes], after: dict[str, bytes], folder: 
     left = found(config)
     assert rule not in {name for name, _ in left}
     assert left.keys() < old.keys()
-    assert not fix.fix(["."], config, safeties=SAFETIES, rules=(rule,)).files
 
 
 TABLES = {

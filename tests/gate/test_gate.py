@@ -24,6 +24,7 @@ from kcheck.gate.git import _changed
 from kcheck.gate.relevance import can_change_findings
 from kcheck.source.findings import Finding, Severity
 from kcheck.source.text import Source
+from tests.conftest import written
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -342,13 +343,21 @@ def test_more_of_what_cannot_be_told_apart_is_new(write: Write) -> None:
     assert found("--baseline") == []
 
 
-@pytest.mark.parametrize("folder", ["eks-training", "gke-training", "aks-training/manifests", "ack-training"])
-def test_a_run_in_a_subfolder_knows_the_same(folder: str, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All examples, with a baseline of what is found there."""
     examples = ROOT / "examples"
     files = {str(p.relative_to(examples)): p.read_text() for p in examples.rglob("*") if p.is_file()}
-    top = write({**files, "kcheck.yaml": "baseline: kcheck-baseline.json\n", ".git/HEAD": ""})
-    run("baseline")
-    monkeypatch.chdir(top / folder)
+    settings = {"kcheck.yaml": "baseline: kcheck-baseline.json\n", ".git/HEAD": ""}
+    top = written(tmp_path_factory.mktemp("examples"), {**files, **settings})
+    with contextlib.chdir(top):
+        run("baseline")
+    return top
+
+
+@pytest.mark.parametrize("folder", ["eks-training", "gke-training", "aks-training/manifests", "ack-training"])
+def test_a_run_in_a_subfolder_knows_the_same(folder: str, accepted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(accepted / folder)
     whole = set(found("--no-baseline", "--info"))
     assert whole
     new = found("--info")

@@ -8,7 +8,6 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
-import kubernetes_validate
 import yaml
 from referencing import Registry, Resource
 
@@ -19,14 +18,19 @@ if TYPE_CHECKING:
 
 SCHEMAS = TESTS / "schemas" / "crds"
 KUBERNETES = "1.34"
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def core(name: str) -> Any:
+    """A schema of kubernetes-validate, which itself reads all of them again for each document."""
+    folder = resources.files("kubernetes_validate") / "kubernetes-json-schema" / f"v{KUBERNETES}.0-local-strict"
+    return json.loads(folder.joinpath(f"{name}.json").read_text(encoding="utf-8"))
 
 
 @cache
 def definitions() -> Registry[Any]:
     """The core kinds' types, which the schemas of other kinds refer to."""
-    path = f"kubernetes-json-schema/v{KUBERNETES}.0-local-strict/_definitions.json"
-    text = resources.files("kubernetes_validate").joinpath(path).read_text(encoding="utf-8")
-    return Resource.from_contents(json.loads(text)) @ Registry()
+    return (Resource.from_contents(core("_definitions")) @ Registry()).crawl()
 
 
 @cache
@@ -42,28 +46,34 @@ def validators(folder: Path = SCHEMAS) -> dict[tuple[str, str], jsonschema.Draft
     return out
 
 
+@cache
+def validator(api: str, kind: str) -> jsonschema.Draft202012Validator | None:
+    """The validator of a kind; None if it has no schema."""
+    if found := validators().get((api, kind)):
+        return found
+    group, _, version = api.rpartition("/")
+    name = f"{kind.lower()}-{group.partition('.')[0]}-{version}" if group else f"{kind.lower()}-{version}"
+    try:
+        return jsonschema.Draft202012Validator(core(name), registry=definitions())
+    except FileNotFoundError:
+        return None
+
+
 def refused(document: dict[str, Any], api: str, kind: str) -> list[str]:
     """What is wrong with a document of a kind, each with its place."""
-    if validator := validators().get((api, kind)):
-        found = list(validator.iter_errors(document))
-    else:
-        try:
-            kubernetes_validate.validate(document, KUBERNETES, strict=True)
-        except kubernetes_validate.ValidationError as error:
-            found = [error]
-        except kubernetes_validate.SchemaNotFoundError:
-            return [f"no schema of {api} {kind}"]
-        else:
-            return []
+    schema = validator(api, kind)
+    if schema is None:
+        return [f"no schema of {api} {kind}"]
     return sorted(
-        f"{'.'.join(str(part) for part in error.absolute_path) or 'document'}: {error.message}" for error in found
+        f"{'.'.join(str(part) for part in error.absolute_path) or 'document'}: {error.message}"
+        for error in schema.iter_errors(document)
     )
 
 
 def problems(text: str) -> list[str]:
     """What is wrong with every document of a YAML text; empty documents are nothing."""
     out = []
-    for number, document in enumerate(yaml.safe_load_all(text), 1):
+    for number, document in enumerate(yaml.load_all(text, LOADER), 1):
         if document is None:
             continue
         if not isinstance(document, dict):

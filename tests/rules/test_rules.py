@@ -23,6 +23,7 @@ from kcheck.source.findings import SAFETIES
 from kcheck.syntax import cel
 from kcheck.words import raw_views
 from kcheck.words.subjects import SUBJECTS
+from tests.kubernetes.schemas_of_kinds import LOADER
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -90,11 +91,18 @@ def test_diff_is_what_git_applies(
         assert (folder / name).read_bytes() == text.replace("\n", newline).encode()
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_rules_have_the_published_shape(rule: Rule) -> None:
+@pytest.fixture(scope="module")
+def shapes() -> list[jsonschema.Draft202012Validator]:
+    """What the two documents of a rule must be."""
     schema = json.loads((ROOT / "docs" / "rule.schema.json").read_text())
-    for data, part in zip(yaml.safe_load_all(Path(rule.path).read_text()), ("rule", "details"), strict=True):
-        jsonschema.validate(data, {**schema, "$ref": f"#/$defs/{part}"})
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return [jsonschema.Draft202012Validator({**schema, "$ref": f"#/$defs/{part}"}) for part in ("rule", "details")]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_rules_have_the_published_shape(rule: Rule, shapes: list[jsonschema.Draft202012Validator]) -> None:
+    for data, shape in zip(yaml.load_all(Path(rule.path).read_text(), LOADER), shapes, strict=True):
+        shape.validate(data)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

@@ -14,6 +14,7 @@ from kcheck.simulate.model import PHASES, Case, Cloud, Job, Pool, Run, Settings
 from kcheck.simulate.nodes import Fleet, Group, Node
 from kcheck.simulate.run import simulate
 from kcheck.simulate.scaler import Scaler
+from tests.places import LONG
 
 CLOUD = Cloud(
     "aws", launch_rate=4, boot=170, boot_sigma=0.15, stragglers=0.01, straggler_mean=120, lost=0, pod_rate=2, pull=10, serial=True,
@@ -47,7 +48,7 @@ runs = st.builds(
         replace, st.just(CLOUD), lost=st.sampled_from([0, 0.05]), serial=st.booleans(), stragglers=st.sampled_from([0, 0.2]), late=st.sampled_from([0, 0.1])
     ),
 )  # fmt: skip
-slow = settings(deadline=None, max_examples=40)
+slow = settings(max_examples=40 if LONG else 10)
 
 
 # --- 1. the floor

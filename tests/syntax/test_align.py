@@ -17,6 +17,7 @@ from kcheck.syntax.hcl import nodes, write
 from kcheck.syntax.hcl.align import apply_aligned
 from kcheck.syntax.hcl.parse import parse
 from kcheck.syntax.insertion import Insertion
+from tests.places import LONG
 
 NAMES = st.sampled_from(["a", "bb", "name", "min_size", "max_size", "max_unready_percentage", "größe", "zone-id"])
 VALUES = st.sampled_from(["1", '"x"', "true", "[1, 2]", "var.a", '"ü ${var.b}"', "{ a = 1 }", "a == b ? 1 : 2"])
@@ -141,7 +142,7 @@ def places(block: nodes.Block) -> list[nodes.Block]:
 
 
 BATCHES = settings(
-    max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.explicit, Phase.generate)
+    max_examples=10 if LONG else 2, suppress_health_check=list(HealthCheck), phases=(Phase.explicit, Phase.generate)
 )
 """One run of terraform formats many files; a file that fails is small as it is."""
 CASES = st.lists(st.tuples(WILD, PATHS, NEW, st.integers(0, 9)), min_size=20, max_size=40)

@@ -110,7 +110,7 @@ def test_what_is_inserted_reads_back(names: list[str], path: list[str], value: s
 
 # --- any document, any place in it
 
-slowly = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slowly = settings(suppress_health_check=[HealthCheck.too_slow])
 WORDS = ("name", "spec", "minSize", "maxSize", "image", "imagePullPolicy", "labels", "app.example.com/team", "args")
 TEXTS = st.sampled_from(["a", "main", "yes", "8", "a: b", "#x", "it's", 'a "b"', "é", "--a=b", "{{ x }}", ""])
 SCALARS = st.one_of(st.integers(0, 99), st.booleans(), TEXTS)

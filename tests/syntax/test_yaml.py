@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml as pyyaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kcheck.source.text import Source
@@ -631,7 +631,6 @@ STYLES: list[Style] = ["plain", "single", "double", "literal", "folded"]
 
 
 @pytest.mark.parametrize("loader", BOTH)
-@settings(max_examples=500, deadline=None)
 @given(written=PLAIN, style=st.sampled_from(STYLES))
 @example("yes", "plain")
 @example("<<", "plain")
@@ -755,7 +754,6 @@ def rendered(draw: st.DrawFn) -> str:
     return prefix + render(draw(TREES), draw, 0) + draw(st.sampled_from(["", "\n", "\n...\n", "\n# é\n"]))
 
 
-@settings(max_examples=300, deadline=None)
 @given(text=rendered(), ends=st.sampled_from(["\n", "\r\n"]))
 def test_spans_of_generated_documents(text: str, ends: str) -> None:
     data = text.replace("\n", ends).encode()
@@ -782,7 +780,6 @@ def test_spans_of_generated_documents(text: str, ends: str) -> None:
     assert trees[0] == trees[1]
 
 
-@settings(max_examples=500, deadline=None)
 @given(
     st.one_of(
         st.binary(max_size=40),

@@ -258,6 +258,8 @@ def test_drift_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loader.exec_module(script)
     monkeypatch.setattr(script, "ROOT", tmp_path)
     monkeypatch.setattr(sys, "argv", ["print-docs", "--check"])
+    printed = script.printed()
+    monkeypatch.setattr(script, "printed", lambda: printed)
     script.main()
     (tmp_path / "docs/rules/no-such-rule.md").write_text("# no-such-rule\n")
     (tmp_path / "docs/limits/eks/pool.quota.md").write_text("# eks.pool.quota\n\n451 nodes\n")

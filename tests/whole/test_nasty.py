@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kcheck.cli import cli
@@ -114,7 +114,6 @@ def test_nothing_relevant_is_said_on_stderr(write: Callable[[Mapping[str, str]],
     assert "nothing relevant here" in run.stderr
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.binary(max_size=200)
     | st.text('{}[]"=\n#${}<resource azurerm_kubernetes_cluster 1a', max_size=120).map(str.encode)
@@ -123,7 +122,6 @@ def test_any_bytes_as_terraform(tmp_path_factory: pytest.TempPathFactory, data: 
     run_on(tmp_path_factory, "main.tf", HEALTHY.encode() + data)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=200) | st.text("{}[]&*a:- \n'\"|>!%#", max_size=120).map(str.encode))
 def test_any_bytes_as_manifest(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     run_on(tmp_path_factory, "a.yaml", b"apiVersion: v1\nkind: Pod\n" + data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from typing import TYPE_CHECKING, Any
 
@@ -14,24 +15,31 @@ from kcheck.files.tree import Tree
 from kcheck.syntax import cel
 from kcheck.words.subjects import SUBJECTS, cloud_of, things
 from kcheck.words.views import View, Wanted, wanted
+from tests.conftest import written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterator
 
-    from kcheck.engine.rules import Example, Rule
+    from kcheck.engine.rules import Rule
+    from kcheck.scale.world import World
 
 EXAMPLES = [
-    pytest.param(rule, files, example, id=f"{rule.name}-{i}-{kind}")
+    pytest.param((rule, files, example.nodes), id=f"{rule.name}-{i}-{kind}")
     for rule in rules.load()
     for i, example in enumerate(rule.details.examples)
     for kind, files in (("bad", example.bad), ("good", example.good))
 ]
 
 
-def views(example: Example, subject: str) -> Iterator[View]:
-    config = Config(nodes={"": example.nodes} if example.nodes else {})
-    world = linter.run(Tree(["."]), config).world
+@pytest.fixture(scope="module", params=EXAMPLES)
+def evaluated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rule, World]]:
+    """A rule and the world of an example, evaluated once for all tests of it."""
+    rule, files, nodes = request.param
+    with contextlib.chdir(written(tmp_path_factory.mktemp("example"), files)):
+        yield rule, linter.run(Tree(["."]), Config(nodes={"": nodes} if nodes else {})).world
+
+
+def views(subject: str, world: World) -> Iterator[View]:
     for thing in things(subject, world):
         yield View(subject, thing, world)
 
@@ -65,14 +73,11 @@ def without(data: dict[str, Any], steps: list[str], replacement: list[Any]) -> d
     return result
 
 
-@pytest.mark.parametrize(("rule", "files", "example"), EXAMPLES)
-def test_a_missing_value_never_turns_a_verdict_around(
-    rule: Rule, files: dict[str, str], example: Example, write: Callable[[Mapping[str, str]], Path]
-) -> None:
-    write(files)
+def test_a_missing_value_never_turns_a_verdict_around(evaluated: tuple[Rule, World]) -> None:
+    rule, world = evaluated
     variables = (rule.subject, "limits")
     used = cel.usage(cel.compile(rule.problem, variables)).paths
-    for view in views(example, rule.subject):
+    for view in views(rule.subject, world):
         before = verdict(rule, view, view.data)
         for path in used:
             subject, *steps = path.split(".")
@@ -80,16 +85,13 @@ def test_a_missing_value_never_turns_a_verdict_around(
                 assert verdict(rule, view, without(view.data, steps, [])) in (before, None)
 
 
-@pytest.mark.parametrize(("rule", "files", "example"), EXAMPLES)
-def test_an_unset_value_is_no_bug(
-    rule: Rule, files: dict[str, str], example: Example, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_an_unset_value_is_no_bug(evaluated: tuple[Rule, World]) -> None:
     """Fields that the table allows to be null: the rule must have an answer, or be undecided."""
-    write(files)
+    rule, world = evaluated
     variables = (rule.subject, "limits")
     nullable = {f"{rule.subject}.{field.name}" for field in SUBJECTS[rule.subject] if field.nullable}
     used = cel.usage(cel.compile(rule.problem, variables)).paths & nullable
-    for view in views(example, rule.subject):
+    for view in views(rule.subject, world):
         for path in used:
             try:
                 verdict(rule, view, without(view.data, path.split(".")[1:], [None]))
@@ -97,10 +99,7 @@ def test_an_unset_value_is_no_bug(
                 pytest.fail(f"{path} = null: {error}")
 
 
-@pytest.mark.parametrize(("rule", "files", "example"), EXAMPLES)
-def test_views_are_plain_finite_data(
-    rule: Rule, files: dict[str, str], example: Example, write: Callable[[Mapping[str, str]], Path]
-) -> None:
+def test_views_are_plain_finite_data(evaluated: tuple[Rule, World]) -> None:
     """CEL takes exact dict and list only, and a cycle would kill the process."""
 
     def check(value: Any, depth: int) -> None:
@@ -109,9 +108,8 @@ def test_views_are_plain_finite_data(
         for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
             check(item, depth + 1)
 
-    write(files)
     for subject in SUBJECTS:
-        for view in views(example, subject):
+        for view in views(subject, evaluated[1]):
             check(view.data, 0)
 
 
@@ -130,6 +128,7 @@ def holds(looked_at: Wanted, path: str) -> bool:
         *(f"({rule.when or 'true'}) && ({rule.problem})" for rule in rules.load()),
         "workload.templates.exists(t, t.gpus > 0 && t['spread'])",
         "workload\n.templates . filter(t, t .host_network)[0].count > 0",
+        "wall.pools[0].max_count > 0",
         'size(workload["templates"]) > 0 && workload["labels"]["team"] == ""',
         "(workload.batch ? workload.templates : workload.templates)[0].role == ''",
     ],
@@ -137,5 +136,5 @@ def holds(looked_at: Wanted, path: str) -> bool:
 def test_all_that_an_expression_looks_at_is_wanted(text: str) -> None:
     """A field that is left out of a view is taken for unknown."""
     expression = cel.compile(text, (*SUBJECTS, "limits"))
-    looked_at = wanted([expression])
+    looked_at = wanted(expression)
     assert [path for path in cel.usage(expression).paths if not holds(looked_at, path)] == []

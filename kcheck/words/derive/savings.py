@@ -56,9 +56,16 @@ def split(pool: NodePool, world: World) -> Value[str]:
     """What it saves to have as many pools as are recommended instead of a large one; null where that is nothing."""
     cluster = known(pool.cluster)
     owner = world.autoscaling.autoscaler(cluster) if cluster is not None else None
-    found = _run(owner, world) if owner is not None else None
-    if owner is None or found is None:
+    if owner is None:
         return computed(pool, None)
+    return computed(pool, world.remember("split", owner, lambda: _split(owner, world)))
+
+
+def _split(autoscaler: Autoscaler, world: World) -> str | None:
+    """What it saves that no pool of an autoscaler is larger than is recommended."""
+    found = _run(autoscaler, world)
+    if found is None:
+        return None
     most = world.numbers.limits("any")["large_pool.nodes"].number
     parts = tuple(
         replace(one, name=f"{one.name}{i}", most=ceil(one.most / ceil(one.most / most)))
@@ -66,7 +73,7 @@ def split(pool: NodePool, world: World) -> Value[str]:
         for i in range(ceil(one.most / most))
     )
     other = replace(found, pools=parts, settings=replace(found.settings, balance=True))
-    return computed(pool, _told(owner, world, found, other))
+    return _told(autoscaler, world, found, other)
 
 
 def _saved(autoscaler: Autoscaler, world: World, **changed: Any) -> Value[str]:
