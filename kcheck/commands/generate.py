@@ -10,13 +10,14 @@ import click
 
 from kcheck.commands import options
 from kcheck.config.config import ConfigError
+from kcheck.numbers.clouds import CLOUDS
 
 if TYPE_CHECKING:
     from kcheck.files.save import File
     from kcheck.generate.assembly import Output
     from kcheck.generate.intent import Intent
 
-_CLOUDS = ("eks", "gke", "aks", "ack", "selfmanaged")
+_CLOUDS = tuple(CLOUDS)
 
 
 @click.command("generate", short_help="Write a cluster that is right for N nodes, each number with its reason.")

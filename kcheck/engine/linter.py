@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError, nearest
-from kcheck.engine import may_change, rules
+from kcheck.engine import may_change, rule_words, rules
 from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.suppressions import Suppressions
 from kcheck.model import Input
@@ -254,7 +254,7 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
                 result.decided += 1
                 if not verdict:
                     continue
-                wider = Evaluator(raw_views.view(subject, thing, world, rules.looked_at(rule)))
+                wider = Evaluator(raw_views.view(subject, thing, world, rule_words.looked_at(rule)))
                 severity = wider.severity(rule)
                 if severity is not None:
                     findings.append(wider.finding(rule, severity))

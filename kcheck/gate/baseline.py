@@ -212,7 +212,7 @@ def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """The parts of a name: cloud, folder or file, environment, the rest; and how another name begins in the rest."""
-    from kcheck.numbers.profiles import CLOUDS
+    from kcheck.numbers.clouds import CLOUDS
 
     clouds = "|".join(CLOUDS)
     name = rf"(?:({clouds})/)?(?:([^:@\"\[]+)(@[^:]*)?:)?(.*)"

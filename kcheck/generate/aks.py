@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.clouds.aks import machines as sizes
 from kcheck.config.config import ConfigError
 from kcheck.generate import jobs, recommended
 from kcheck.generate.intent import letters_of
@@ -55,7 +56,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
         ConfigError: a zone that Azure does not have, or something that Karpenter cannot give.
     """
     if intent.autoscaler == "karpenter" and intent.job_nodes > 1:
-        for machine in filter(machines.fabric, intent.machines):
+        for machine in filter(sizes.fabric, intent.machines):
             told = f"InfiniBand of {machine} joins machines of one scale set, and Karpenter's are in none"
             raise ConfigError(f"autoscaler: {told}; take managed, or jobs of one node")
     if intent.autoscaler == "karpenter" and intent.price_cap is not None:
@@ -72,7 +73,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     """The node pools, the addresses of the NAT gateway, and what the autoscaler is told."""
     usual = recommended.values("aks")
     found = groups(pools)
-    fabric = any(machines.fabric(machine) for machine in intent.machines)
+    fabric = any(sizes.fabric(machine) for machine in intent.machines)
     whole = fabric and any(pool.nodes >= intent.job_nodes for pool in pools)
     ports = sum(pool.nodes for pool in pools) * int(usual["nat.ports"])
     short, unique = letters_of(intent.name), letters_of(intent.account)[:8]
@@ -113,7 +114,7 @@ def groups(pools: list[Pool]) -> list[Group]:
     for pool in pools:
         for i, machine in enumerate(pool.machines):
             kind = chr(ord("a") + i) if len(pool.machines) > 1 else ""
-            name, local = letters_of(pool.name) + kind, bool(machines.ephemeral(machine, vcpus))
+            name, local = letters_of(pool.name) + kind, bool(sizes.ephemeral(machine, vcpus))
             result.append(Group(name, pool.zones, pool.nodes, pool.spot, machine, local))
     return result
 

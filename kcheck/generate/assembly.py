@@ -8,6 +8,7 @@ from importlib import import_module
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
+from kcheck.clouds import registry
 from kcheck.config import settings
 from kcheck.files.disk import Disk
 from kcheck.files.tree import Tree
@@ -35,7 +36,7 @@ _ABOUT = "any/templates/_README.md.j2"
 """The template of the README, which is written last: it tells what the other files come to."""
 
 
-class Cloud(Protocol):
+class Generator(Protocol):
     """What a cloud adds: the ranges that its network needs, and what its templates are filled with."""
 
     def slots(self, intent: Intent, pools: list[Pool]) -> list[Slot]:
@@ -112,7 +113,7 @@ def _tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
 
 def _assemble(intent: Intent) -> _Assembled | str:
     """The cluster without what is written about it; what forbids it, in words, if anything does."""
-    cloud: Cloud = import_module(f"kcheck.generate.{intent.cloud}")
+    cloud: Generator = import_module(registry.cloud(intent.cloud).generator)
     pools = split(intent)
     slots = cloud.slots(intent, pools)
     first = _render_and_read(cloud, intent, pools, ranges.draft(slots))
@@ -128,7 +129,7 @@ def _assemble(intent: Intent) -> _Assembled | str:
     return _why_impossible(made) or made
 
 
-def _render_and_read(cloud: Cloud, intent: Intent, pools: list[Pool], layout: Layout) -> _Assembled:
+def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout: Layout) -> _Assembled:
     """The files with some ranges, read back."""
     usual, why = recommended.values(intent.cloud), recommended.reasons(intent.cloud)
     system = system_nodes(intent)

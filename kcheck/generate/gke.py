@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds.gke.addresses import pod_block
+from kcheck.clouds.gke import machines as own
+from kcheck.clouds.gke import outbound
+from kcheck.clouds.registry import cloud
 from kcheck.config.config import ConfigError
 from kcheck.generate import recommended
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits, settings
-from kcheck.scale import egress
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -73,7 +74,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "training_pools": own,
         "training_machines": [_machine(name, intent) for name in intent.machines],
         "gateway": gateway(sum(pool.nodes for pool in own) + system_nodes(intent), intent.cloud),
-        "training_pods": few, "training_block": pod_block(few), "system_block": pod_block(int(usual["system.pods"])),
+        "training_pods": few, "training_block": cloud("gke").pod_block(few),
+        "system_block": cloud("gke").pod_block(int(usual["system.pods"])),
         "together": intent.job_nodes > 1 and re.search(str(usual["pools.placement"]), intent.machine) is not None,
         "parallel_upgrades": limits(intent.cloud)["pool.parallel_upgrades"].number,
         "direct": intent.job_nodes > 1 and re.search(str(usual["pools.direct"]), intent.machine) is not None,
@@ -90,7 +92,7 @@ def gateway(nodes: int, cloud: str) -> Gateway:
     """The public addresses that nodes need, with room to grow, if each may have its ports at the same time."""
     usual, room = recommended.values(cloud), limits(cloud)["snat.ports_per_address"].number
     grown = recommended.with_growth(cloud, nodes)
-    return Gateway(grown, egress.nat_addresses(int(usual["nat.ports"]), grown, room) or 0, room)
+    return Gateway(grown, outbound.nat_addresses(int(usual["nat.ports"]), grown, room) or 0, room)
 
 
 def quota(code: str) -> Quota:
@@ -121,9 +123,9 @@ def _machine(name: str, intent: Intent) -> Machine:
     Raises:
         ConfigError: it should have GPUs, and has none of its own, or it is not known how Google calls them.
     """
-    usual, ssds = recommended.values(intent.cloud), machines.local_ssds(name)
+    usual, ssds = recommended.values(intent.cloud), own.local_ssds(name)
     count = machines.gpus(intent.cloud, name) or intent.gpus
-    accelerator = machines.accelerator(name) or ""
+    accelerator = own.accelerator(name) or ""
     if count and not accelerator:
         raise ConfigError(f"machines: {name} has no GPUs of its own; those that are attached are not made")
     hyperdisk = re.search(str(settings(intent.cloud)["pool.other_disks"].value), name)

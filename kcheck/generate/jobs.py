@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.clouds.registry import cloud
 from kcheck.generate import recommended
 from kcheck.generate.pools import label
 from kcheck.numbers import machines
@@ -103,7 +104,12 @@ def _grace(intent: Intent, *, on_spot: bool) -> int:
 def by_pool(intent: Intent) -> bool:
     """Whether the nodes of a job talk fast within a pool only: those of a scale set of Azure with InfiniBand."""
     known = "label.pool_name" in recommended.values(intent.cloud)
-    return known and intent.job_nodes > 1 and intent.autoscaler == "managed" and machines.fabric(intent.machine)
+    return (
+        known
+        and intent.job_nodes > 1
+        and intent.autoscaler == "managed"
+        and cloud(intent.cloud).joins_in_scale_set(intent.machine)
+    )
 
 
 def fast_neighbours(intent: Intent, pool: Pool) -> FastNeighbours:

@@ -9,7 +9,7 @@ from itertools import count
 from math import prod
 from typing import TYPE_CHECKING
 
-from kcheck.source.bundled import PROFILES
+from kcheck.numbers.clouds import folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,12 +21,12 @@ _SUFFIX = ".j2"
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     from kcheck.syntax import yaml
 
     environment = Environment(
-        loader=FileSystemLoader(PROFILES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        loader=FunctionLoader(_template), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True, autoescape=False,  # noqa: S701 - what is written is no HTML
     )  # fmt: skip
     environment.filters["commas"] = "{:,}".format
@@ -38,6 +38,16 @@ def _environment() -> Environment:
     return environment
 
 
+def _template(name: str) -> str | None:
+    """A template by its cloud and its path in the folder of that, `any/templates/_README.md.j2`."""
+    owner, _, path = name.partition("/")
+    try:
+        with open(os.path.join(folder(owner), path), encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
 def _numbered(text: str) -> str:
     """Steps that all begin with `1.`, in their order."""
     numbers = count(1)
@@ -47,10 +57,10 @@ def _numbered(text: str) -> str:
 def names(cloud: str) -> Iterator[tuple[str, str]]:
     """The path of every file that a cloud's templates make, and of its template."""
     for owner in ("any", cloud):
-        top = os.path.join(PROFILES, owner, "templates")
-        for folder, _, files in sorted(os.walk(top)):
+        top = os.path.join(folder(owner), "templates")
+        for inside, _, files in sorted(os.walk(top)):
             for name in sorted(files):
-                path = os.path.relpath(os.path.join(folder, name), top).replace(os.sep, "/")
+                path = os.path.relpath(os.path.join(inside, name), top).replace(os.sep, "/")
                 if path.endswith(_SUFFIX) and not name.startswith("_"):
                     yield path.removesuffix(_SUFFIX), f"{owner}/templates/{path}"
 

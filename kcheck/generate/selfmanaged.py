@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds.gke.addresses import pod_block
+from kcheck.clouds.registry import cloud
 from kcheck.generate import recommended
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
@@ -52,7 +52,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "own_nodes": system_nodes(intent) - control(intent).nodes,
         "beyond": exceeded_limit(target),
         "endpoint": f"api.{intent.name}.{intent.region}.internal",
-        "node_mask": pod_block(int(usual["kubelet.max_pods"])),
+        "node_mask": cloud("selfmanaged").pod_block(int(usual["kubelet.max_pods"])),
         "inflight": inflight(target),
         "controller": {"qps": entries["controller.qps"].number, "burst": entries["controller.burst"].number},
         "etcd_quota": entries["etcd.quota"].number,

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
 from kcheck.numbers import profiles
-from kcheck.source.bundled import PROFILES
+from kcheck.numbers.clouds import folder
 
 
 class Machine(NamedTuple):
@@ -45,7 +45,7 @@ _Sizes: TypeAlias = Literal["interfaces", "vcpus", "gpus", "efa", "nvme"]
 """The tables of sizes by family."""
 
 
-class _Tables(TypedDict, total=False):
+class Tables(TypedDict, total=False):
     """What `instances.yaml` has: mostly lines of `type value` by family."""
 
     interfaces: dict[str, str]
@@ -62,17 +62,23 @@ class _Tables(TypedDict, total=False):
 
 
 @cache
-def _tables(cloud: str) -> _Tables:
-    path = os.path.join(PROFILES, cloud, "instances.yaml")
-    data: _Tables = profiles.load_yaml(path) if os.path.exists(path) else {}
+def tables_of(cloud: str) -> Tables:
+    """The tables of a cloud's machines."""
+    path = os.path.join(folder(cloud), "instances.yaml")
+    data: Tables = profiles.load_yaml(path) if os.path.exists(path) else {}
     return data
 
 
 @cache
 def machine(cloud: str, name: str) -> Machine | None:
     """A machine type of a cloud; None if it is not known."""
-    read = {"eks": _sized, "ack": _sized, "gke": _gce, "aks": _azure}.get(cloud)
-    found = read(cloud, name) if read else None
+    tables = tables_of(cloud)
+    if "shared_core" in tables:
+        found = _by_third_part(tables, name)
+    elif "exceptions" in tables:
+        found = _by_first_number(cloud, name)
+    else:
+        found = _by_size(cloud, name)
     return None if found is None or found.vcpus is None else found
 
 
@@ -91,20 +97,7 @@ def gpus(cloud: str, name: str) -> int | None:
     return found.gpus if found else None
 
 
-def accelerator(name: str) -> str | None:
-    """What Google calls the GPUs of a machine; None if it has none of its own, or TPUs, or is not known."""
-    for kind, line in _tables("gke")["accelerators"].items():
-        if kind.startswith("nvidia-") and _in(line, name) is not None:
-            return kind
-    return None
-
-
-def local_ssds(name: str) -> int:
-    """Local SSDs that a machine of Google has from the start."""
-    return next((int(found) for line in _tables("gke")["local_ssds"].values() if (found := _in(line, name))), 0)
-
-
-def _in(line: str, name: str) -> str | None:
+def value_in(line: str, name: str) -> str | None:
     """The value of a type in a line of `type value` separated by commas."""
     return next((value for key, _, value in (entry.partition(" ") for entry in line.split(", ")) if key == name), None)
 
@@ -112,10 +105,10 @@ def _in(line: str, name: str) -> str | None:
 def _entry(cloud: str, table: _Sizes, name: str) -> str | None:
     """What a table of `instances.yaml` says of a type: a line a family, `size value` separated by commas."""
     family, _, size = name.removeprefix("ecs.").rpartition(".")
-    return _in(_tables(cloud).get(table, {}).get(family, ""), size) or None
+    return value_in(tables_of(cloud).get(table, {}).get(family, ""), size) or None
 
 
-def _sized(cloud: str, name: str) -> Machine:
+def _by_size(cloud: str, name: str) -> Machine:
     """Of Amazon and Alibaba Cloud: family.size."""
 
     def number(table: _Sizes) -> int | None:
@@ -125,9 +118,8 @@ def _sized(cloud: str, name: str) -> Machine:
     return Machine(number("vcpus"), number("gpus"), number("efa") or 0, number("nvme") or 0)
 
 
-def _gce(cloud: str, name: str) -> Machine:
+def _by_third_part(tables: Tables, name: str) -> Machine:
     """Of Google: the third part of the name, or one of the tables."""
-    tables = _tables(cloud)
     listed = _listed(tables["accelerators"], name)
     if listed is not None:
         return listed
@@ -137,63 +129,31 @@ def _gce(cloud: str, name: str) -> Machine:
     return Machine(int(match[1]) if match else None, None)
 
 
-def _azure(cloud: str, name: str) -> Machine:
+def _by_first_number(cloud: str, name: str) -> Machine:
     """Of Azure: the first number of the name, but for some old sizes."""
-    tables, size = _tables(cloud), name.removeprefix("Standard_")
+    tables, size = tables_of(cloud), name.removeprefix("Standard_")
     listed = _listed(tables["families"], size)
     if listed is not None:
         return listed
     if size in tables["exceptions"]:
         return Machine(tables["exceptions"][size], None)
     match = re.match(r"[A-Z]+(\d+)", size)
-    return Machine(int(match[1]) if match and family(name) else None, None)
+    return Machine(int(match[1]) if match and family(cloud, name) else None, None)
 
 
 def _listed(tables: dict[str, str], name: str) -> Machine | None:
     """A type in tables of `type vcpusxgpus`."""
-    value = next((found for line in tables.values() if (found := _in(line, name)) is not None), None)
+    value = next((found for line in tables.values() if (found := value_in(line, name)) is not None), None)
     if value is None:
         return None
     vcpus, _, gpus = value.partition("x")
     return Machine(int(vcpus), int(gpus) if gpus else None)
 
 
-_SIZE = re.compile(r"(?:standard_)?([a-z]+)\d+(?:-\d+)?([a-z]*)(?:_(?!v\d)\w+?)?(?:_v(\d+))?")
-_WITH_DISKS = ("n", "l", "h")
-_LAST_WITH_DISKS = 3
-
-
-def ephemeral(name: str, vcpus: int) -> bool | None:
-    """Whether an Azure VM size has a disk of its own that AKS's boot disk fits on; None if its name does not tell.
-
-    It needs premium storage, `s`, and a local disk or cache: up to version 3 all have one, later those with a `d`,
-    and machines with GPUs. Those of others are too small below some vCPUs.
-    """
-    match, found = _SIZE.fullmatch(name.lower()), machine("aks", name)
-    if match is None:
-        return None
-    kind, features, version = match[1], match[2], int(match[3] or 1)
-    local = kind.startswith(_WITH_DISKS) or "d" in features or version <= _LAST_WITH_DISKS
-    if not local or kind.startswith("b") or ("s" not in features and kind not in ("ds", "gs")):
-        return False
-    if kind.startswith(_WITH_DISKS):
-        return True
-    return None if found is None or found.vcpus is None else found.vcpus >= vcpus
-
-
-def fabric(name: str) -> bool:
-    """Whether an Azure VM size has InfiniBand, which joins the machines of one scale set: `r` for RDMA in its name.
-
-    https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions
-    """
-    match = _SIZE.fullmatch(name.lower())
-    return match is not None and match[1].startswith(("n", "h")) and "r" in match[2]
-
-
 @cache
-def family(name: str) -> str | None:
-    """The quota family of an Azure VM size; None if it is not known."""
-    tables, size = _tables("aks"), name.removeprefix("Standard_")
+def family(cloud: str, name: str) -> str | None:
+    """The quota family of a machine type, on Azure; None if it is not known."""
+    tables, size = tables_of(cloud), name.removeprefix("Standard_")
     for key, line in tables["families"].items():
         if any(entry.partition(" ")[0] == size for entry in line.split(", ")):
             return key
@@ -242,7 +202,7 @@ def quotas(cloud: str, name: str, *, spot: bool) -> list[Quota]:
         if entry["market"] in ("any", market) and re.search(entry["types"], name):
             code, title = entry["code"], entry["name"]
             if "{family}" in code:
-                own = family(name)
+                own = family(cloud, name)
                 if own is None:
                     continue
                 code, title = own, title.format(family=own)

@@ -9,28 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
 
 import yaml
 
+from kcheck.numbers.clouds import CLOUDS, folder
 from kcheck.source.bundled import PROFILES
 
 if TYPE_CHECKING:
     from datetime import date
-
-CLOUDS = {
-    "aks": ("azurerm_kubernetes_", "azapi_resource"),
-    "eks": ("aws_eks_",),
-    "gke": ("google_container_",),
-    "ack": ("alicloud_cs_",),
-    "selfmanaged": (),
-}
-"""The clouds that kcheck reads, and how their clusters' resources begin; self-managed ones are in manifests."""
-
-BESIDE = {
-    "aks": ("azurerm_virtual_network", "azurerm_subnet"),
-    "eks": ("aws_vpc", "aws_subnet", "aws_autoscaling_group"),
-    "gke": ("google_compute_network", "google_compute_subnetwork", "google_compute_router_nat"),
-    "ack": ("alicloud_vpc", "alicloud_vswitch"),
-    "selfmanaged": (),
-}
-"""Resources that clusters of other root modules may refer to."""
 
 Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Reads bundled YAML; the fast one where PyYAML has it."""
@@ -225,7 +208,7 @@ def _tables(cloud: str) -> tuple[dict[str, dict[str, FieldEntry]], dict[str, str
     fields: dict[str, dict[str, FieldEntry]] = {}
     oldest: dict[str, str] = {}
     for name in ("terraform.yaml", "manifests.yaml"):
-        path = os.path.join(PROFILES, cloud, name)
+        path = os.path.join(folder(cloud), name)
         data = load_yaml(path) if os.path.exists(path) else {}
         oldest |= data.pop("providers", {})
         fields |= data
@@ -295,7 +278,7 @@ class Quota(TypedDict):
 @cache
 def quotas(cloud: str) -> dict[str, Quota]:
     """Quotas of an account on a cloud, with what counts against them and what one types into its console."""
-    path = os.path.join(PROFILES, cloud, "quotas.yaml")
+    path = os.path.join(folder(cloud), "quotas.yaml")
     data: dict[str, Quota] = load_yaml(path) if os.path.exists(path) else {}
     return data
 
@@ -319,7 +302,7 @@ class Prices(NamedTuple):
 @cache
 def prices(cloud: str) -> Prices | None:
     """The list prices of a cloud; None where there is no table."""
-    path = os.path.join(PROFILES, cloud, "prices.yaml")
+    path = os.path.join(folder(cloud), "prices.yaml")
     if not os.path.exists(path):
         return None
     data = load_yaml(path)
@@ -361,7 +344,7 @@ def modules() -> dict[str, ModuleEntry]:
 
 
 def _entries(cloud: str, name: str, document: int = 0) -> dict[str, ProfileValue]:
-    path = os.path.join(PROFILES, cloud, f"{name}.yaml")
+    path = os.path.join(folder(cloud), f"{name}.yaml")
     if not os.path.exists(path):
         return {}
     result = {}

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from kcheck.clouds import registry
 from kcheck.files.tree import matches
 from kcheck.model import Addon, Inventory, Manifest, Raw, Resource
-from kcheck.numbers import profiles
 from kcheck.source.text import leading
 from kcheck.source.values import Known, Origin, Unknown
 
@@ -83,11 +83,10 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     reading.roots = loader.roots() if tree.folders else []
     roots = [*reading.roots, *_plans(tree, reading)]
     kinds = {root: root.kinds() for root in roots}
-    for cloud, prefixes in profiles.CLOUDS.items():
-        if prefixes and any(kind.startswith(prefixes) for own in kinds.values() for kind in own):
-            begins = (*prefixes, *profiles.BESIDE[cloud])
-            own = [root for root in roots if any(kind.startswith(begins) for kind in kinds[root])]
-            import_module(f"kcheck.clouds.{cloud}.reader").read(own, inventory)
+    for cloud in registry.every():
+        if cloud.resources and any(kind.startswith(cloud.resources) for own in kinds.values() for kind in own):
+            begins = (*cloud.resources, *cloud.beside)
+            cloud.read([root for root in roots if any(kind.startswith(begins) for kind in kinds[root])], inventory)
     if any(own & _CACHES for own in kinds.values()):
         import_module("kcheck.clouds.registry_caches").read(roots, inventory)
     for root in roots:
@@ -217,14 +216,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     from kcheck.kubernetes.workloads import jobs, queues
 
     charts = _charts(tree, reading)
-    clusters = {
-        "ClusterConfig": "eks.eksctl",
-        "ClusterConfiguration": "selfmanaged.reader",
-        "InitConfiguration": "selfmanaged.reader",
-        "JoinConfiguration": "selfmanaged.reader",
-        "KubeletConfiguration": "selfmanaged.reader",
-        "Pod": "selfmanaged.reader",
-    }
+    clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
     others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
     names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *others))
     kinds = objects.Kinds(names, queues.MARKS).with_kinds(wanted.kinds)
@@ -241,11 +233,11 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     manifests.objects += rendered
     if kustomized is not None:
         manifests = manifests.merged_with(kustomized.manifests)
-    found = {clusters[item.kind] for item in manifests.objects if item.kind in clusters}
-    for reader in sorted(found):
-        import_module(f"kcheck.clouds.{reader}").read(manifests.objects, reading.inventory)
-    if tree.kernel and "selfmanaged.reader" in found:
-        import_module("kcheck.clouds.selfmanaged.reader").tune(tree.kernel, reading.inventory)
+    kinds_found = {item.kind for item in manifests.objects}
+    for cloud in registry.every():
+        if not kinds_found.isdisjoint(cloud.objects):
+            cloud.read_objects(manifests.objects, reading.inventory)
+            cloud.read_kernel(tree.kernel, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
     there = reading.inventory
     deployed = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kcheck.engine import rules
+from kcheck.engine import rule_words, rules
 from kcheck.numbers import profiles
+from kcheck.numbers.clouds import CLOUDS
 from kcheck.report import page
 from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
 from kcheck.source.units import shown
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.numbers.profiles import ProfileValue
     from kcheck.report.page import Block, Line
 
-CLOUDS = ("any", *profiles.CLOUDS)
+OWNERS = ("any", *CLOUDS)
 INDEX = "docs/limits.md"
 _FOLDER = "docs/limits"
 _KINDS = {
@@ -51,7 +52,7 @@ def names() -> dict[str, ProfileValue]:
     """All limits, quotas and defaults, by names such as limits.eks.pool.quota."""
     found: dict[str, ProfileValue] = {}
     for table, entries in (("limits", profiles.limits), ("settings", profiles.settings)):
-        for cloud in CLOUDS:
+        for cloud in OWNERS:
             own = {k: e for k, e in entries(cloud).items() if cloud == "any" or k not in entries("any")}
             found |= {f"{table}.{cloud}.{key}": entry for key, entry in own.items()}
     return found
@@ -136,8 +137,8 @@ def _users() -> Mapping[str, list[Rule]]:
     found: dict[str, list[Rule]] = {}
     for rule in rules.load():
         named = {source for source in rule.sources if profiles.entry(source) is not None}
-        for key in rules.limits(rule):
-            own = [f"limits.{cloud}.{key}" for cloud in CLOUDS if f"limits.{cloud}.{key}" in names()]
+        for key in rule_words.limits(rule):
+            own = [f"limits.{cloud}.{key}" for cloud in OWNERS if f"limits.{cloud}.{key}" in names()]
             named |= set(own) if not named.intersection(own) else set()  # else the rule is for those it names
         for one in named:
             found.setdefault(one, []).append(rule)
@@ -204,7 +205,7 @@ def _index() -> str:
         "- [Flags of the cluster autoscaler](limits/flags.md)\n"
     )
     parts = [head]
-    for cloud in CLOUDS:
+    for cloud in OWNERS:
         rows = [
             [page.link(link(name), INDEX), page.escaped(value(entry)), entry.kind, entry.checked, entry.confidence]
             for name, entry in names().items()

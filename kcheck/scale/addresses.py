@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.clouds.eks import addresses as eks
-from kcheck.clouds.gke import addresses as gke
+from kcheck.clouds.registry import cloud
 from kcheck.model import NOTHING, Cni, NodePool, PodRange, Subnet, Surge
-from kcheck.numbers import machines, profiles
-from kcheck.scale.growth import Demand, Interval, addresses_needed, surge_nodes
+from kcheck.numbers import machines
+from kcheck.scale.growth import Demand, addresses_needed, surge_nodes
+from kcheck.source.interval import Interval
 from kcheck.source.ip_ranges import parse_cidr, usable_addresses
 from kcheck.source.values import (
     Known,
@@ -115,15 +115,19 @@ def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
     why = unknown.reason if unknown else optional[0].reason if optional else ""
     if why:
         return Estimate(Interval(1, None), why)
+    cluster = known(pool.cluster)
+    if cluster is None:
+        return Estimate(Interval(1, None), reason_of(pool.cluster))
     found: list[int] = []
+    own_cloud = cloud(cluster.cloud)
     for name in known(pool.instance_types) or ():
-        interfaces = machines.interfaces("eks", name)
+        interfaces = machines.interfaces(own_cloud.name, name)
         if interfaces is None:
             why = f"kcheck does not know the instance type {name}"
         else:
             count, addresses = interfaces
             extra = number(pool.efa_addresses, 0) if own else 0
-            found.append(held(cni, count if own else count - 1, addresses) + extra)
+            found.append(own_cloud.node_addresses(cni, count if own else count - 1, addresses, 1) + extra)
     if not found:
         return Estimate(Interval(1, None), why or "no instance type is written")
     if why:
@@ -133,19 +137,6 @@ def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
         Interval(min(found), max(found)),
         f"the instance types of {known(pool.name) or pool.address} take {span} addresses",
     )
-
-
-def held(cni: Cni, interfaces: int, addresses: int, pods: int = 1) -> int:
-    """Addresses that a node of one instance type holds for so many pods of its own."""
-    minimum, warm_ips = known(cni.minimum_ips), known(cni.warm_ips)
-    if known(cni.prefix_delegation):
-        size = profiles.limits("eks")["cni.prefix_size"].number
-        if warm_ips is None and minimum is None:
-            return eks.prefix_addresses(pods, number(cni.warm_prefixes, 0), size)
-        return eks.prefix_addresses(max(minimum or 0, pods + (warm_ips or 0)), 0, size)
-    if warm_ips is None and minimum is None:
-        return eks.interface_addresses(interfaces, addresses, pods, number(cni.warm_interfaces, 0))
-    return eks.warm_addresses(interfaces, addresses, pods, warm_ips or 0, minimum or 0)
 
 
 def pod_addresses(pool: NodePool, world: World) -> Estimate:
@@ -164,7 +155,9 @@ def pod_block(pool: NodePool) -> Value[int]:
     """The length of the prefix of the block that a node takes for its pods."""
     pod_range = known(pool.pod_range)
     block = pod_range.block if pod_range else NOTHING
-    return mapped(pool.max_pods, gke.pod_block) if isinstance(block, Unset) else block
+    if pod_range is None or not isinstance(block, Unset):
+        return block
+    return mapped(pool.max_pods, cloud(pod_range.cloud).pod_block)
 
 
 def block_size(pool: NodePool, world: World) -> Estimate:
@@ -172,9 +165,15 @@ def block_size(pool: NodePool, world: World) -> Estimate:
     block = pod_block(pool)
     if isinstance(block, Known):
         return exactly(1 << (32 - block.value))
+    pod_range = known(pool.pod_range)
+    if pod_range is None:
+        return Estimate(Interval(1, None), reason_of(block))
+
+    def size(pods: int) -> int:
+        return 1 << (32 - cloud(pod_range.cloud).pod_block(pods))
+
     low, high = _pods_bounds(pool, world)
-    most = None if high is None else 1 << (32 - gke.pod_block(high))
-    return Estimate(Interval(1 << (32 - gke.pod_block(max(1, low))), most), reason_of(block))
+    return Estimate(Interval(size(max(1, low)), None if high is None else size(high)), reason_of(block))
 
 
 # --- of all nodes of a subnet or range

@@ -7,6 +7,7 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kcheck.clouds.registry import cloud
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
@@ -32,10 +33,8 @@ class Autoscaling:
     def tool(self, cluster: Cluster) -> Value[str]:
         """What grows the pools of a cluster: the cloud, or what is installed into it; unset if nothing is found."""
         place = Origin((cluster.place,))
-        if cluster.cloud == "aks" and equals(cluster.grower, "karpenter"):
-            return cluster.grower
-        if cluster.cloud != "eks":
-            return Known(cluster.cloud, place)
+        if cloud(cluster.cloud).grows_pools:
+            return cluster.grower if equals(cluster.grower, "karpenter") else Known(cluster.cloud, place)
         if not isinstance(cluster.provisioned, Known) or cluster.provisioned.value:
             return mapped(cluster.provisioned, lambda _: "auto-mode")
         if self.autoscaler(cluster) is not None:

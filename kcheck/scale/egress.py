@@ -1,28 +1,6 @@
-"""Ports and pulls that nodes share on public addresses, and places behind load balancers."""
+"""Pulls that nodes share on public addresses, and places behind load balancers."""
 
 from __future__ import annotations
-
-
-def snat_nodes(ports: int, addresses: int, ports_per_address: int) -> int:
-    """Nodes that have outbound ports of their own on Azure's load balancer: addresses x their ports / ports of a node.
-
-    https://learn.microsoft.com/azure/aks/load-balancer-standard: 1,000 ports with 7 addresses of 64,000 are 448 nodes.
-    """
-    return ports_per_address * addresses // ports
-
-
-def nat_nodes(ports: int, addresses: int, ports_per_address: int) -> int:
-    """Nodes that Google's Cloud NAT has ports for: whole nodes on each address.
-
-    https://docs.cloud.google.com/nat/docs/ports-and-addresses: 64,512 ports at 64 a node are 1,008 nodes an address.
-    """
-    return ports_per_address // ports * addresses
-
-
-def nat_addresses(ports: int, nodes: int, ports_per_address: int) -> int | None:
-    """Public addresses with which Google's Cloud NAT has ports for so many nodes; None where one node takes more."""
-    each = ports_per_address // ports
-    return -(-nodes // each) if each else None
 
 
 def backend_nodes(configurations: int, ports: int) -> int:

@@ -7,6 +7,8 @@ from heapq import heapify, heapreplace
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.source.interval import Interval
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -157,31 +159,6 @@ class Growth(NamedTuple):
 def _sizes(growth: Growth, nodes: int) -> list[int]:
     """The same sizes are asked for by every wall of a cluster."""
     return spread([size or 0 for size in growth.maxima], growth.growable, nodes, growth.minima)
-
-
-class Interval(NamedTuple):
-    """A number of nodes that lies between two bounds; `high` is None where there is no upper one."""
-
-    low: int
-    high: int | None
-
-    @property
-    def exact(self) -> int | None:
-        """The number, where the bounds are one."""
-        return self.low if self.low == self.high else None
-
-    def below(self, other: Interval) -> bool | None:
-        """Whether this number is less than another; None where the intervals do not tell."""
-        if self.high is not None and self.high < other.low:
-            return True
-        return False if other.high is not None and self.low >= other.high else None
-
-    def __str__(self) -> str:
-        if self.exact is not None:
-            return f"{self.low:,}"
-        if self.high is None:
-            return f"at least {self.low:,}"
-        return f"at most {self.high:,}" if not self.low else f"{self.low:,} to {self.high:,}"
 
 
 def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]], ceiling: int = CEILING) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.clouds import registry
 from kcheck.numbers import machines
 from kcheck.source.values import Known, Unknown, equals, known, number
 
@@ -17,31 +19,22 @@ if TYPE_CHECKING:
 _STARTING = re.compile(r"not-ready$|/uninitialized$|startup-taint")
 """Taints that a driver or the cloud takes away when a node is ready."""
 
-_ADMITTING = frozenset({"eks", "gke", "aks"})
 _INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
-_NAME = {
-    "eks": ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"),
-    "gke": ("cloud.google.com/gke-nodepool",),
-    "aks": ("agentpool", "kubernetes.azure.com/agentpool"),
-}
-_SPOT = {
-    "eks": ("eks.amazonaws.com/capacityType", "SPOT", "ON_DEMAND"),
-    "gke": ("cloud.google.com/gke-spot", "true", ""),
-    "aks": ("kubernetes.azure.com/scalesetpriority", "spot", ""),
-}
-"""Cloud -> the label that tells spot nodes, its value on them, and on others."""
-
-SPOT_LABELS = frozenset(
-    (*(label for label, _, _ in _SPOT.values()), "karpenter.sh/capacity-type", "cloud.google.com/gke-preemptible")
-)
 SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
-_SPOT_ONLY = frozenset(
-    {"cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible", "kubernetes.azure.com/scalesetpriority"}
-)
-"""Labels that other nodes do not have."""
 
-AZURE_SPOT = "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"
-"""The taint that AKS gives to all spot nodes."""
+
+@cache
+def spot_labels() -> frozenset[str]:
+    """Labels by which pods ask for spot nodes."""
+    own = {label for one in registry.every() for label in (one.spot_label and one.spot_label.key, *one.spot_labels)}
+    return frozenset({label for label in own if label} | {"karpenter.sh/capacity-type"})
+
+
+@cache
+def _spot_only() -> frozenset[str]:
+    """Labels that other nodes do not have."""
+    return frozenset(label for one in registry.every() for label in one.spot_labels)
+
 
 _CLOUDS = (
     "kubernetes.io", "k8s.io", "cloud.google.com", "eks.amazonaws.com", "amazonaws.com", "kubernetes.azure.com",
@@ -130,8 +123,8 @@ def _is_own(one: Requirement) -> bool:
 
 def _is_spot(one: Requirement) -> bool:
     if one.operator == "Exists":
-        return one.key in _SPOT_ONLY
-    return one.key in SPOT_LABELS and one.operator == "In" and bool(one.values) and SPOT_VALUES.issuperset(one.values)
+        return one.key in _spot_only()
+    return one.key in spot_labels() and one.operator == "In" and bool(one.values) and SPOT_VALUES.issuperset(one.values)
 
 
 def landed(template: PodTemplate, pools: Iterable[NodePool]) -> list[NodePool] | Unknown | None:
@@ -158,11 +151,14 @@ def untolerated(template: PodTemplate, taint: str) -> bool:
     return not any(_tolerates(one, key, value, effect) for one in template.tolerations.value)
 
 
-def selects_azure_spot(template: PodTemplate) -> bool:
-    """Whether pods select AKS's spot nodes by the label that AKS gives them."""
+def spot_taint(template: PodTemplate) -> str:
+    """The taint that a cloud gives to the spot nodes that pods select by its label; empty where there is none."""
     terms = known(template.selection) or ()
-    label = _SPOT["aks"][0]
-    return bool(terms) and all(any(one.key == label and _is_spot(one) for one in term) for term in terms)
+    for one in registry.every():
+        key = one.spot_label.key if one.spot_label and one.spot_taint else ""
+        if key and terms and all(any(own.key == key and _is_spot(own) for own in term) for term in terms):
+            return one.spot_taint
+    return ""
 
 
 def _labels(template: PodTemplate, pool: NodePool) -> Fit:
@@ -204,13 +200,13 @@ def _label(key: str, pool: NodePool) -> set[str] | None:
     if isinstance(own, Known) and key in own.value:
         return {own.value[key]}
     cluster = known(pool.cluster)
-    cloud = cluster.cloud if cluster else ""
+    cloud = registry.cloud(cluster.cloud) if cluster else None
     if key in _INSTANCE:
         return set(pool.instance_types.value) if isinstance(pool.instance_types, Known) else None
-    if key in _NAME.get(cloud, ()):
+    if cloud and key in cloud.pool_labels:
         return {pool.name.value} if isinstance(pool.name, Known) else None
-    label, spot, other = _SPOT.get(cloud, ("", "", ""))
-    if key == label:
+    if cloud and cloud.spot_label and key == cloud.spot_label.key:
+        _, spot, other = cloud.spot_label
         if not isinstance(pool.spot, Known):
             return None if isinstance(pool.spot, Unknown) else {other} - {""}
         return {spot} if pool.spot.value else {other} - {""}
@@ -252,22 +248,21 @@ def _keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:
     """The taints that keep pods from the nodes of a pool."""
     taints = list(known(pool.taints) or ())
     cluster = known(pool.cluster)
-    if cluster is not None and cluster.cloud == "aks" and known(pool.spot):
-        taints.append(AZURE_SPOT)
+    taint = registry.cloud(cluster.cloud).spot_taint if cluster is not None else ""
+    if taint and known(pool.spot) is True:
+        taints.append(taint)
     found = (taint for taint in taints if untolerated(template, taint) and not _admitted(template, pool, taint))
     return tuple(dict.fromkeys(found))
 
 
 def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:
-    """Whether the API server adds the toleration: to pods that ask for a resource with the name of the taint.
-
-    ExtendedResourceToleration is on in GKE, in EKS since 1.19 (aws/containers-roadmap#739), in AKS (Azure/AKS#1449).
-    """
+    """Whether the API server adds the toleration: to pods that ask for a resource with the name of the taint."""
     cluster = known(pool.cluster)
     key = taint.partition("=")[0].partition(":")[0]
     asked = any(equals(one.gpu, key) for one in template.containers)
     evicts = "execute" in taint.rpartition(":")[2].lower()  # of such a taint it adds none
-    return cluster is not None and cluster.cloud in _ADMITTING and asked and not evicts
+    admits = cluster is not None and registry.cloud(cluster.cloud).admits_asked_resources
+    return admits and asked and not evicts
 
 
 def _tolerates(one: Toleration, key: str, value: str, effect: str) -> bool:

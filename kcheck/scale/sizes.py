@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.scale import placement
-from kcheck.scale.growth import Growth, Interval
+from kcheck.scale.growth import Growth
 from kcheck.scale.memory import Memory
+from kcheck.source.interval import Interval
 from kcheck.source.values import Known, Origin, Unknown, Value, known, mapped, number, total
 
 if TYPE_CHECKING:

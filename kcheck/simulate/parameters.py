@@ -7,8 +7,8 @@ from functools import cache
 from typing import NamedTuple
 
 from kcheck.numbers import profiles
+from kcheck.numbers.clouds import folder
 from kcheck.simulate.model import Cloud
-from kcheck.source.bundled import PROFILES
 
 _BESIDE = ("bandwidth", "karpenter_call")
 
@@ -29,7 +29,7 @@ class Parameter(NamedTuple):
 @cache
 def _file(cloud: str) -> tuple[dict[str, Parameter], dict[str, dict[str, float]]]:
     """The parameters that a file has by name, and its bundles."""
-    data = profiles.load_yaml(os.path.join(PROFILES, cloud, "simulation.yaml"))
+    data = profiles.load_yaml(os.path.join(folder(cloud), "simulation.yaml"))
     bundles = data.pop("bundles", {})
     found = {
         name: Parameter(name, **{**fields, "sources": tuple(fields.get("sources", ()))})

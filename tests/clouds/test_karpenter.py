@@ -9,7 +9,9 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.files.tree import Tree
+from kcheck.reading import inventory
 from kcheck.report import model
+from kcheck.source.values import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -82,7 +84,7 @@ def test_node_pool(pools: Callable[..., list[dict[str, Any]]]) -> None:
     wanted = {
         "kind": "NodePool", "name": "gpu", "version": "v1", "limits": ["cpu=9600", "nvidia.com/gpu=400"], "limited": True,
         "policy": "WhenEmpty", "consolidate_after": 300, "budgets": ["0", "20%"], "protected": True, "expire_after": None,
-        "gpu": True, "spot": True, "removed_in": None, "cluster": "the manifest's cluster is not known",
+        "gpu": True, "spot": True, "removed_in": None,
     }  # fmt: skip
     assert {name: value(pool, name) for name in wanted} == wanted
 
@@ -133,7 +135,10 @@ HEREDOC = "".join(f"    {line}\n" for line in V1.splitlines())
 def test_places(code: str, pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(CLUSTER + code, "main.tf", **({"pool_yaml": V1} if "file(" in code else {}))
     assert value(pool, "expire_after") is None
-    assert value(pool, "cluster") == "eks/aws_eks_cluster.main"
+    (found,) = inventory.read(Tree(["."]), Config()).inventory.karpenter_pools
+    cluster = known(found.cluster)
+    assert cluster is not None
+    assert cluster.id == "eks/aws_eks_cluster.main"
 
 
 @pytest.mark.parametrize(

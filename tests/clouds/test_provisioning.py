@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcheck.clouds.aks import machines as sizes
 from kcheck.config import settings
 from kcheck.engine import linter
 from kcheck.files.tree import Tree
-from kcheck.numbers import machines
 from kcheck.scale import walls
 from kcheck.source.values import Unknown, known
 
@@ -137,7 +137,7 @@ def test_node_pools_are_ignored_where_nothing_runs_them(mode: str, result: Calla
     ],
 )  # fmt: skip
 def test_infiniband_by_the_name(name: str, joined: bool) -> None:
-    assert machines.fabric(name) is joined
+    assert sizes.fabric(name) is joined
 
 
 PAIR = """

@@ -13,13 +13,13 @@ from kcheck.commands import generate
 from kcheck.generate import intent, manifests, ranges
 from kcheck.generate.pools import split, system_nodes
 from kcheck.numbers import profiles
+from kcheck.numbers.clouds import CLOUDS
 from tests.places import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PROFILES = ROOT / "profiles"
-CLOUDS = tuple(profiles.CLOUDS)
 READ_BY_ASSEMBLY = {"refused"}
 CHOSEN = r"intent\.(scheduler|autoscaler|kubernetes|image|name)|release\.minor\d+|(plane|scaler)\.\w+"
 """Settings whose name is put together: what an intent chooses, and what goes by the version or the size."""

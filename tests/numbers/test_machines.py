@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcheck.clouds.aks import machines as sizes
+from kcheck.clouds.gke import machines as own
 from kcheck.config.config import Config
-from kcheck.numbers import machines
 from tests.conftest import names
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ managedNodeGroups:
 def test_which_machines_boot_from_a_disk_of_their_own(
     size: str, fits: bool | None, check: Callable[..., Result]
 ) -> None:
-    assert machines.ephemeral(size, 8) is fits
+    assert sizes.ephemeral(size, 8) is fits
     assert ("slow-boot-disk" in names(check({"main.tf": AKS.format(size=size)}))) == bool(fits)
 
 
@@ -84,4 +85,4 @@ def test_a_fixed_size_is_no_maximum(check: Callable[..., Result]) -> None:
     ],
 )
 def test_what_a_machine_of_google_has_from_the_start(name: str, accelerator: str | None, ssds: int) -> None:
-    assert (machines.accelerator(name), machines.local_ssds(name)) == (accelerator, ssds)
+    assert (own.accelerator(name), own.local_ssds(name)) == (accelerator, ssds)

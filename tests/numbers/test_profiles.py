@@ -7,11 +7,12 @@ import datetime
 import pytest
 
 from kcheck.numbers import machines, profiles
+from kcheck.numbers.clouds import CLOUDS
 from kcheck.words.subjects import SUBJECTS
 
 ENTRIES = [
     pytest.param(entry, id=f"{cloud}.{table.__name__}.{key}")
-    for cloud in ("any", *profiles.CLOUDS)
+    for cloud in ("any", *CLOUDS)
     for table in (profiles.limits, profiles.settings)
     for key, entry in table(cloud).items()
 ]
@@ -29,7 +30,7 @@ def test_entry_is_complete(entry: profiles.ProfileValue) -> None:
     assert isinstance(entry.value, int | str | bool) or (entry.value is None and differs)
 
 
-PRICED = [cloud for cloud in profiles.CLOUDS if profiles.prices(cloud)]
+PRICED = [cloud for cloud in CLOUDS if profiles.prices(cloud)]
 
 
 @pytest.mark.parametrize("cloud", PRICED)
@@ -63,7 +64,7 @@ def test_every_cloud_but_ack_has_prices() -> None:
 
 
 def test_table_names_settings_that_exist() -> None:
-    for cloud in profiles.CLOUDS:
+    for cloud in CLOUDS:
         for fields in profiles.table(cloud).values():
             for name, field in fields.items():
                 assert set(field) <= {"path", "type", "unset", "since", "values_since"}, name

@@ -15,7 +15,7 @@ import yaml
 
 from kcheck.config import settings
 from kcheck.config.config import parse_price
-from kcheck.engine import linter, rules
+from kcheck.engine import linter, rule_words, rules
 from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix, rule_examples
@@ -133,12 +133,12 @@ def test_names_are_unique() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_words_exist(rule: Rule) -> None:
-    assert not list(rules.problems(rule))
+    assert not list(rule_words.problems(rule))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_numbers_live_in_profiles(rule: Rule) -> None:
-    for text in rules.expressions(rule):
+    for text in rule_words.expressions(rule):
         usage = cel.usage(cel.compile(text, (rule.subject, "limits")))
         assert set(usage.numbers) <= {0, 1}, f"{text} has a number that belongs into profiles/"
 
@@ -154,7 +154,7 @@ def test_what_rests_on_little_is_at_most_a_warning(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_presence_is_asked_in_when_only(rule: Rule) -> None:
-    for text in set(rules.expressions(rule)) - {rule.when}:
+    for text in set(rule_words.expressions(rule)) - {rule.when}:
         assert not cel.usage(cel.compile(text, (rule.subject, "limits"))).presence
 
 

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from kcheck.clouds.ack import addresses as ack
 from kcheck.clouds.aks import addresses as aks
+from kcheck.clouds.aks import outbound as aks_outbound
 from kcheck.clouds.eks import addresses as eks
-from kcheck.clouds.gke import addresses as gke
+from kcheck.clouds.gke import outbound as gke_outbound
+from kcheck.clouds.registry import cloud
 from kcheck.model import Surge
 from kcheck.numbers import machines
 from kcheck.scale import control_plane_load as load
@@ -191,7 +193,7 @@ def test_widened_contains_the_old_range_and_overlaps_nothing() -> None:
     [(8, 28), (9, 27), (16, 27), (17, 26), (32, 26), (64, 25), (110, 24), (128, 24), (256, 23), (1, 28)],
 )
 def test_pod_block(pods: int, prefix: int) -> None:
-    assert gke.pod_block(pods) == prefix
+    assert cloud("gke").pod_block(pods) == prefix
 
 
 @pytest.mark.parametrize(
@@ -263,14 +265,14 @@ def test_three_nodes_with_two_pods_of_coredns() -> None:
     ("ports", "addresses", "nodes"), [(1000, 2, 128), (1000, 7, 448), (4000, 7, 112), (1024, 16, 1000)]
 )
 def test_nodes_with_outbound_ports_on_azure(ports: int, addresses: int, nodes: int) -> None:
-    assert egress.snat_nodes(ports, addresses, 64_000) == nodes
+    assert aks_outbound.snat_nodes(ports, addresses, 64_000) == nodes
 
 
 def test_nodes_with_ports_on_cloud_nat() -> None:
-    assert egress.nat_nodes(64, 1, 64_512) == 1008
-    assert egress.nat_nodes(1000, 3, 64_512) == 192  # whole nodes on each address
-    assert egress.nat_addresses(1000, 192, 64_512) == 3
-    assert egress.nat_addresses(65_000, 1, 64_512) is None
+    assert gke_outbound.nat_nodes(64, 1, 64_512) == 1008
+    assert gke_outbound.nat_nodes(1000, 3, 64_512) == 192  # whole nodes on each address
+    assert gke_outbound.nat_addresses(1000, 192, 64_512) == 3
+    assert gke_outbound.nat_addresses(65_000, 1, 64_512) is None
 
 
 def test_nodes_behind_a_service() -> None:

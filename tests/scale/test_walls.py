@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from kcheck.cli import cli
 from kcheck.model import Surge
 from kcheck.numbers import profiles
-from kcheck.scale.growth import CEILING, Demand, Growth, Interval, Trial, largest, reach, short, spread
+from kcheck.numbers.clouds import CLOUDS
+from kcheck.scale.growth import CEILING, Demand, Growth, Trial, largest, reach, short, spread
 from kcheck.scale.walls import limits
+from kcheck.source.interval import Interval
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -548,12 +550,13 @@ def test_one_address_is_assumed_at_least(capacity: Callable[..., dict[str, Any]]
 
 def test_mechanisms_name_the_limits_that_make_them() -> None:
     """Pages of limits say which walls they make: what the code asks for must stand in the table."""
-    folder = Path(limits.__file__).parent
+    folders = (Path(limits.__file__).parent, ROOT / "kcheck" / "clouds")
     texts = {
         node.value
-        for path in folder.glob("*.py")
+        for folder in folders
+        for path in (*folder.glob("*.py"), *folder.glob("*/cloud.py"))
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    known = {key for cloud in profiles.CLOUDS for key in profiles.limits(cloud)}
+    known = {key for cloud in CLOUDS for key in profiles.limits(cloud)}
     assert texts & known == {key for one in profiles.mechanisms().values() for key in one["limits"]}

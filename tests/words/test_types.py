@@ -15,6 +15,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, wrappers_pb2
 
 from kcheck.engine import rules
 from kcheck.numbers import profiles
+from kcheck.numbers.clouds import CLOUDS
 from kcheck.syntax import cel
 from kcheck.words.subjects import SUBJECTS
 
@@ -51,7 +52,7 @@ def pool() -> Any:
                     _add(message, field.name, f"flat_{field.type}", repeated=field.kind == "records")
     limits = file.message_type.add(name="limits")
     groups: dict[str, Any] = {}
-    for key, entry in {k: e for cloud in profiles.CLOUDS for k, e in profiles.limits(cloud).items()}.items():
+    for key, entry in {k: e for cloud in CLOUDS for k, e in profiles.limits(cloud).items()}.items():
         group, name = key.split(".")
         if group not in groups:
             groups[group] = file.message_type.add(name=f"limits_{group}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from kcheck.cli import cli
-from kcheck.engine import rules
+from kcheck.engine import rule_words, rules
 from kcheck.words.subjects import SUBJECTS
 from tests.places import ROOT
 
@@ -31,7 +31,9 @@ def words(path: str) -> set[tuple[str, str]]:
 
 
 def test_every_word_has_a_rule_that_uses_it() -> None:
-    used = {word for rule in rules.all_rules([str(STANDARDS)]) for path in rules.used(rule) for word in words(path)}
+    used = {
+        word for rule in rules.all_rules([str(STANDARDS)]) for path in rule_words.used(rule) for word in words(path)
+    }
     assert {(subject, field.name) for subject, fields in SUBJECTS.items() for field in fields} - used == set()
 
 

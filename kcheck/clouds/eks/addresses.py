@@ -6,10 +6,14 @@ from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING
 
+from kcheck.numbers import profiles
 from kcheck.source.ip_ranges import parse_cidr
+from kcheck.source.values import known, number
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Network
+
+    from kcheck.model import Cni
 
 
 def interface_addresses(interfaces: int, addresses: int, pods: int, warm: int) -> int:
@@ -78,3 +82,16 @@ def eksctl_blocks(cidr: str, zones: int) -> list[IPv4Network]:
     if network is None or not 0 < zones <= 8 or network.prefixlen + bits > 32:
         return []
     return list(islice(network.subnets(bits), 2 * zones))
+
+
+def held(cni: Cni, interfaces: int, addresses: int, pods: int = 1) -> int:
+    """Addresses that a node of one instance type holds for so many pods of its own."""
+    minimum, warm_ips = known(cni.minimum_ips), known(cni.warm_ips)
+    if known(cni.prefix_delegation):
+        size = profiles.limits("eks")["cni.prefix_size"].number
+        if warm_ips is None and minimum is None:
+            return prefix_addresses(pods, number(cni.warm_prefixes, 0), size)
+        return prefix_addresses(max(minimum or 0, pods + (warm_ips or 0)), 0, size)
+    if warm_ips is None and minimum is None:
+        return interface_addresses(interfaces, addresses, pods, number(cni.warm_interfaces, 0))
+    return warm_addresses(interfaces, addresses, pods, warm_ips or 0, minimum or 0)

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.scale.addresses import Bounds, Place
-    from kcheck.scale.growth import Demand, Interval, Trial
+    from kcheck.scale.growth import Demand, Trial
     from kcheck.scale.walls.model import Fits, Ground, Wall
+    from kcheck.source.interval import Interval
 
 
 def walls(ground: Ground) -> Iterator[Wall]:
@@ -40,7 +41,8 @@ def _wall(place: Place, ground: Ground) -> Wall | None:
     world = ground.world
     pods = not isinstance(place, Subnet)
     mechanism = _mechanism(place, ground)
-    entry = ground.limits[{"pod-range": _RANGE.get(place.cloud, "pod_range.formula")}.get(mechanism, "subnet.reserved")]
+    block = "pod_range.block" if "pod_range.block" in ground.limits else "pod_range.formula"
+    entry = ground.limits[block if mechanism == "pod-range" else "subnet.reserved"]
     found, there = demands.bounds(place, world), demands.room(place, world)
     own = [] if isinstance(found, Unknown) else [p for p in found.pools if known(p.cluster) is ground.cluster]
     name = known(place.name) or place.address
@@ -68,9 +70,6 @@ def _mechanism(place: Place, ground: Ground) -> str:
     if not isinstance(place, Subnet):
         return "pod-range"
     return "pod-subnet" if ground.world.pools.holds_only_pods(place) else "subnet"
-
-
-_RANGE = {"aks": "pod_range.block"}
 
 
 def _trial(found: Bounds, room: int, ground: Ground) -> Trial:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES, Surge
 from kcheck.scale import downloads, egress
-from kcheck.scale.growth import CEILING, Interval, reach, surge_nodes
+from kcheck.scale.growth import CEILING, reach, surge_nodes
+from kcheck.source.interval import Interval
 from kcheck.source.values import Known, Unknown, equals, known, total
 
 if TYPE_CHECKING:
@@ -27,11 +29,12 @@ def _ports(ground: Ground) -> Iterator[Wall]:
     """Outbound ports: those of all nodes, and of the surge of an upgrade, on the public addresses."""
     cluster = ground.cluster
     ports, addresses = known(cluster.outbound_ports), known(cluster.outbound_ips)
-    formula = {"aks": egress.snat_nodes, "gke": egress.nat_nodes}.get(cluster.cloud)
-    if formula is None or not ports or addresses is None:
+    entry = ground.limits.get("snat.ports_per_address")
+    if entry is None or not ports or addresses is None:
         return
-    entry = ground.limits["snat.ports_per_address"]
-    most = formula(ports, addresses, entry.number)
+    most = cloud(cluster.cloud).outbound_nodes(ports, addresses, entry.number)
+    if most is None:
+        return
     text = f"{entry.number:,} ports x {addresses} addresses / {ports:,} ports of a node = {most:,} nodes with surge"
     cause = cluster.outbound_ports
     others = _others(ground)
@@ -61,7 +64,7 @@ def _ports(ground: Ground) -> Iterator[Wall]:
 def _others(ground: Ground) -> int | None:
     """Nodes of other clusters on the same gateway; None where they are not known."""
     origin = ground.cluster.outbound_ports.origin
-    if origin is None or ground.cluster.cloud != "gke":
+    if origin is None or not cloud(ground.cluster.cloud).shares_gateways:
         return 0
     others = [
         other
@@ -109,7 +112,7 @@ def _pulls(ground: Ground) -> Iterator[Wall]:
 
 def _balancers(ground: Ground) -> Iterator[Wall]:
     """Services of load balancers, each port of which has all nodes behind it."""
-    if ground.cluster.cloud != "aks":
+    if "load_balancer.configurations" not in ground.limits:
         return
     entry = ground.limits["load_balancer.configurations"]
     for service in ground.world.deployed.on(ground.cluster).services:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.eks import addresses as eks
+from kcheck.clouds.registry import cloud
 from kcheck.numbers import machines
 from kcheck.scale.addresses import per_node
 from kcheck.source.values import Known, known
@@ -26,7 +26,7 @@ def walls(ground: Ground) -> Iterator[Wall]:
     units = {pool.id: per_node(pool, ground.world).bounds.exact for pool in ground.pools}
     if None not in units.values() and not known(cni.prefix_delegation):
         yield from _wall(ground, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, {})
-    held = {pool.id: _interfaces(pool, cni) for pool in ground.pools}
+    held = {pool.id: _interfaces(pool, cni, ground.cluster.cloud) for pool in ground.pools}
     zones = {pool.id: tuple(subnet.id for subnet in known(pool.subnets) or ()) for pool in ground.pools}
     if None not in held.values() and all(zones.values()):
         yield from _wall(ground, "interfaces", "vpc.interfaces", {k: v or 0 for k, v in held.items()}, zones)
@@ -57,14 +57,14 @@ def _wall(
     )  # fmt: skip
 
 
-def _interfaces(pool: NodePool, cni: Cni) -> int | None:
+def _interfaces(pool: NodePool, cni: Cni, name: str) -> int | None:
     """Interfaces of a node with one pod of its own, those of EFA included; None where the type is not known."""
     if not isinstance(pool.instance_types, Known) or not isinstance(cni.warm_interfaces, Known):
         return None
-    found = [machines.interfaces("eks", name) for name in pool.instance_types.value]
+    found = [machines.interfaces(name, type_) for type_ in pool.instance_types.value]
     if not found or None in found:
         return None
     count, addresses = min(one for one in found if one is not None)
     single = known(cni.prefix_delegation) or known(cni.warm_ips) is not None or known(cni.minimum_ips) is not None
     warm = 0 if single else cni.warm_interfaces.value  # the warm interface is of the plain mode only
-    return eks.interfaces_held(1, addresses, warm, count) + max(0, len(known(pool.efa) or ()) - 1)
+    return cloud(name).interfaces_held(1, addresses, warm, count) + max(0, len(known(pool.efa) or ()) - 1)

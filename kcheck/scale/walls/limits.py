@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.numbers import profiles
-from kcheck.scale.growth import Interval, surge_nodes
-from kcheck.source.values import Known, Unknown, Unset, equals, known, number, reason_of
+from kcheck.clouds.registry import cloud
+from kcheck.scale.growth import surge_nodes
+from kcheck.source.interval import Interval
+from kcheck.source.values import Known, Unknown, equals, known, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,11 +22,10 @@ _FAQ = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/
 def walls(ground: Ground) -> Iterator[Wall]:
     """The maximum that is written, the limits of the cluster and of each pool."""
     yield from _maximum(ground)
-    yield from _CLUSTER[ground.cluster.cloud](ground)
+    yield from _documented(ground)
     for pool in ground.pools:
         yield from _pool(pool, ground)
-        if ground.cluster.cloud == "ack":
-            yield from _engine(pool, ground)
+        yield from _of_each_pool(pool, ground)
 
 
 def _maximum(ground: Ground) -> Iterator[Wall]:
@@ -49,102 +49,31 @@ def _maximum(ground: Ground) -> Iterator[Wall]:
 # --- of the cluster
 
 
-def _aks(ground: Ground) -> Iterator[Wall]:
-    cluster, tier = ground.cluster, ground.cluster.tier
-    free, paid = ground.limits["free_tier.ceiling"], ground.limits["standard_tier.nodes"]
-    if not isinstance(tier, Known):
-        nodes = Interval(free.number, paid.number)
-        why = f"{free.value:,} of the Free tier, {paid.value:,} of the others: {reason_of(tier)}"
-        yield ground.wall("cluster-limit", "the cluster", nodes, why, tier, paid)
-    elif tier.value == "Free":
-        yield ground.fixed("cluster-limit", "free_tier.ceiling", tier, "the ceiling of the Free tier")
-        text = "what Microsoft recommends for the Free tier"
-        yield ground.fixed("control-plane", "free_tier.recommended", tier, text)
-    else:
-        yield ground.fixed("cluster-limit", "standard_tier.nodes", tier, f"the limit of the {tier.value} tier")
-    if equals(cluster.network_plugin, "kubenet"):
-        text = "one route for each node in a route table"
-        yield ground.fixed("kubenet-routes", "kubenet.nodes", cluster.network_plugin, text)
-    if equals(cluster.network_policy, "azure"):
-        text = "what Azure's Network Policy Manager supports"
-        yield ground.fixed("network-policy", "network_policy.nodes", cluster.network_policy, text)
+def _documented(ground: Ground) -> Iterator[Wall]:
+    """What the cloud documents for a cluster, and beside that for each pool."""
+    own = cloud(ground.cluster.cloud)
+    for one in own.limits(ground.cluster, ground.limits):
+        if one.unknown:
+            entry = ground.limits[one.key]
+            yield ground.unknown(one.mechanism, "the cluster", one.unknown, one.cause, entry)
+        elif one.nodes is not None:
+            entry = ground.limits[one.key]
+            yield ground.wall(one.mechanism, "the cluster", one.nodes, one.text, one.cause, entry)
+        else:
+            yield ground.fixed(one.mechanism, one.key, one.cause, one.text)
 
 
-def _eks(ground: Ground) -> Iterator[Wall]:
-    yield ground.fixed("cluster-limit", "cluster.nodes", ground.cluster.name, "the most that AWS enables, on request")
-
-
-def _gke(ground: Ground) -> Iterator[Wall]:
-    cluster = ground.cluster
-    text = "the default; Google raises it on request"
-    yield ground.fixed("cluster-limit", "cluster.nodes", cluster.name, text)
-    if known(cluster.zonal):
-        text = "Google asks for a regional cluster above it"
-        yield ground.fixed("control-plane", "zonal.nodes", cluster.location, text)
-
-
-def _ack(ground: Ground) -> Iterator[Wall]:
-    tier, plugin = ground.cluster.tier, ground.cluster.network_plugin
-    if equals(tier, "ack.standard"):
-        yield ground.fixed("cluster-limit", "basic.nodes", tier, "an ACK Basic cluster, and it cannot be raised")
+def _of_each_pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
+    """What is documented for a pool by what scales it."""
+    scaling = [one for one in ground.world.inventory.autoscalers if known(one.cluster) is ground.cluster]
+    found = cloud(ground.cluster.cloud).pool_limit(scaling)
+    if found is None or ground.gap:
         return
-    if equals(plugin, "flannel"):
-        text = f"one route of the VPC for each node; up to {ground.limits['flannel.ceiling'].value:,} on request"
-        yield ground.fixed("flannel-routes", "flannel.nodes", plugin, text)
-        yield ground.fixed("cluster-limit", "flannel.ceiling", plugin, "no more routes than that can be had")
-    elif equals(plugin, "terway"):
-        text = f"the default; up to {ground.limits['terway.ceiling'].value:,} on request"
-        yield ground.fixed("cluster-limit", "terway.nodes", plugin, text)
-        yield ground.fixed("cluster-limit", "terway.ceiling", plugin, "no more than that can be had")
-    if equals(plugin, "terway") and equals(ground.cluster.security_group, "basic"):
-        yield _group(ground)
-    if not isinstance(tier, Known):
-        yield ground.unknown("cluster-limit", "the cluster", reason_of(tier), tier, ground.limits["basic.nodes"])
-
-
-def _engine(pool: NodePool, ground: Ground) -> Iterator[Wall]:
-    """What the Cluster Autoscaler of ACK is rated for; its other engine has no such number."""
-    own = [one for one in ground.world.inventory.autoscalers if known(one.cluster) is ground.cluster]
-    if not any(equals(one.profile, "cluster-autoscaler") for one in own) or ground.gap:
-        return
-    entry = ground.limits["autoscaler.nodes"]
-    scope, text = f"pool {pool.display_name}", "what ACK rates its Cluster Autoscaler for, a pool"
+    entry = ground.limits[found.key]
     yield from ground.grown(
-        "engine", scope, lambda sizes: sizes[pool.id], room=entry.number, weights={pool.id: 1}, arithmetic=text,
-        cause=own[0].profile, entry=entry, key=pool.id, pools=[pool],
+        found.mechanism, f"pool {pool.display_name}", lambda sizes: sizes[pool.id], entry.number, {pool.id: 1},
+        arithmetic=found.text, cause=found.cause, entry=entry, key=pool.id, pools=[pool],
     )  # fmt: skip
-
-
-def _group(ground: Ground) -> Wall:
-    """The addresses of a basic security group, of nodes and of their pods."""
-    entry, least = ground.limits["security_group.basic"], ground.limits["terway.least_pod_addresses"].number
-    most = least + profiles.settings("ack")["terway.idle_pool"].number
-    nodes = Interval(entry.number // (1 + most), entry.number // (1 + least))
-    text = f"{entry.number:,} addresses, of which a node takes {1 + least} to {1 + most} with one pod"
-    return ground.wall("security-group", "the cluster", nodes, text, ground.cluster.security_group, entry)
-
-
-def _selfmanaged(ground: Ground) -> Iterator[Wall]:
-    cluster, plane = ground.cluster, ground.cluster.plane
-    designed, own = profiles.limits(cluster.cloud)["cluster.nodes"].number, ground.limits["cluster.nodes"].number
-    text = "what Kubernetes is designed for"
-    text = text if own == designed else f"as the settings say; {designed:,} are {text}"
-    yield ground.fixed("cluster-limit", "cluster.nodes", cluster.name, text)
-    if plane is None:
-        return
-    default = profiles.settings(cluster.cloud)["plane.etcd_quota"].number
-    if known(plane.etcd_quota) == default:
-        text = f"where the {default >> 30} GiB of etcd's default were full"
-        yield ground.fixed("etcd", "etcd.default_quota", plane.etcd_quota, text)
-    if isinstance(plane.event_servers, Unset):
-        text = "from where on events need an etcd of their own"
-        yield ground.fixed("events", "etcd.events_apart", plane.event_servers, text)
-    if (known(plane.writes_inflight) or 0) < ground.limits["apiserver.writes_inflight"].number:
-        text = "above which Kubernetes' own scripts raise the requests in flight"
-        yield ground.fixed("apiserver", "apiserver.inflight_nodes", plane.writes_inflight, text)
-
-
-_CLUSTER = {"aks": _aks, "eks": _eks, "gke": _gke, "ack": _ack, "selfmanaged": _selfmanaged}
 
 
 # --- of a pool

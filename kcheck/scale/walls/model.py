@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from kcheck.model import Thing
 from kcheck.numbers import profiles
-from kcheck.scale.growth import Interval, Trial, reach, short
+from kcheck.scale.growth import Trial, reach, short
+from kcheck.source.interval import Interval
 from kcheck.source.values import Unknown
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kcheck.clouds.registry import cloud
 from kcheck.model import NOTHING
 from kcheck.source.values import Known, Unknown, Unset, Value, known
 from kcheck.words.derive.basics import computed
@@ -29,7 +30,7 @@ def replicas(cluster: Cluster, world: World) -> Value[int]:
     if any(_SCALES.search(name) for name in names):
         return computed(cluster, None)
     here = next((w for w in own if w.kind == "Deployment" and known(w.name) in ("coredns", "kube-dns")), None)
-    return here.pods if here is not None and cluster.cloud not in ("gke", "aks") else cluster.dns_replicas
+    return here.pods if here is not None and not cloud(cluster.cloud).runs_dns else cluster.dns_replicas
 
 
 def sufficient(cluster: Cluster, world: World) -> Value[int]:
@@ -41,7 +42,7 @@ def sufficient(cluster: Cluster, world: World) -> Value[int]:
 def neighbours(pool: NodePool, world: World) -> Value[int]:
     """Others that the kernel of a node knows at most: as written; by its default where nobody sets it for us."""
     cluster = known(pool.cluster)
-    if cluster is not None and cluster.cloud == "selfmanaged" and isinstance(pool.neighbours, Unset):
+    if cluster is not None and cloud(cluster.cloud).own_kernel and isinstance(pool.neighbours, Unset):
         return computed(pool, world.numbers.limits("any")["arp.entries"].number)
     return pool.neighbours
 

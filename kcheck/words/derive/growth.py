@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from kcheck.clouds.registry import cloud
 from kcheck.numbers import machines
 from kcheck.source.values import Known, Unknown, Unset, Value, all_known, combined, known, mapped, number, reason_of
 from kcheck.words.derive.basics import cluster_of, computed
@@ -153,7 +154,9 @@ def _shape(pool: NodePool) -> tuple[Value[Any], ...]:
     if known(pool.gpu) is False:
         return pool.taints, pool.instance_types, pool.labels
     places = mapped(pool.subnets, lambda subnets: tuple(subnet.id for subnet in subnets))
-    fabric = mapped(pool.instance_types, lambda names: pool.id if any(map(machines.fabric, names)) else "")
+    cluster = known(pool.cluster)
+    joins = cloud(cluster.cloud).joins_in_scale_set if cluster is not None else lambda _: False
+    fabric = mapped(pool.instance_types, lambda names: pool.id if any(map(joins, names)) else "")
     return pool.gpu, pool.taints, pool.instance_types, pool.labels, places, pool.zones, fabric
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.clouds.registry import cloud
 from kcheck.scale import addresses as demands
 from kcheck.scale.growth import addresses_needed
 from kcheck.source.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened
@@ -188,9 +189,5 @@ def _beside(pod_range: PodRange, world: World) -> Iterator[tuple[str, Value[str]
         yield from ((f"the pods' range of {other.address}", other.cidr) for other in others)
         yield from ((one.what, one.cidr) for one in module.reserved if one.id != pod_range.id)
         for cluster in module.clusters:
-            if not isinstance(cluster.service_cidr, Unset) or cluster.cloud == _CHOOSES:
+            if not isinstance(cluster.service_cidr, Unset) or cloud(cluster.cloud).picks_service_range:
                 yield f"the services' range of {cluster.address}", cluster.service_cidr
-
-
-_CHOOSES = "ack"
-"""The cloud that puts services among private addresses where nothing is written; GKE has its own for them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.scale import egress
+from kcheck.clouds.registry import cloud
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import quotas
 from kcheck.source.ip_ranges import parse_cidr
@@ -58,9 +58,7 @@ def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
         if isinstance(nodes, Unknown):
             return computed(cluster, None)
         total += nodes
-    if cluster.cloud == "gke":
-        return computed(cluster, egress.nat_addresses(ports, total, entry.number))
-    return computed(cluster, -(-total * ports // entry.number))
+    return computed(cluster, cloud(cluster.cloud).outbound_addresses(ports, total, entry.number))
 
 
 def device_plugin(cluster: Cluster, world: World) -> Value[bool]:

@@ -8,7 +8,7 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from kcheck.clouds.gke import addresses as gke
+from kcheck.clouds.registry import cloud
 from kcheck.model import Autoscaler, Cluster, NodePool
 from kcheck.numbers import machines, profiles
 from kcheck.scale import addresses as demands
@@ -162,8 +162,9 @@ def closed(pool: NodePool, _world: World) -> Value[bool]:
     """Whether a taint keeps pods that do not tolerate it away; the cloud's own taint of GPU nodes counts."""
     cluster = known(pool.cluster)
     taints = pool.taints
-    if cluster is not None and cluster.cloud == "gke" and known(pool.gpu) and not isinstance(taints, Unknown):
-        return computed(pool, value=True)  # GKE taints nodes with GPUs by itself
+    tainted = cluster is not None and cloud(cluster.cloud).taints_gpu_nodes
+    if tainted and known(pool.gpu) and not isinstance(taints, Unknown):
+        return computed(pool, value=True)
     if isinstance(taints, Unset):
         return Known(value=False, origin=taints.origin)
     return mapped(taints, lambda own: any(text.rpartition(":")[2] in _KEEPS_AWAY for text in own))
@@ -196,7 +197,7 @@ def _for_pods(pool: NodePool, _world: World, pods: Value[int]) -> Value[int]:
         return mapped(pods, lambda count: count)
     if pod_range is None or not isinstance(pod_range.block, Unset):
         return computed(pool, 0)  # none, or a block that does not follow from the pods
-    return mapped(pods, lambda count: 1 << (32 - gke.pod_block(count)))
+    return mapped(pods, lambda count: 1 << (32 - cloud(pod_range.cloud).pod_block(count)))
 
 
 def idle_cost(pool: NodePool, world: World) -> Value[str]:
@@ -214,14 +215,15 @@ def nvme(pool: NodePool, _world: World) -> Value[int]:
 
 
 def better_disk(pool: NodePool, world: World) -> Value[bool]:
-    """Whether its machines can boot from a faster disk: on AKS from one of their own, which not all have."""
+    """Whether its machines can boot from a faster disk: where that is one of their own, not all can."""
     cluster = known(pool.cluster)
-    if cluster is None or cluster.cloud != "aks":
+    least = world.numbers.limits(cluster.cloud).get("disk.vcpus") if cluster is not None else None
+    if cluster is None or least is None:
         return computed(pool, value=True)
     if isinstance(pool.instance_types, Unknown):
         return Unknown(pool.instance_types.reason, pool.instance_types.origin)
-    least = world.numbers.limits("aks")["disk.vcpus"].number
-    found = [machines.ephemeral(name, least) for name in known(pool.instance_types) or ()]
+    own = cloud(cluster.cloud)
+    found = [own.boots_from_own_disk(name, least.number) for name in known(pool.instance_types) or ()]
     if None in found:
         return Unknown("which disks its machines have is not known", pool.instance_types.origin)
     return computed(pool, bool(found) and all(found))

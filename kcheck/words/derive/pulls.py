@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from kcheck.clouds.registry import cloud
 from kcheck.model import image_names
 from kcheck.scale import downloads, placement
 from kcheck.source.units import shown
@@ -115,11 +116,11 @@ def covered(image: Image, world: World) -> Value[bool]:
 
 
 def softened(image: Image, world: World) -> Value[bool]:
-    """Whether the nodes ask a public cache before Docker Hub, which has the popular images: those of GKE do."""
+    """Whether the nodes ask a public cache before Docker Hub, which has the popular images."""
     workload = owner(image, world)
     cluster = world.inventory.cluster_of.get(workload)
     if cluster is not None:
-        return computed(image, cluster.cloud == "gke")
+        return computed(image, cloud(cluster.cloud).caches_docker_hub)
     return computed(image, any(placement.names(template, _GKE) for template in workload.templates))
 
 

@@ -38,8 +38,10 @@ def deletion(autoscaler: Autoscaler, world: World) -> Value[str]:
 
 
 def profile(autoscaler: Autoscaler, world: World) -> Value[str]:
-    """What the faster profile of GKE saves."""
-    return _saved(autoscaler, world, **parameters.profile_settings("gke", "OPTIMIZE_UTILIZATION"))
+    """What the cloud's faster profile saves."""
+    cluster = known(autoscaler.cluster)
+    settings = parameters.profile_settings(cluster.cloud, "OPTIMIZE_UTILIZATION") if cluster is not None else {}
+    return _saved(autoscaler, world, **settings)
 
 
 def tolerance(autoscaler: Autoscaler, world: World) -> Value[str]:

@@ -7,6 +7,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from kcheck.clouds.registry import cloud
 from kcheck.numbers import machines, profiles
 from kcheck.scale import placement
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, number, reason_of
@@ -52,14 +53,15 @@ def zones_left(pool: NodePool, world: World) -> Value[int]:
         return Unknown("the pool's cluster is not known", pool.cluster.origin)
     if _kept_together(pool) or _others_are_elsewhere(pool, world):
         return computed(pool, 0)
-    if cluster.cloud == "gke":
-        in_region = mapped(cluster.zonal, lambda zonal: 0 if zonal else _in_region("gke"))
+    spread = cloud(cluster.cloud).zones_of_pools
+    if spread == "region":
+        in_region = mapped(cluster.zonal, lambda zonal: 0 if zonal else _in_region(cluster.cloud))
         return _left(pool, pool.zone_count, in_region)
-    if cluster.cloud == "aks":  # without zones Azure puts nodes where it has room
+    if spread == "listed":  # without zones nodes are put where there is room
         count = (
             computed(pool, 0) if isinstance(pool.zones, Unset) else mapped(pool.zones, lambda zones: len(set(zones)))
         )
-        return _left(pool, count, computed(pool, _in_region("aks")))
+        return _left(pool, count, computed(pool, _in_region(cluster.cloud)))
     others = [known(other.subnets) or () for other in world.pools.of_cluster(cluster)]
     beside = max((len(subnets) for subnets in others), default=0)
     own = pool.zone_count if isinstance(pool.zone_count, Known) else mapped(pool.subnets, len)
@@ -147,8 +149,9 @@ def low_cap(pool: NodePool, _world: World) -> Value[str]:
 
 def taint(template: PodTemplate, world: World) -> Value[str]:
     """The taint of the spot nodes that pods select and do not tolerate; null if there is none."""
-    if placement.selects_azure_spot(template) and placement.untolerated(template, placement.AZURE_SPOT):
-        return _selected(template, placement.AZURE_SPOT)
+    taint = placement.spot_taint(template)
+    if taint and placement.untolerated(template, taint):
+        return _selected(template, taint)
     own = selected_pools(template, world)
     return _selected(template, placement.tainted_only(template, own)) if own else computed(template, None)
 
@@ -177,7 +180,7 @@ def virtual_kubelet(template: PodTemplate, world: World) -> Value[str]:
         return computed(template, None)
     cluster = known(cluster_of(template, world))
     asked = {f"{one.key}={one.value}" for one in known(template.tolerations) or ()}
-    azure = bool(_AZURE & asked) or (cluster is not None and cluster.cloud == "aks")
+    azure = bool(_AZURE & asked) or (cluster is not None and cloud(cluster.cloud).has_virtual_nodes)
     first = named[0]
     return _selected(template, f"{first.key}={first.values[0]}" if azure and first else "")
 

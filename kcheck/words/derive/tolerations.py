@@ -43,8 +43,12 @@ def lacking(template: PodTemplate, world: World) -> Value[dict[str, str]]:
 
 def _barrier(template: PodTemplate, world: World) -> str | Unknown:
     if known(spot.taint(template, world)):
-        azure = placement.selects_azure_spot(template) and placement.untolerated(template, placement.AZURE_SPOT)
-        return placement.AZURE_SPOT if azure else placement.barrier(template, spot.selected_pools(template, world))
+        taint = placement.spot_taint(template)
+        return (
+            taint
+            if taint and placement.untolerated(template, taint)
+            else placement.barrier(template, spot.selected_pools(template, world))
+        )
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     found = world.pools.all_of_cluster(cluster) if cluster is not None else []
     return found if isinstance(found, Unknown) else placement.barrier(template, found)

@@ -1,0 +1,72 @@
+"""What ACK means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.clouds.cloud import Cloud, Limit
+from kcheck.numbers import profiles
+from kcheck.source.interval import Interval
+from kcheck.source.values import Known, equals, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from kcheck.model import Autoscaler, Cluster, Inventory
+    from kcheck.numbers.profiles import ProfileValue
+    from kcheck.terraform.module import Module
+
+
+class Ack(Cloud):
+    """Alibaba Cloud Container Service for Kubernetes."""
+
+    name = "ack"
+    resources = ("alicloud_cs_",)
+    beside = ("alicloud_vpc", "alicloud_vswitch")
+    picks_service_range = True
+
+    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
+        """Read the clusters of root modules."""
+        from kcheck.clouds.ack import reader
+
+        reader.read(roots, inventory)
+
+    def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
+        """Those of the edition, of the network plugin, of a basic security group."""
+        tier, plugin = cluster.tier, cluster.network_plugin
+        if equals(tier, "ack.standard"):
+            text = "an ACK Basic cluster, and it cannot be raised"
+            yield Limit("cluster-limit", "basic.nodes", tier, text)
+            return
+        if equals(plugin, "flannel"):
+            most = numbers["flannel.ceiling"].value
+            text = f"one route of the VPC for each node; up to {most:,} on request"
+            yield Limit("flannel-routes", "flannel.nodes", plugin, text)
+            yield Limit("cluster-limit", "flannel.ceiling", plugin, "no more routes than that can be had")
+        elif equals(plugin, "terway"):
+            text = f"the default; up to {numbers['terway.ceiling'].value:,} on request"
+            yield Limit("cluster-limit", "terway.nodes", plugin, text)
+            yield Limit("cluster-limit", "terway.ceiling", plugin, "no more than that can be had")
+        if equals(plugin, "terway") and equals(cluster.security_group, "basic"):
+            yield self._security_group(cluster, numbers)
+        if not isinstance(tier, Known):
+            yield Limit("cluster-limit", "basic.nodes", tier, unknown=reason_of(tier))
+
+    def _security_group(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Limit:
+        """The addresses of a basic security group, of nodes and of their pods."""
+        entry, least = numbers["security_group.basic"], numbers["terway.least_pod_addresses"].number
+        most = least + profiles.settings(self.name)["terway.idle_pool"].number
+        nodes = Interval(entry.number // (1 + most), entry.number // (1 + least))
+        text = f"{entry.number:,} addresses, of which a node takes {1 + least} to {1 + most} with one pod"
+        return Limit("security-group", "security_group.basic", cluster.security_group, text, nodes)
+
+    def pool_limit(self, autoscalers: Iterable[Autoscaler]) -> Limit | None:
+        """What the Cluster Autoscaler is rated for; the other engine has no such number."""
+        own = list(autoscalers)
+        if not any(equals(one.profile, "cluster-autoscaler") for one in own):
+            return None
+        text = "what ACK rates its Cluster Autoscaler for, a pool"
+        return Limit("engine", "autoscaler.nodes", own[0].profile, text)
+
+
+CLOUD = Ack()

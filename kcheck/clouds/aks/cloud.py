@@ -1,0 +1,76 @@
+"""What AKS means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.clouds.aks import machines, outbound
+from kcheck.clouds.cloud import Cloud, Label, Limit
+from kcheck.source.interval import Interval
+from kcheck.source.values import Known, equals, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kcheck.model import Cluster, Inventory
+    from kcheck.numbers.profiles import ProfileValue
+    from kcheck.terraform.module import Module
+
+_SPOT = "kubernetes.azure.com/scalesetpriority"
+
+
+class Aks(Cloud):
+    """Azure Kubernetes Service."""
+
+    name = "aks"
+    resources = ("azurerm_kubernetes_", "azapi_resource")
+    beside = ("azurerm_virtual_network", "azurerm_subnet")
+    pool_labels = ("agentpool", "kubernetes.azure.com/agentpool")
+    spot_label = Label(_SPOT, "spot")
+    spot_labels = (_SPOT,)
+    spot_taint = f"{_SPOT}=spot:NoSchedule"
+    admits_asked_resources = True  # https://github.com/Azure/AKS/issues/1449
+    runs_dns = True
+    has_virtual_nodes = True
+    zones_of_pools = "listed"
+
+    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
+        """Read the clusters of root modules."""
+        from kcheck.clouds.aks import reader
+
+        reader.read(roots, inventory)
+
+    def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
+        """Those of the tier, of kubenet's route table, of Azure's network policies."""
+        tier, free, paid = cluster.tier, numbers["free_tier.ceiling"], numbers["standard_tier.nodes"]
+        if not isinstance(tier, Known):
+            why = f"{free.value:,} of the Free tier, {paid.value:,} of the others: {reason_of(tier)}"
+            nodes = Interval(free.number, paid.number)
+            yield Limit("cluster-limit", "standard_tier.nodes", tier, why, nodes)
+        elif tier.value == "Free":
+            yield Limit("cluster-limit", "free_tier.ceiling", tier, "the ceiling of the Free tier")
+            text = "what Microsoft recommends for the Free tier"
+            yield Limit("control-plane", "free_tier.recommended", tier, text)
+        else:
+            yield Limit("cluster-limit", "standard_tier.nodes", tier, f"the limit of the {tier.value} tier")
+        if equals(cluster.network_plugin, "kubenet"):
+            text = "one route for each node in a route table"
+            yield Limit("kubenet-routes", "kubenet.nodes", cluster.network_plugin, text)
+        if equals(cluster.network_policy, "azure"):
+            text = "what Azure's Network Policy Manager supports"
+            yield Limit("network-policy", "network_policy.nodes", cluster.network_policy, text)
+
+    def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:
+        """Nodes that have outbound ports on the load balancer."""
+        return outbound.snat_nodes(ports, addresses, ports_per_address)
+
+    def joins_in_scale_set(self, machine: str) -> bool:
+        """Whether a size has InfiniBand, which joins the machines of one scale set."""
+        return machines.fabric(machine)
+
+    def boots_from_own_disk(self, machine: str, vcpus: int) -> bool | None:
+        """Whether a size has a disk of its own that the boot disk fits on."""
+        return machines.ephemeral(machine, vcpus)
+
+
+CLOUD = Aks()

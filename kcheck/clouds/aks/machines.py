@@ -1,0 +1,39 @@
+"""What the names of Azure's VM sizes say: disks of their own, and InfiniBand."""
+
+from __future__ import annotations
+
+import re
+
+from kcheck.numbers.machines import machine
+
+_CLOUD = "aks"
+_SIZE = re.compile(r"(?:standard_)?([a-z]+)\d+(?:-\d+)?([a-z]*)(?:_(?!v\d)\w+?)?(?:_v(\d+))?")
+_WITH_DISKS = ("n", "l", "h")
+_LAST_WITH_DISKS = 3
+
+
+def ephemeral(name: str, vcpus: int) -> bool | None:
+    """Whether an Azure VM size has a disk of its own that AKS's boot disk fits on; None if its name does not tell.
+
+    It needs premium storage, `s`, and a local disk or cache: up to version 3 all have one, later those with a `d`,
+    and machines with GPUs. Those of others are too small below some vCPUs.
+    """
+    match, found = _SIZE.fullmatch(name.lower()), machine(_CLOUD, name)
+    if match is None:
+        return None
+    kind, features, version = match[1], match[2], int(match[3] or 1)
+    local = kind.startswith(_WITH_DISKS) or "d" in features or version <= _LAST_WITH_DISKS
+    if not local or kind.startswith("b") or ("s" not in features and kind not in ("ds", "gs")):
+        return False
+    if kind.startswith(_WITH_DISKS):
+        return True
+    return None if found is None or found.vcpus is None else found.vcpus >= vcpus
+
+
+def fabric(name: str) -> bool:
+    """Whether an Azure VM size has InfiniBand, which joins the machines of one scale set: `r` for RDMA in its name.
+
+    https://learn.microsoft.com/azure/virtual-machines/vm-naming-conventions
+    """
+    match = _SIZE.fullmatch(name.lower())
+    return match is not None and match[1].startswith(("n", "h")) and "r" in match[2]

@@ -1,0 +1,133 @@
+"""What a cloud means: one object a cloud, asked by all that is neutral. A further cloud says what differs from this."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Autoscaler, Cluster, Cni, Inventory
+    from kcheck.numbers.profiles import ProfileValue
+    from kcheck.source.interval import Interval
+    from kcheck.source.text import Source
+    from kcheck.source.values import Value
+    from kcheck.terraform.module import Module
+
+
+class Limit(NamedTuple):
+    """A number of nodes that a cloud documents for a cluster, or for each pool.
+
+    `key` is that of the number in `limits.yaml`, `cause` the value that makes it hold, `text` says what it is. `nodes`
+    are given where they are not the number itself; `unknown` says why they cannot be.
+    """
+
+    mechanism: str
+    key: str
+    cause: Value[object]
+    text: str = ""
+    nodes: Interval | None = None
+    unknown: str = ""
+
+
+class Label(NamedTuple):
+    """A label that a cloud gives to its spot nodes: its value on them, and on others, empty where these lack it."""
+
+    key: str
+    spot: str
+    on_demand: str = ""
+
+
+class Cloud(Protocol):
+    """What is read of a cloud, and what its nodes, addresses and control planes are like.
+
+    `resources` is how the types of its clusters' resources begin in Terraform, `beside` those of other root modules
+    that these may refer to; `objects` are kinds of manifests that are clusters of it.
+    """
+
+    name: str
+    resources: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    pool_labels: tuple[str, ...] = ()
+    """Labels of nodes that have the name of their pool."""
+    spot_label: Label | None = None
+    spot_labels: tuple[str, ...] = ()
+    """Labels that only spot nodes have."""
+    spot_taint: str = ""
+    """The taint that all spot nodes have, as `key=value:Effect`."""
+    admits_asked_resources: bool = False
+    """Whether pods that ask for a resource tolerate the taint of its name (ExtendedResourceToleration)."""
+    taints_gpu_nodes: bool = False
+    grows_pools: bool = True
+    """Whether the cloud itself runs what grows pools."""
+    runs_dns: bool = False
+    """Whether the cloud runs CoreDNS, whatever the manifests say."""
+    own_kernel: bool = False
+    """Whether nobody but the user sets what the kernels of nodes know of others."""
+    has_virtual_nodes: bool = False
+    caches_docker_hub: bool = False
+    picks_service_range: bool = False
+    """Whether the range of Services, where none is written, is among the addresses of the network."""
+    shares_gateways: bool = False
+    """Whether clusters of one network may leave through one gateway."""
+    zones_of_pools: str = "subnets"
+    """What spreads a pool: its `subnets`, the zones of its `region`, or those that are `listed`."""
+
+    @property
+    def generator(self) -> str:
+        """The module that generates clusters of it."""
+        return f"kcheck.generate.{self.name}"
+
+    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
+        """Read the clusters of root modules."""
+        return
+
+    def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
+        """Read the clusters that are written as manifests."""
+        return
+
+    def read_kernel(self, sources: Iterable[Source], inventory: Inventory) -> None:
+        """Read what files set of the kernels of nodes."""
+        return
+
+    def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
+        """The documented limits of a cluster; `numbers` are those of the cloud, with what the settings raise."""
+        yield from ()
+
+    def pool_limit(self, autoscalers: Iterable[Autoscaler]) -> Limit | None:
+        """The documented limit of each pool of a cluster beside that of the cloud, by what scales it."""
+        return None
+
+    def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int | None:
+        """Nodes that have outbound ports on some public addresses; None where they are not counted so."""
+        return None
+
+    def outbound_addresses(self, ports: int, nodes: int, ports_per_address: int) -> int | None:
+        """Public addresses with room for the outbound ports of nodes; None where no number is enough."""
+        return -(-nodes * ports // ports_per_address)
+
+    def pod_block(self, max_pods: int) -> int:
+        """The prefix of the block of pod addresses of a node, where it follows from the pods that it may run.
+
+        The smallest block with twice as many addresses as pods, at least a /28.
+        https://docs.cloud.google.com/kubernetes-engine/docs/how-to/flexible-pod-cidr: 110 pods take a /24.
+        """
+        return min(28, 32 - (2 * max_pods - 1).bit_length())
+
+    def node_addresses(self, cni: Cni, interfaces: int, addresses: int, pods: int) -> int:
+        """Addresses that a node holds for so many pods, by its interfaces and the addresses of each."""
+        return 1 + pods
+
+    def interfaces_held(self, pods: int, addresses: int, warm: int, most: int) -> int:
+        """Network interfaces that a node has attached for so many pods, some of them `warm`, at `most` all."""
+        return 1
+
+    def joins_in_scale_set(self, machine: str) -> bool:
+        """Whether machines of a type are joined by a fabric only within one pool."""
+        return False
+
+    def boots_from_own_disk(self, machine: str, vcpus: int) -> bool | None:
+        """Whether machines of a type with so many vCPUs can boot from a disk of their own; None where not known."""
+        return True

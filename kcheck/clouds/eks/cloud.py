@@ -1,0 +1,56 @@
+"""What EKS means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.clouds.cloud import Cloud, Label, Limit
+from kcheck.clouds.eks import addresses as arithmetic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Cluster, Cni, Inventory
+    from kcheck.numbers.profiles import ProfileValue
+    from kcheck.terraform.module import Module
+
+
+class Eks(Cloud):
+    """Amazon Elastic Kubernetes Service."""
+
+    name = "eks"
+    resources = ("aws_eks_",)
+    beside = ("aws_vpc", "aws_subnet", "aws_autoscaling_group")
+    objects = ("ClusterConfig",)
+    pool_labels = ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name")
+    spot_label = Label("eks.amazonaws.com/capacityType", "SPOT", "ON_DEMAND")
+    admits_asked_resources = True  # since 1.19: https://github.com/aws/containers-roadmap/issues/739
+    grows_pools = False
+
+    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
+        """Read the clusters of root modules."""
+        from kcheck.clouds.eks import reader
+
+        reader.read(roots, inventory)
+
+    def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
+        """Read eksctl's configurations."""
+        from kcheck.clouds.eks import eksctl
+
+        eksctl.read(objects, inventory)
+
+    def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:  # noqa: ARG002
+        """That of a cluster."""
+        yield Limit("cluster-limit", "cluster.nodes", cluster.name, "the most that AWS enables, on request")
+
+    def node_addresses(self, cni: Cni, interfaces: int, addresses: int, pods: int) -> int:
+        """Addresses that a node of the VPC CNI holds."""
+        return arithmetic.held(cni, interfaces, addresses, pods)
+
+    def interfaces_held(self, pods: int, addresses: int, warm: int, most: int) -> int:
+        """Interfaces of network card 0 that a node of the VPC CNI has attached."""
+        return arithmetic.interfaces_held(pods, addresses, warm, most)
+
+
+CLOUD = Eks()

@@ -1,0 +1,59 @@
+"""What GKE means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.clouds.cloud import Cloud, Label, Limit
+from kcheck.clouds.gke import outbound
+from kcheck.source.values import known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kcheck.model import Cluster, Inventory
+    from kcheck.numbers.profiles import ProfileValue
+    from kcheck.terraform.module import Module
+
+_SPOT, _PREEMPTIBLE = "cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible"
+
+
+class Gke(Cloud):
+    """Google Kubernetes Engine."""
+
+    name = "gke"
+    resources = ("google_container_",)
+    beside = ("google_compute_network", "google_compute_subnetwork", "google_compute_router_nat")
+    pool_labels = ("cloud.google.com/gke-nodepool",)
+    spot_label = Label(_SPOT, "true")
+    spot_labels = (_SPOT, _PREEMPTIBLE)
+    admits_asked_resources = True
+    taints_gpu_nodes = True
+    runs_dns = True
+    caches_docker_hub = True
+    shares_gateways = True
+    zones_of_pools = "region"
+
+    def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
+        """Read the clusters of root modules."""
+        from kcheck.clouds.gke import reader
+
+        reader.read(roots, inventory)
+
+    def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:  # noqa: ARG002
+        """Those of a cluster, and of a zonal control plane."""
+        yield Limit("cluster-limit", "cluster.nodes", cluster.name, "the default; Google raises it on request")
+        if known(cluster.zonal):
+            text = "Google asks for a regional cluster above it"
+            yield Limit("control-plane", "zonal.nodes", cluster.location, text)
+
+    def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:
+        """Nodes that Cloud NAT has ports for."""
+        return outbound.nat_nodes(ports, addresses, ports_per_address)
+
+    def outbound_addresses(self, ports: int, nodes: int, ports_per_address: int) -> int | None:
+        """Public addresses with which Cloud NAT has ports for nodes."""
+        return outbound.nat_addresses(ports, nodes, ports_per_address)
+
+
+CLOUD = Gke()

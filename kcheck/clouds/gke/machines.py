@@ -1,0 +1,20 @@
+"""What only Google's machines have: accelerators and local disks by the name of the type."""
+
+from __future__ import annotations
+
+from kcheck.numbers.machines import tables_of, value_in
+
+_CLOUD = "gke"
+
+
+def accelerator(name: str) -> str | None:
+    """What Google calls the GPUs of a machine; None if it has none of its own, or TPUs, or is not known."""
+    for kind, line in tables_of(_CLOUD)["accelerators"].items():
+        if kind.startswith("nvidia-") and value_in(line, name) is not None:
+            return kind
+    return None
+
+
+def local_ssds(name: str) -> int:
+    """Local SSDs that a machine of Google has from the start."""
+    return next((int(found) for line in tables_of(_CLOUD)["local_ssds"].values() if (found := value_in(line, name))), 0)

@@ -1,0 +1,40 @@
+"""The clouds by their names."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from kcheck.numbers.clouds import CLOUDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.clouds.cloud import Cloud
+
+_MODULES: dict[str, str] = {}
+"""The modules of clouds that lie elsewhere."""
+
+
+def register(name: str, folder: str, module: str) -> None:
+    """Add a cloud whose numbers are in a folder, and whose `CLOUD` is in a module."""
+    CLOUDS[name], _MODULES[name] = folder, module
+
+
+def unregister(name: str) -> None:
+    """Take a cloud away that was added."""
+    del CLOUDS[name], _MODULES[name]
+    cloud.cache_clear()
+
+
+@cache
+def cloud(name: str) -> Cloud:
+    """The cloud of a name."""
+    found: Cloud = import_module(_MODULES.get(name, f"kcheck.clouds.{name}.cloud")).CLOUD
+    return found
+
+
+def every() -> Iterator[Cloud]:
+    """All clouds."""
+    return map(cloud, CLOUDS)

@@ -1,0 +1,60 @@
+"""What a cluster of one's own means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.clouds.cloud import Cloud, Limit
+from kcheck.numbers import profiles
+from kcheck.source.values import Unset, known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import Cluster, Inventory
+    from kcheck.numbers.profiles import ProfileValue
+    from kcheck.source.text import Source
+
+
+class SelfManaged(Cloud):
+    """Clusters by kubeadm, in manifests."""
+
+    name = "selfmanaged"
+    objects = ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration", "KubeletConfiguration", "Pod")
+    own_kernel = True
+
+    def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
+        """Read kubeadm's configurations and the static pods of control planes."""
+        from kcheck.clouds.selfmanaged import reader
+
+        reader.read(objects, inventory)
+
+    def read_kernel(self, sources: Iterable[Source], inventory: Inventory) -> None:
+        """Read sysctl settings."""
+        from kcheck.clouds.selfmanaged import reader
+
+        reader.tune(sources, inventory)
+
+    def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
+        """Those of Kubernetes itself, of etcd and of the API server."""
+        plane = cluster.plane
+        designed, own = profiles.limits(self.name)["cluster.nodes"].number, numbers["cluster.nodes"].number
+        text = "what Kubernetes is designed for"
+        text = text if own == designed else f"as the settings say; {designed:,} are {text}"
+        yield Limit("cluster-limit", "cluster.nodes", cluster.name, text)
+        if plane is None:
+            return
+        default = profiles.settings(self.name)["plane.etcd_quota"].number
+        if known(plane.etcd_quota) == default:
+            text = f"where the {default >> 30} GiB of etcd's default were full"
+            yield Limit("etcd", "etcd.default_quota", plane.etcd_quota, text)
+        if isinstance(plane.event_servers, Unset):
+            text = "from where on events need an etcd of their own"
+            yield Limit("events", "etcd.events_apart", plane.event_servers, text)
+        if (known(plane.writes_inflight) or 0) < numbers["apiserver.writes_inflight"].number:
+            text = "above which Kubernetes' own scripts raise the requests in flight"
+            yield Limit("apiserver", "apiserver.inflight_nodes", plane.writes_inflight, text)
+
+
+CLOUD = SelfManaged()

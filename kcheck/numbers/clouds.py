@@ -1,0 +1,15 @@
+"""The clouds that kcheck knows, and where their numbers are."""
+
+from __future__ import annotations
+
+import os
+
+from kcheck.source.bundled import PROFILES
+
+CLOUDS = {name: os.path.join(PROFILES, name) for name in ("aks", "eks", "gke", "ack", "selfmanaged")}
+"""The folder of each cloud's numbers, by its name."""
+
+
+def folder(cloud: str) -> str:
+    """The folder of a cloud's numbers, or of `any`, those of every cloud."""
+    return CLOUDS.get(cloud) or os.path.join(PROFILES, cloud)
