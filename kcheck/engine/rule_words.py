@@ -9,7 +9,6 @@ from kcheck.config.config import nearest
 from kcheck.engine.rule_files import RuleError
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import CLOUDS
-from kcheck.numbers.profiles import ProfileValue
 from kcheck.syntax import cel
 from kcheck.words.raw_views import OPEN
 from kcheck.words.raw_views import SUBJECTS as RAW
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.engine.rules import Rule
+    from kcheck.numbers.profiles import ProfileValue
     from kcheck.words.views import Wanted
 
 _BELOW = tuple(f"{word}." for word in OPEN)

@@ -135,7 +135,7 @@ HEREDOC = "".join(f"    {line}\n" for line in V1.splitlines())
 def test_places(code: str, pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(CLUSTER + code, "main.tf", **({"pool_yaml": V1} if "file(" in code else {}))
     assert value(pool, "expire_after") is None
-    (found,) = inventory.read(Tree(["."]), Config()).inventory.karpenter_pools
+    (found,) = inventory.read(Tree(["."]), Config()).inventory.karpenter
     cluster = known(found.cluster)
     assert cluster is not None
     assert cluster.id == "eks/aws_eks_cluster.main"
