@@ -11,7 +11,7 @@ from kcheck.numbers import profiles
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.units import seconds
-from kcheck.source.values import Datum, Known, Origin, Unknown, Unset, Value, plain
+from kcheck.source.values import Datum, Known, Origin, Subnetwork, Unknown, Unset, Value, plain
 from kcheck.source.versions import ANY
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _map(value: object) -> dict[str, str]:
 
 
 _TYPES: dict[str, Callable[[object], object]] = {
-    "string": lambda value: str(scalars.to_string(value)),
+    "string": lambda value: value if isinstance(value, Subnetwork) else str(scalars.to_string(value)),
     "int": _whole,
     "bytes": _bytes,
     "number": lambda value: int(scalars.to_number(value)),

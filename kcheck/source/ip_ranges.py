@@ -74,3 +74,18 @@ def widened(network: IPv4Network, addresses: int, others: list[str]) -> str | No
     if wide is None or any(other is None or other.overlaps(wide) for other in taken):
         return None
     return str(wide)
+
+
+def with_newbits(network: IPv4Network, bits: int, more: int) -> IPv4Network | None:
+    """What `cidrsubnet` gives with other new bits, where it gave `network` with `bits`; None if there is no such.
+
+    The number of the subnet stays: https://developer.hashicorp.com/terraform/language/functions/cidrsubnet.
+    """
+    from ipaddress import IPv4Network
+
+    base = network.prefixlen - bits
+    if base < 0 or not 0 <= more <= 32 - base:
+        return None
+    outer = network.supernet(bits)
+    number, size = (int(network[0]) - int(outer[0])) // network.num_addresses, outer.num_addresses >> more
+    return IPv4Network((int(outer[0]) + number * size, base + more)) if number < 1 << more else None

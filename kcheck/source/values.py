@@ -181,6 +181,13 @@ class Unencoded(Unknown):
     datum: Datum | None = None
 
 
+class Subnetwork(str):
+    """A range that `cidrsubnet` cut out of another one; `newbits` is by how much its prefix is longer."""
+
+    __slots__ = ("newbits",)
+    newbits: Known[int]
+
+
 class Piece(NamedTuple):
     """A part of a text that a template made: written at `span`, or filled in there from `datum`."""
 

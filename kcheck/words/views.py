@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kcheck.source.values import Origin, Unknown, Unset, reason_of
+from kcheck.source.values import Origin, Subnetwork, Unknown, Unset, reason_of
 from kcheck.syntax.cel import usage
 from kcheck.words.subjects import SUBJECTS, things, word
 
@@ -100,7 +100,8 @@ class View:
             elif field.kind == "record":
                 result[field.name] = self._record(field.type, value.value, where, inner, nested=True)
             else:
-                result[field.name] = self._checked(field, value.value, where)
+                plain = str(value.value) if isinstance(value.value, Subnetwork) else value.value  # CEL wants plain text
+                result[field.name] = self._checked(field, plain, where)
         return result
 
     def _checked(self, field: Field, value: Any, where: str) -> Any:

@@ -14,7 +14,7 @@ from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.source.findings import SAFETIES
-from kcheck.source.ip_ranges import parse_cidr
+from kcheck.source.ip_ranges import parse_cidr, with_newbits
 from kcheck.source.text import Source
 from kcheck.syntax.hcl import computed_literals
 
@@ -76,7 +76,7 @@ def test_resized_is_what_terraform_gives(base: int, bits: int, more: int, data: 
     assert written is not None
     network = parse_cidr(written)
     assert network is not None
-    found = computed_literals.resized(network, bits, more)
+    found = with_newbits(network, bits, more)
     assert (str(found) if found else None) == subnet(more)
 
 

@@ -100,10 +100,8 @@ def test_the_model_knows_values_only() -> None:
 
 READERS = {"source", "syntax", "files"}
 """They alone know how bytes are to be read."""
-BYTES_PATTERNS = {
-    "engine.suppressions",  # comments, in whatever language
-    "words.derive.control_plane",
-}
+BYTES_PATTERNS = {"engine.suppressions"}
+"""Comments are looked for in whatever language."""
 
 
 @pytest.mark.parametrize(
@@ -115,6 +113,20 @@ def test_bytes_are_searched_where_their_syntax_is_known(module: str) -> None:
     parts = [part for pattern in patterns for part in ast.walk(pattern)]
     assert not any(isinstance(part, ast.Constant) and isinstance(part.value, bytes) for part in parts)
     assert not any(isinstance(part, ast.Attribute) and part.attr == "encode" for part in parts)
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if package(name) == "words"])
+def test_words_see_values_and_no_spelling_of_them(module: str) -> None:
+    """Manifests as they are written are the subject of raw rules; HCL and bytes are nobody's."""
+    syntax = {name for name in imports(module) if package(name) == "syntax"}
+    assert syntax <= ({"syntax.yaml"} if module == "words.raw_tree" else {"syntax.cel"})
+    nodes = ast.walk(ast.parse(MODULES[module].read_text()))
+    read = {
+        node.value.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(node.value, ast.Attribute)
+    }
+    assert "source" not in read
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("__init__.py")), ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from kcheck.source.ip_ranges import parse_cidr
+from kcheck.source.ip_ranges import parse_cidr, with_newbits
 from kcheck.source.text import Source, Span
 from kcheck.syntax.hcl import nodes
-
-if TYPE_CHECKING:
-    from ipaddress import IPv4Network
 
 
 class Part(NamedTuple):
@@ -30,7 +27,7 @@ def literal_to_change(span: Span, old: str, new: str) -> Part | None:
         if network is None or wanted is None:
             return None
         more = bits.value - network.prefixlen + wanted.prefixlen
-        return Part(bits.span, more) if resized(network, bits.value, more) == wanted else None
+        return Part(bits.span, more) if with_newbits(network, bits.value, more) == wanted else None
     expression = _parsed(span)
     if not isinstance(expression, nodes.Template) or not expression.quoted:
         return None
@@ -58,21 +55,6 @@ def newbits(span: Span) -> Bits | None:
     if not isinstance(bits, nodes.Literal) or type(bits.value) is not int:
         return None
     return Bits(_moved(span, bits.span), bits.value)
-
-
-def resized(network: IPv4Network, bits: int, more: int) -> IPv4Network | None:
-    """What `cidrsubnet` gives with other new bits, where it gave `network` with `bits`; None if there is no such.
-
-    The number of the subnet stays: https://developer.hashicorp.com/terraform/language/functions/cidrsubnet.
-    """
-    from ipaddress import IPv4Network
-
-    base = network.prefixlen - bits
-    if base < 0 or not 0 <= more <= 32 - base:
-        return None
-    outer = network.supernet(bits)
-    number, size = (int(network[0]) - int(outer[0])) // network.num_addresses, outer.num_addresses >> more
-    return IPv4Network((int(outer[0]) + number * size, base + more)) if number < 1 << more else None
 
 
 _BEFORE = "x = "

@@ -6,10 +6,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Known, Origin, Subnetwork
 from kcheck.terraform.functions.signature import Table, integer, text
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+
+    from kcheck.source.values import Datum
 
     Network: TypeAlias = IPv4Network | IPv6Network
 
@@ -46,15 +49,22 @@ def _block(network: Network, start: int, prefix: int) -> str:
     return f"{mapped}/{prefix - 96}" if mapped else f"{first}/{prefix}"
 
 
-@TABLE.function(text, integer, integer)
-def _cidrsubnet(cidr: str, newbits: int, number: int) -> str:
-    network = _parse(cidr)
+def _placed(datum: Datum) -> Known[int]:
+    """A whole number with its place."""
+    return Known(integer(datum), datum.origin or Origin(()))
+
+
+@TABLE.function(text, _placed, integer)
+def _cidrsubnet(cidr: str, placed: Known[int], number: int) -> str:
+    network, newbits = _parse(cidr), placed.value
     prefix, bits = network.prefixlen + newbits, network.max_prefixlen
     if prefix > bits:
         raise EvaluationError(f"insufficient address space to extend prefix of {network.prefixlen} by {newbits}")
     if prefix < 0 or not 0 <= number < 1 << max(newbits, 0):
         raise EvaluationError(f"prefix extension of {newbits} does not accommodate a subnet numbered {number}")
-    return _block(network, int(network[0]) + (number << (bits - prefix)), prefix)
+    result = Subnetwork(_block(network, int(network[0]) + (number << (bits - prefix)), prefix))
+    result.newbits = placed
+    return result
 
 
 @TABLE.function(text, rest=integer)

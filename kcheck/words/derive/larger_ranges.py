@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.clouds.registry import cloud
 from kcheck.scale import addresses as demands
 from kcheck.scale.growth import addresses_needed
-from kcheck.source.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened
-from kcheck.source.values import Known, Unknown, Unset, Value, known, reason_of
-from kcheck.syntax.hcl import computed_literals
+from kcheck.source.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened, with_newbits
+from kcheck.source.values import Known, Subnetwork, Unknown, Unset, Value, known, reason_of
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
@@ -84,33 +83,38 @@ def _renumbered(
     for subnet in near:
         made.setdefault(subnet.cidr.origin.written, []).append(subnet)  # type: ignore[union-attr]
     result: dict[str, str] = {}
-    for span, own in made.items():
+    for own in made.values():
         prefix = min((wanted[subnet.id] for subnet in own if subnet.id in wanted), default=None)
-        bits = computed_literals.newbits(span) if prefix is not None else None
+        bits = _newbits(own[0])
         networks = [parse_cidr(taken[subnet.id]) for subnet in own]
         if bits is None or prefix is None or None in networks:
             continue
         others = [cidr for name, cidr in taken.items() if name not in {s.id for s in own} | result.keys()]
         fixed = [parse_cidr(cidr) for cidr in [*others, *result.values()]]
-        more = [
-            network and computed_literals.resized(network, bits.value, bits.value - network.prefixlen + prefix)
-            for network in networks
-        ]
+        more = [network and with_newbits(network, bits, bits - network.prefixlen + prefix) for network in networks]
         inside = [parse_cidr(cidr) for cidr in outer] if outer is not None else []
         if all(_fits(network, fixed, inside) for network in more):
             result |= {subnet.id: str(network) for subnet, network in zip(own, more, strict=True)}
     return result
 
 
+def _newbits(subnet: Subnet) -> int | None:
+    """The new bits of the call of `cidrsubnet` that makes a subnet, where they are a literal of it."""
+    cidr = subnet.cidr
+    if not isinstance(cidr, Known) or not isinstance(cidr.value, Subnetwork):
+        return None
+    bits, call = cidr.value.newbits, cidr.origin.written
+    if not bits.origin.literal or bits.origin.written.source is not call.source:
+        return None
+    return bits.value if call.start <= bits.origin.written.start < call.end else None
+
+
 def _tried(subnet: Subnet, written: str, prefix: int) -> list[str]:
     """The range that other new bits would give a subnet, where they do not do for all that they are for."""
-    bits, network = (
-        computed_literals.newbits(subnet.cidr.origin.written) if subnet.cidr.origin else None,
-        parse_cidr(written),
-    )
+    bits, network = _newbits(subnet), parse_cidr(written)
     if bits is None or network is None:
         return []
-    found = computed_literals.resized(network, bits.value, bits.value - network.prefixlen + prefix)
+    found = with_newbits(network, bits, bits - network.prefixlen + prefix)
     return [str(found)] if found else []
 
 

@@ -38,10 +38,10 @@ def deletion(autoscaler: Autoscaler, world: World) -> Value[str]:
 
 
 def profile(autoscaler: Autoscaler, world: World) -> Value[str]:
-    """What the cloud's faster profile saves."""
+    """What the cloud's faster profile saves; null where it has none."""
     cluster = known(autoscaler.cluster)
     settings = parameters.profile_settings(cluster.cloud, "OPTIMIZE_UTILIZATION") if cluster is not None else {}
-    return _saved(autoscaler, world, **settings)
+    return _saved(autoscaler, world, **settings) if settings else computed(autoscaler, None)
 
 
 def tolerance(autoscaler: Autoscaler, world: World) -> Value[str]:

@@ -53,7 +53,7 @@ AUTOSCALER = (
     made("deletion_waste", "string", "what it costs more than with sufficient_bulk_delete", savings.deletion),
     made("tolerance_waste", "string", "what it costs more than without stops for nodes that are not ready; null if nothing",
          savings.tolerance, nullable=True),
-    made("profile_waste", "string", "what it costs more than with GKE's faster profile", savings.profile),
+    made("profile_waste", "string", "what it costs more than with the cloud's faster profile; null where it has none", savings.profile),
     made("capped_at", "int", "nodes of the cluster at which a cap of its own ends growth before the target; null if none does",
          growth.capped_at, "nodes", nullable=True),
     made("cap", "string", "that cap, in words", growth.cap, nullable=True),
