@@ -12,7 +12,7 @@ import click
 from kcheck.commands import options
 
 if TYPE_CHECKING:
-    from kcheck.engine.rules import Rule
+    from kcheck.engine.rule import Rule
 
 
 @click.command("rules", short_help="List the rules, or test your own.")

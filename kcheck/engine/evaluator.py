@@ -14,7 +14,7 @@ from kcheck.words.subjects import cloud_of
 from kcheck.words.views import ID
 
 if TYPE_CHECKING:
-    from kcheck.engine.rules import Grade, Rule
+    from kcheck.engine.rule import Grade, Rule
     from kcheck.scale.world import World
     from kcheck.source.text import Span
     from kcheck.words.views import View

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kcheck.config.config import Config
-    from kcheck.engine.rules import Rule
+    from kcheck.engine.rule import Rule
     from kcheck.files.tree import Tree
     from kcheck.model import Inventory
     from kcheck.source.text import Span

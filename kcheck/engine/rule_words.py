@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import nearest
+from kcheck.engine.rule import source_entry
 from kcheck.engine.rule_files import RuleError
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import CLOUDS
@@ -17,25 +18,10 @@ from kcheck.words.subjects import SUBJECTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.engine.rules import Rule
-    from kcheck.numbers.profiles import ProfileValue
+    from kcheck.engine.rule import Rule
     from kcheck.words.views import Wanted
 
 _BELOW = tuple(f"{word}." for word in OPEN)
-
-
-def source_entry(rule: Rule, text: str) -> ProfileValue | str:
-    """What a source of a rule is: an address, or a number of the profiles.
-
-    Raises:
-        RuleError: it is neither.
-    """
-    if text.startswith(("https://", "http://")):
-        return text
-    found = profiles.entry(text)
-    if found is None:
-        raise RuleError(f"{rule.path}: there is no source {text}")
-    return found
 
 
 def words(subject: str) -> set[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import yaml
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine import rule_files, rule_words
+from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, Setting, read_bytes
 from kcheck.engine.rule_files import RuleError
 from kcheck.model import Raw
 from kcheck.numbers import profiles
@@ -24,98 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.config.config import Config
-    from kcheck.numbers.profiles import ProfileValue
 
 _BELOW = tuple(f"{word}." for word in OPEN)
-
-
-class Grade(NamedTuple):
-    """How bad it is by size: error past the wall, warning past the recommended number, info if unknown."""
-
-    of: str
-    wall: str | None
-    recommended: str | None
-
-
-class Cap(NamedTuple):
-    """The worst severity that a finding may have where a condition holds."""
-
-    severity: str
-    where: str
-
-
-class Setting(NamedTuple):
-    """One change of a fix: the place, and a CEL expression for the value, or for an item that its list gets."""
-
-    place: str
-    to: str
-    append: bool = False
-
-
-class Obstacle(NamedTuple):
-    """Where a fix may not be made: CEL, and what a person is told instead."""
-
-    where: str
-    help: str
-
-
-class Example(NamedTuple):
-    """Files that a rule fires on (`bad`), those that `fix` makes of them, and files it is silent on (`good`).
-
-    Each is a folder: file name -> text. `nodes` and `price` stand for the flags.
-    """
-
-    bad: dict[str, str]
-    good: dict[str, str]
-    fixed: dict[str, str] | None
-    nodes: int | None
-    price: str | None
-
-
-class Details(NamedTuple):
-    """The second document of a rule file."""
-
-    why: str
-    examples: tuple[Example, ...]
-
-
-class Rule(NamedTuple):
-    """One rule. Its path is its identity: `rules/<group>/<name>.yaml`."""
-
-    name: str
-    group: str
-    path: str
-    summary: str
-    subject: str
-    problem: str
-    when: str
-    at: str
-    related: tuple[str, ...]
-    message: str
-    help: str
-    severity: str
-    grade: Grade | None
-    waste: bool
-    unless: tuple[str, ...]
-    at_most: tuple[Cap, ...]
-    safety: str
-    settings: tuple[Setting, ...]
-    withheld: tuple[Obstacle, ...]
-    sources: tuple[str, ...]
-
-    @property
-    def fixable(self) -> bool:
-        """Whether the rule can mend what it finds."""
-        return bool(self.settings)
-
-    @property
-    def details(self) -> Details:
-        """Why, and examples: read when explain, docs or tests ask for them."""
-        return _details(self.path)
-
-    def entries(self) -> list[ProfileValue | str]:
-        """The sources: entries of profiles, or addresses."""
-        return [rule_words.source_entry(self, source) for source in self.sources]
 
 
 @cache
@@ -123,7 +34,7 @@ def load() -> tuple[Rule, ...]:
     """Kcheck's own rules, by group and name."""
     found = ((group, path) for group, path in rule_files.find(RULES))
     # the second document is only for people and tests: do not pay for it on every run
-    return tuple(_rule(group, path, yaml.load(_read(path).split(b"\n---", 1)[0], Loader)) for group, path in found)  # noqa: S506 - the loader is a safe one
+    return tuple(_rule(group, path, yaml.load(read_bytes(path).split(b"\n---", 1)[0], Loader)) for group, path in found)  # noqa: S506 - the loader is a safe one
 
 
 def read(folder: str) -> list[Rule]:
@@ -173,12 +84,6 @@ def all_rules(folders: Iterable[str]) -> list[Rule]:
             if name not in names:
                 raise RuleError(f"{rule.path}: unless: there is no rule {name}; {nearest(name, tuple(sorted(names)))}")
     return result
-
-
-def _details(path: str) -> Details:
-    documents = [document for document in yaml.load_all(_read(path), Loader) if document is not None]
-    data = documents[1] if len(documents) > 1 else {}
-    return Details(data.get("why", "").strip(), tuple(_example(item) for item in data.get("examples", ())))
 
 
 def selected(config: Config) -> list[Rule]:
@@ -262,11 +167,6 @@ def raw_kinds(rules: Iterable[Rule]) -> Raw:
     return Raw(kinds, types)
 
 
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
-
-
 def _rule(group: str, path: str, data: rule_files.RuleTable) -> Rule:
     try:
         grade = data.get("grade")
@@ -301,17 +201,3 @@ def _rule(group: str, path: str, data: rule_files.RuleTable) -> Rule:
 def _setting(change: rule_files.ChangeTable) -> Setting:
     append = "append" in change
     return Setting(change["append"] if append else change["set"], as_text(change["to"]), append)
-
-
-def _example(data: rule_files.ExampleTable) -> Example:
-    def files(value: rule_files.Files) -> dict[str, str]:
-        return value if isinstance(value, dict) else {data.get("file", "main.tf"): value}
-
-    fixed = data.get("fixed")
-    return Example(
-        files(data["bad"]) if "bad" in data else {},
-        files(data["good"]) if "good" in data else {},
-        None if fixed is None else files(fixed),
-        data.get("nodes"),
-        str(data["price"]) if "price" in data else None,
-    )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.config.config import Accepted, Config
-    from kcheck.engine.rules import Rule
+    from kcheck.engine.rule import Rule
     from kcheck.source.findings import Finding, Undecided
     from kcheck.source.text import Source, Span
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kcheck.config.config import Config
     from kcheck.engine.linter import Result
-    from kcheck.engine.rules import Example, Rule
+    from kcheck.engine.rule import Example, Rule
 
 
 def failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:

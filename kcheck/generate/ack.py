@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import recommended
-from kcheck.generate.pools import label, system_nodes
+from kcheck.generate.intent import label
+from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers.profiles import limits
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.generate import jobs, ranges, recommended
+from kcheck.generate.intent import label
 from kcheck.generate.manifests import PROVISIONING
-from kcheck.generate.pools import label, system_nodes
+from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines, profiles
 from kcheck.numbers.profiles import limits

@@ -11,7 +11,6 @@ from kcheck.config import schemas
 from kcheck.config.config import ConfigError, nearest
 from kcheck.files.disk import Disk, TooLargeError
 from kcheck.generate import recommended
-from kcheck.generate.pools import label
 from kcheck.generate.system_nodes import training_nodes_within
 from kcheck.numbers import machines
 from kcheck.report.text import count
@@ -267,3 +266,9 @@ def resized(intent: Intent, nodes: int) -> Intent:
 def _largest_market(intent: Intent) -> int:
     """The more of the nodes on demand and of those that are spot: a job runs on one kind."""
     return max(intent.nodes - intent.spot_nodes, intent.spot_nodes)
+
+
+def label(zone: str) -> str:
+    """What people call a zone: the letter at its end; those that have numbers get letters too, 1 being a."""
+    last = zone[-1]
+    return "jabcdefghi"[int(last)] if last.isdigit() else last

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
 from kcheck.generate import recommended
-from kcheck.generate.pools import label
+from kcheck.generate.intent import label
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
 

@@ -6,6 +6,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import recommended
+from kcheck.generate.intent import label
 from kcheck.generate.system_nodes import non_training_nodes
 from kcheck.numbers.profiles import limits
 
@@ -65,9 +66,3 @@ def _count(nodes: int, largest: int, intent: Intent) -> int:
 def evenly(total: int, parts: int) -> list[int]:
     """A number in parts that differ by at most one, the larger ones first; no parts of nothing."""
     return [] if not total else [total // parts + (i < total % parts) for i in range(parts)]
-
-
-def label(zone: str) -> str:
-    """What people call a zone: the letter at its end; those that have numbers get letters too, 1 being a."""
-    last = zone[-1]
-    return "jabcdefghi"[int(last)] if last.isdigit() else last

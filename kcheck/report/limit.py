@@ -15,7 +15,7 @@ from kcheck.source.units import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kcheck.engine.rules import Rule
+    from kcheck.engine.rule import Rule
     from kcheck.numbers.profiles import ProfileValue
     from kcheck.report.page import Block, Line
 

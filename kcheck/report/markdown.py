@@ -12,7 +12,7 @@ from kcheck.report.text import closing
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.engine.rules import Rule
+    from kcheck.engine.rule import Rule
     from kcheck.report.formats import Report
     from kcheck.source.findings import Finding
 

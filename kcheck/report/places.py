@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kcheck.files.tree import contains_path, repository
 
 if TYPE_CHECKING:
-    from kcheck.engine.rules import Rule
+    from kcheck.engine.rule import Rule
     from kcheck.scale.world import World
 
 

@@ -14,7 +14,7 @@ from kcheck.syntax import cel
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kcheck.engine.rules import Example, Rule
+    from kcheck.engine.rule import Example, Rule
     from kcheck.report.page import Block, Line
 
 INDEX = f"{page.RULES}/README.md"

@@ -19,7 +19,7 @@ from kcheck.source.findings import Severity
 from kcheck.syntax import edit
 
 if TYPE_CHECKING:
-    from kcheck.engine.rules import Rule
+    from kcheck.engine.rule import Rule
     from kcheck.report.formats import Report
     from kcheck.source.findings import Finding
     from kcheck.source.text import Edit, Source, Span

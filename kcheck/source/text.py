@@ -26,8 +26,8 @@ class Source:
 
     `path` is as findings print it: relative to the working directory, with forward slashes. A `bundled` one is
     part of kcheck; nothing is ever reported in it. A `derived` one holds a part of a file in another form, on the
-    same lines; it cannot be edited. Of a `private` one, only what a finding is about is ever shown. `outline` is
-    what its syntax knows of places in it.
+    same lines; it cannot be edited. Of a `private` one, only what a finding is about is ever shown. `syntax` is
+    the name of what it was read as.
     """
 
     path: str
@@ -35,7 +35,7 @@ class Source:
     bundled: bool = False
     derived: bool = False
     private: bool = False
-    outline: Outline | None = field(default=None, repr=False)
+    syntax: str = ""
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -120,11 +120,13 @@ class Span(NamedTuple):
     @property
     def keys(self) -> tuple[str, ...]:
         """The keys under which this is written, from the top of the file down; empty where its syntax is not read."""
-        return self.source.outline.keys(self) if self.source.outline is not None else ()
+        outline = OUTLINES.get(self.source.syntax)
+        return outline.keys(self) if outline is not None else ()
 
     def member(self, name: str) -> Span | None:
         """The whole value of an attribute of the block or map that begins here, as it is written."""
-        return self.source.outline.member(self, name) if self.source.outline is not None else None
+        outline = OUTLINES.get(self.source.syntax)
+        return outline.member(self, name) if outline is not None else None
 
 
 class Outline(NamedTuple):
@@ -132,6 +134,10 @@ class Outline(NamedTuple):
 
     keys: Callable[[Span], tuple[str, ...]]
     member: Callable[[Span, str], Span | None]
+
+
+OUTLINES: dict[str, Outline] = {}
+"""By the names of syntaxes; `syntax/outlines.py` fills it."""
 
 
 class Edit(NamedTuple):

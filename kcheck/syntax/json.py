@@ -9,7 +9,6 @@ from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.source.text import BOM
-from kcheck.syntax import outlines
 from kcheck.syntax.problem import Problem
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class _NotJsonError(Exception):
 
 def parse(source: Source) -> Node | Problem:
     """Read a file of one JSON value; of several equal keys the last one counts."""
-    source.outline = source.outline or outlines.JSON
+    source.syntax = source.syntax or "json"
     try:
         text = source.data.decode()
     except UnicodeDecodeError as error:

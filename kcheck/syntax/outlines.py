@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.source.text import Outline
+from kcheck.source.text import OUTLINES, Outline
 
 if TYPE_CHECKING:
     from kcheck.source.text import Span
@@ -50,8 +50,9 @@ def _no_member(_span: Span, _name: str) -> None:
     return None
 
 
-HCL = Outline(_hcl_keys, _hcl_member)
-YAML = Outline(_yaml_keys, _no_member)
-JSON = Outline(_json_keys, _json_member)
-PLAN = Outline(_plan_keys, _no_member)
-"""A plan is too large to be read again."""
+OUTLINES |= {
+    "hcl": Outline(_hcl_keys, _hcl_member),
+    "yaml": Outline(_yaml_keys, _no_member),
+    "json": Outline(_json_keys, _json_member),
+    "plan": Outline(_plan_keys, _no_member),  # too large to be read again
+}

@@ -18,7 +18,6 @@ import yaml
 
 from kcheck.source.text import BOM, Source, Span
 from kcheck.source.yaml_nodes import Alias, Computed, Mapping, Node, Pair, Plain, Scalar, Sequence, Style, Target
-from kcheck.syntax import outlines
 from kcheck.syntax.problem import Problem
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ _SEPARATOR = re.compile(rb"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
 
 def documents(source: Source, wanted: Callable[[bytes], bool] = bool) -> Iterator[Document]:
     """Read the `wanted` documents of a file; each span begins with `---`, or what stands before it."""
-    source.outline = source.outline or outlines.YAML
+    source.syntax = source.syntax or "yaml"
     data = source.data
     try:
         if not data.isascii():

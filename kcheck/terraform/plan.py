@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.source.text import BOM
 from kcheck.source.values import Datum, Known, Origin, Symbol, Unknown, concealed
-from kcheck.syntax import json, outlines
+from kcheck.syntax import json
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert
 from kcheck.terraform.configuration import Configuration
@@ -126,7 +126,7 @@ class _Plan(Module):
         """All instances of the resources of one type."""
         for address, module, resource, begin in self.by_kind.get(kind, ()):
             if address not in self._instances:
-                self.source.outline = outlines.PLAN
+                self.source.syntax = "plan"
                 node = json.node(self.source, self.text, begin)
                 change = self.changes.get(address, {})
                 self._instances[address] = _Planned(address, module, resource, node, change, self.links)

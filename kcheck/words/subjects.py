@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import kcheck.syntax.outlines  # noqa: F401 - places say by which keys they are written
 from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
 from kcheck.scale.walls.model import Wall
 from kcheck.source.values import known

@@ -19,7 +19,8 @@ from kcheck.cli import cli
 from kcheck.config.config import ConfigError
 from kcheck.generate import aks, intent, intent_file, intent_from_code, ranges, recommended
 from kcheck.generate.assembly import ImpossibleError, generate
-from kcheck.generate.pools import Pool, evenly, label, split
+from kcheck.generate.intent import label
+from kcheck.generate.pools import Pool, evenly, split
 from kcheck.generate.ranges import NoRoomError, Slot
 from kcheck.source.ip_ranges import parse_cidr
 from tests.places import ROOT

@@ -29,7 +29,7 @@ from tests.places import ROOT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcheck.engine.rules import Example, Rule
+    from kcheck.engine.rule import Example, Rule
 
 RULES = rules.load()
 EXAMPLES = [

@@ -20,7 +20,7 @@ from kcheck.syntax import cel
 from kcheck.words.subjects import SUBJECTS
 
 if TYPE_CHECKING:
-    from kcheck.engine.rules import Rule
+    from kcheck.engine.rule import Rule
 
 _FIELD = descriptor_pb2.FieldDescriptorProto
 _SCALARS = {"int": _FIELD.TYPE_INT64, "string": _FIELD.TYPE_STRING, "bool": _FIELD.TYPE_BOOL}

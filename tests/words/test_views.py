@@ -20,7 +20,7 @@ from tests.conftest import written
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kcheck.engine.rules import Rule
+    from kcheck.engine.rule import Rule
     from kcheck.scale.world import World
 
 EXAMPLES = [

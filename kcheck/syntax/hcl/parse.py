@@ -11,7 +11,6 @@ import tree_sitter_hcl
 from tree_sitter import Language, Parser
 
 from kcheck.source.text import BOM, Source, Span
-from kcheck.syntax import outlines
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.broken import explain
 from kcheck.syntax.hcl.template import Gap, Kind, decoded, markers, strips, unescape
@@ -34,7 +33,7 @@ _PIECE = re.compile(
 
 def parse(source: Source) -> nodes.File:
     """Read a `.tf` or `.tfvars` file. Never raises: what cannot be read becomes a problem."""
-    source.outline = outlines.HCL
+    source.syntax = "hcl"
     try:
         source.data.decode()
     except UnicodeDecodeError as error:

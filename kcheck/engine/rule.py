@@ -1,0 +1,144 @@
+"""A rule as it is written, ready to be judged by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import yaml
+
+from kcheck.engine.rule_files import RuleError
+from kcheck.numbers import profiles
+from kcheck.numbers.profiles import Loader
+
+if TYPE_CHECKING:
+    from kcheck.engine import rule_files
+    from kcheck.numbers.profiles import ProfileValue
+
+
+class Grade(NamedTuple):
+    """How bad it is by size: error past the wall, warning past the recommended number, info if unknown."""
+
+    of: str
+    wall: str | None
+    recommended: str | None
+
+
+class Cap(NamedTuple):
+    """The worst severity that a finding may have where a condition holds."""
+
+    severity: str
+    where: str
+
+
+class Setting(NamedTuple):
+    """One change of a fix: the place, and a CEL expression for the value, or for an item that its list gets."""
+
+    place: str
+    to: str
+    append: bool = False
+
+
+class Obstacle(NamedTuple):
+    """Where a fix may not be made: CEL, and what a person is told instead."""
+
+    where: str
+    help: str
+
+
+class Example(NamedTuple):
+    """Files that a rule fires on (`bad`), those that `fix` makes of them, and files it is silent on (`good`).
+
+    Each is a folder: file name -> text. `nodes` and `price` stand for the flags.
+    """
+
+    bad: dict[str, str]
+    good: dict[str, str]
+    fixed: dict[str, str] | None
+    nodes: int | None
+    price: str | None
+
+
+class Details(NamedTuple):
+    """The second document of a rule file."""
+
+    why: str
+    examples: tuple[Example, ...]
+
+
+class Rule(NamedTuple):
+    """One rule. Its path is its identity: `rules/<group>/<name>.yaml`."""
+
+    name: str
+    group: str
+    path: str
+    summary: str
+    subject: str
+    problem: str
+    when: str
+    at: str
+    related: tuple[str, ...]
+    message: str
+    help: str
+    severity: str
+    grade: Grade | None
+    waste: bool
+    unless: tuple[str, ...]
+    at_most: tuple[Cap, ...]
+    safety: str
+    settings: tuple[Setting, ...]
+    withheld: tuple[Obstacle, ...]
+    sources: tuple[str, ...]
+
+    @property
+    def fixable(self) -> bool:
+        """Whether the rule can mend what it finds."""
+        return bool(self.settings)
+
+    @property
+    def details(self) -> Details:
+        """Why, and examples: read when explain, docs or tests ask for them."""
+        return _details(self.path)
+
+    def entries(self) -> list[ProfileValue | str]:
+        """The sources: entries of profiles, or addresses."""
+        return [source_entry(self, source) for source in self.sources]
+
+
+def source_entry(rule: Rule, text: str) -> ProfileValue | str:
+    """What a source of a rule is: an address, or a number of the profiles.
+
+    Raises:
+        RuleError: it is neither.
+    """
+    if text.startswith(("https://", "http://")):
+        return text
+    found = profiles.entry(text)
+    if found is None:
+        raise RuleError(f"{rule.path}: there is no source {text}")
+    return found
+
+
+def _details(path: str) -> Details:
+    documents = [document for document in yaml.load_all(read_bytes(path), Loader) if document is not None]
+    data = documents[1] if len(documents) > 1 else {}
+    return Details(data.get("why", "").strip(), tuple(_example(item) for item in data.get("examples", ())))
+
+
+def read_bytes(path: str) -> bytes:
+    """The bytes of a rule file."""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _example(data: rule_files.ExampleTable) -> Example:
+    def files(value: rule_files.Files) -> dict[str, str]:
+        return value if isinstance(value, dict) else {data.get("file", "main.tf"): value}
+
+    fixed = data.get("fixed")
+    return Example(
+        files(data["bad"]) if "bad" in data else {},
+        files(data["good"]) if "good" in data else {},
+        None if fixed is None else files(fixed),
+        data.get("nodes"),
+        str(data["price"]) if "price" in data else None,
+    )
