@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
 from kcheck.scale.walls.model import Wall
@@ -12,6 +12,8 @@ from kcheck.words.tables import autoscaling, clusters, networks, pods, queues
 from kcheck.words.tables.field import Field, made
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kcheck.scale.world import World
 
 
@@ -38,7 +40,7 @@ _LISTS = {
 """Subject -> where the inventory keeps its things."""
 
 
-def things(subject: str, world: World) -> list[Any]:
+def things(subject: str, world: World) -> Sequence[Thing]:
     """All subjects of one kind."""
     inventory = world.inventory
     whole = [workload for workload in inventory.workloads if not workload.partial]
