@@ -227,7 +227,8 @@ def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
     if value is None:
         return Known((), _here(node))
     if not getattr(value, "certain", True):
-        return Unknown(f"the number of {value.address} is not known", _here(node), Symbol(value.address, "?"))
+        address = str(getattr(value, "address", ""))
+        return Unknown(f"the number of {address} is not known", _here(node), Symbol(address, "?"))
     # a splat on a single value treats it as a list of one
     items = value if isinstance(value, tuple) else (target,)
     return Known(tuple(_steps(node.each, scope.with_names(**{_ELEMENT: item})) for item in items), _here(node))
