@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from kcheck.source.text import Span
+    from kcheck.source.values import DatumValue
 
 
 class Scope:
@@ -361,7 +362,7 @@ def _loop(collection: Datum, key: str | None, name: str, scope: Scope) -> Iterat
     if isinstance(collection, Unknown):
         raise EvaluationError(collection.reason)
     value = collection.value
-    pairs: list[tuple[Any, Datum]]
+    pairs: list[tuple[DatumValue, Datum]]
     if isinstance(value, dict):
         pairs = [(k, value[k]) for k in sorted(value)]
     elif isinstance(value, SetData):
@@ -377,7 +378,7 @@ def _loop(collection: Datum, key: str | None, name: str, scope: Scope) -> Iterat
         yield Scope(names, scope)
 
 
-def _step(key: Any, origin: Origin) -> Datum:
+def _step(key: DatumValue, origin: Origin) -> Datum:
     """The key or index of an element in a loop."""
     return key.datum if isinstance(key, Reference) else Known(key, origin)
 
