@@ -199,7 +199,7 @@ class Reader:
             for address, record in self.root.sources(resource):
                 name = record.entry("name")
                 if isinstance(name, Known) and isinstance(name.value, str):
-                    thing = self.named(name, kind, "thing")
+                    thing = self.named(Known(name.value, name.origin), kind, "thing")
                     found |= {address: thing.value} if isinstance(thing, Known) else {}
         return found
 
@@ -210,7 +210,7 @@ class Reader:
             link = linked(one, things)
             if link is not None:
                 found.append(link.value)
-            elif isinstance(one, Known):
+            elif isinstance(one, Known) and isinstance(one.value, str):
                 found += [thing for thing in things.values() if equals(thing.name, one.value)]
         return tuple(dict.fromkeys(found))
 

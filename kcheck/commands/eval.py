@@ -25,9 +25,9 @@ def command(
     import json
 
     from kcheck.config.config import Config, parse_variables
-    from kcheck.terraform.console import evaluate
+    from kcheck.terraform.console import Answer, evaluate
 
-    def answered() -> dict[str, object]:
+    def answered() -> Answer:
         given = parse_variables(variables)
         return evaluate(expression, root, Config(var_files=var_files, variables=given, env_vars=env_vars))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.source.bundled import PROFILES
-from kcheck.source.values import Known, Origin, plain
+from kcheck.source.values import Known, Origin, known, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
     from kcheck.source.text import Source, Span
+    from kcheck.source.values import Datum, DatumValue
     from kcheck.syntax import yaml
 
 Difference = tuple["Span", str]
@@ -49,7 +50,7 @@ def _validator(name: str) -> Draft202012Validator:
     return Draft202012Validator(load(name))
 
 
-def document(source: Source) -> Known[Any]:
+def document(source: Source) -> Known[DatumValue]:
     """The only document of a YAML file; an empty mapping if there is none.
 
     Raises:
@@ -58,7 +59,7 @@ def document(source: Source) -> Known[Any]:
     from kcheck.syntax import yaml
 
     documents = list(yaml.documents(source))
-    empty = Known[Any]({}, Origin((source.span(0, 0),)))
+    empty: Known[DatumValue] = Known({}, Origin((source.span(0, 0),)))
     if not documents:
         return empty
     first = documents[0]
@@ -69,7 +70,7 @@ def document(source: Source) -> Known[Any]:
     return datum(first.root) if first.root is not None else empty
 
 
-def check(data: Known[Any], schema: str, noun: str, whole: str) -> None:
+def check(data: Known[DatumValue], schema: str, noun: str, whole: str) -> None:
     """Compare data with a schema; the words are those of `differences`.
 
     Raises:
@@ -84,7 +85,7 @@ def at(span: Span) -> str:
     return f"{span.source.path}:{span.begin.line}"
 
 
-def datum(node: yaml.Node) -> Known[Any]:
+def datum(node: yaml.Node) -> Known[DatumValue]:
     """A YAML node with the places of its parts; 3.0 is 3, as in JSON Schema."""
     from kcheck.syntax import yaml
 
@@ -98,14 +99,14 @@ def datum(node: yaml.Node) -> Known[Any]:
     return Known(int(value) if isinstance(value, float) and value.is_integer() else value, origin)
 
 
-def _keyed(entry: yaml.Pair) -> Known[Any]:
+def _keyed(entry: yaml.Pair) -> Known[DatumValue]:
     """A value whose place begins at its key."""
     value = datum(entry.value)
     key = entry.key.span
     return Known(value.value, Origin((key.source.span(key.start, value.origin.written.end),)))
 
 
-def differences(data: Known[Any], schema: str, noun: str, whole: str) -> list[Difference]:
+def differences(data: Known[DatumValue], schema: str, noun: str, whole: str) -> list[Difference]:
     """Where data differs from a schema, in the order of the file, and what would be right.
 
     `noun` is what its keys are called, and `whole` all of it.
@@ -138,9 +139,9 @@ def differences(data: Known[Any], schema: str, noun: str, whole: str) -> list[Di
     return [difference for _, difference in sorted(found.items())]
 
 
-def _json(data: Known[Any]) -> Any:
+def _json(data: Datum) -> object:
     """Plain data as the validator takes it."""
-    value = data.value
+    value = known(data)
     if isinstance(value, dict):
         return {_marked(key): _json(member) for key, member in value.items()}
     if isinstance(value, tuple):
@@ -157,15 +158,16 @@ def _unmarked(step: str | int) -> str | int:
     return step.removeprefix("=") if isinstance(step, str) else step
 
 
-def _nodes(data: Known[Any], path: Path = ()) -> Iterator[tuple[Path, Known[Any]]]:
+def _nodes(data: Known[DatumValue], path: Path = ()) -> Iterator[tuple[Path, Known[DatumValue]]]:
     """Data and all of its parts, in the order of the file."""
     yield path, data
     value = data.value
-    parts: Iterable[tuple[str | int, Known[Any]]] = ()
+    parts: Iterable[tuple[str | int, Datum]] = ()
     if isinstance(value, dict | tuple):
         parts = value.items() if isinstance(value, dict) else enumerate(value)
     for step, part in parts:
-        yield from _nodes(part, (*path, step))
+        if isinstance(part, Known):
+            yield from _nodes(part, (*path, step))
 
 
 def _name(path: Path) -> str:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import datetime
 import os
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from kcheck.config import schemas
 from kcheck.config.config import Accepted, Config, ConfigError, Environment
 from kcheck.files.disk import MAX_BYTES, Disk, TooLargeError
 from kcheck.source.text import Source
-from kcheck.source.values import Datum, Known, Origin, plain, wrap
+from kcheck.source.values import Known, Origin, plain, possible, wrap
 from kcheck.syntax.toml_scan import find_table, key_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from kcheck.source.values import DatumValue
 
 NAME = "kcheck.yaml"
 PROJECT = "pyproject.toml"
@@ -65,7 +67,7 @@ def find_file(paths: Iterable[str], disk: Disk) -> str | None:
 # --- reading
 
 
-def _toml(source: Source) -> Known[Any]:
+def _toml(source: Source) -> Known[DatumValue]:
     import tomllib
 
     try:
@@ -145,9 +147,9 @@ class _Settings(TypedDict, total=False):
     fail_on: str
 
 
-def _config(data: Known[Any], folder: str) -> Config:
+def _config(data: Known[DatumValue], folder: str) -> Config:
     values: _Settings = plain(data)
-    members: dict[str, Datum] = data.value
+    members = data.value if isinstance(data.value, dict) else {}
     places = {name: schemas.at(member.origin.written) for name, member in members.items() if member.origin}
 
     def near(path: str) -> str:
@@ -169,8 +171,8 @@ def _config(data: Known[Any], folder: str) -> Config:
     for one in environments:
         if sum((one.root, one.name) == (other.root, other.name) for other in environments) > 1:
             raise ConfigError(f"{places['clusters']}: clusters: two entries for {one.root} need names that differ")
-    suppressions = members.get("suppressions")
-    accepted = [_accepted(item, near) for item in (suppressions.value if isinstance(suppressions, Known) else ())]
+    suppressions = possible(members.get("suppressions"))
+    accepted = [_accepted(item, near) for item in suppressions if isinstance(item, Known)]
     per_path = {near(path): tuple(names) for path, names in values.get("per_path_ignores", {}).items()}
     baseline = values.get("baseline")
     return Config(
@@ -196,7 +198,7 @@ def _config(data: Known[Any], folder: str) -> Config:
     )
 
 
-def _accepted(item: Known[object], near: Callable[[str], str]) -> Accepted:
+def _accepted(item: Known[DatumValue], near: Callable[[str], str]) -> Accepted:
     table = plain(item)
     place = item.origin.written
     expires = table.get("expires")

@@ -280,7 +280,7 @@ def _parts(origin: Origin) -> str:
     return f"it is put together from {' and '.join(places)}; "
 
 
-def _ordered(value: object, text: str) -> Any:
+def _ordered(value: object, text: str) -> object:
     """A value with the keys of its maps in the order of the expression: CEL keeps none."""
     if isinstance(value, list):
         return [_ordered(item, text) for item in value]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from kcheck.source.text import Source, Span
-    from kcheck.source.values import Value
+    from kcheck.source.values import DatumValue, Value
     from kcheck.syntax.problem import Problem
 
 
@@ -137,7 +137,7 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
         yield Object(kind, version, root, _header(root))
 
 
-def value_of(node: yaml.Scalar) -> Value[object]:
+def value_of(node: yaml.Scalar) -> Value[DatumValue]:
     """What a scalar says, with its place; Unset where it is null."""
     if isinstance(node, yaml.Computed):
         datum = node.datum

@@ -17,7 +17,7 @@ from kcheck.source.versions import ANY
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kcheck.source.values import Record
+    from kcheck.source.values import DatumValue, Record
     from kcheck.source.versions import Range
 
 
@@ -136,7 +136,7 @@ class Fields:
         values = (self._read(path, {}) for path in _paths(self._table[name]["path"]))
         return next((value for value in values if not isinstance(value, Unset)), None)
 
-    def _read(self, path: _Path, since: Mapping[str, str]) -> Value[object]:
+    def _read(self, path: _Path, since: Mapping[str, str]) -> Value[DatumValue]:
         record = self.record
         for i, step in enumerate(path.outer):
             nested = record.blocks(step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kcheck.model import Thing
 from kcheck.reading import inventory
 from kcheck.scale.world import World
 from kcheck.source.units import shown
@@ -14,7 +15,6 @@ from kcheck.words.subjects import SUBJECTS, things
 if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.files.tree import Tree
-    from kcheck.model import Thing
     from kcheck.source.text import Span
     from kcheck.words.tables.field import Field
 
@@ -48,7 +48,7 @@ def _field(field: Field, thing: Thing, world: World) -> Json:
         return {"unknown": value.reason}
     if isinstance(value, Unset):
         return {"value": None, **_origin(value, thing)}
-    plain = value.value.id if field.kind == "record" else value.value
+    plain = value.value.id if isinstance(value.value, Thing) else value.value
     return {"value": list(plain) if isinstance(plain, tuple) else plain, **_origin(value, thing)}
 
 

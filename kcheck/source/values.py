@@ -171,7 +171,7 @@ class Encoded(str):
     """Text that `jsonencode` or `yamlencode` made; `datum` is what it was given, with the places of its parts."""
 
     __slots__ = ("datum",)
-    datum: Known[Any]
+    datum: Known[DatumValue]
 
 
 @dataclass(slots=True)
@@ -210,7 +210,7 @@ class Unrendered(Unknown):
     pieces: tuple[Piece, ...] = ()
 
 
-def pieces_of(value: Value[Any]) -> tuple[Piece, ...]:
+def pieces_of(value: Value[object]) -> tuple[Piece, ...]:
     """The parts of a text that a template made; none of another."""
     if isinstance(value, Unrendered):
         return value.pieces
@@ -263,7 +263,7 @@ def concealed(value: Datum, reason: str, symbol: Symbol | None = None) -> Datum:
     return value if isinstance(value, Unknown) else Secret(reason, value.origin, symbol, datum=value)
 
 
-def encoded(value: Value[Any]) -> Datum | None:
+def encoded(value: Value[object]) -> Datum | None:
     """What a text was made of by `jsonencode` or `yamlencode`; None if it was not."""
     if isinstance(value, Unencoded):
         return value.datum
@@ -273,18 +273,30 @@ def encoded(value: Value[Any]) -> Datum | None:
 Value: TypeAlias = Known[T_co] | Unset | Unknown
 """What the model holds: one field of a cluster, a pool, a workload."""
 
-Datum: TypeAlias = Known[Any] | Unknown
-"""What evaluating an expression gives.
+DatumValue: TypeAlias = (
+    "bool | int | float | Fraction | str | tuple[Datum, ...] | dict[str, Datum] | Named | Record | None"
+)
+"""What an expression may give: a tuple is a list, a SetData a set, a dict a map or an object."""
 
-The value of a Known datum is None, bool, int, Fraction, str, a tuple of Datum (list), a SetData (set)
-or a dict of str to Datum (map, object).
-"""
+Datum: TypeAlias = "Known[DatumValue] | Unknown"
+"""What evaluating an expression gives."""
 
 
-class SetData(tuple[Datum, ...]):
+class SetData(tuple["Datum", ...]):
     """The elements of a set, in Terraform's order."""
 
     __slots__ = ()
+
+
+class Named(Protocol):
+    """Something whose attributes are looked up when they are asked for: `var`, `local`, a resource."""
+
+    def attribute(self, name: str) -> Datum:
+        """The attribute's value.
+
+        Raises:
+            EvaluationError: there is no such attribute.
+        """
 
 
 class Record(Protocol):
@@ -322,7 +334,7 @@ def equals(value: Value[str], text: str) -> bool:
     return isinstance(value, Known) and value.value == text
 
 
-def reason_of(value: Value[Any]) -> str:
+def reason_of(value: Value[object]) -> str:
     """Why a value that is needed is not there."""
     if isinstance(value, Unknown):
         return value.reason
@@ -332,7 +344,7 @@ def reason_of(value: Value[Any]) -> str:
     return f"`{'.'.join(missing.path)}` is not written" if missing and missing.path else "it is null"
 
 
-def unknown_of(*values: Value[Any]) -> Unknown | None:
+def unknown_of(*values: Value[object]) -> Unknown | None:
     """Why the first of some values that is needed and not there is not; None if all are known."""
     missing = next((value for value in values if not isinstance(value, Known)), None)
     return None if missing is None else Unknown(reason_of(missing), missing.origin)
@@ -363,13 +375,13 @@ def combined(function: Callable[[A, B, C], R], a: Value[A], b: Value[B], c: Valu
 def combined(
     function: Callable[[A, B, C, D], R], a: Value[A], b: Value[B], c: Value[C], d: Value[D], /
 ) -> R | Unknown: ...
-def combined(function: Callable[..., R], *values: Value[Any]) -> R | Unknown:
+def combined(function: Callable[..., R], *values: Value[object]) -> R | Unknown:
     """What a function gives for some values, or why the first that is not known is not."""
     found = all_known(values)
     return found if isinstance(found, Unknown) else function(*found)
 
 
-def plain(datum: Value[Any]) -> Any:
+def plain(datum: Value[object]) -> Any:
     """The value as plain Python data.
 
     Raises:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from kcheck.source.text import Source, Span
 
 if TYPE_CHECKING:
-    from kcheck.source.values import Known, Unknown
+    from kcheck.source.values import Datum
 
 Style: TypeAlias = Literal["plain", "single", "double", "literal", "folded"]
 Plain: TypeAlias = str | int | float | bool | None
@@ -45,7 +45,7 @@ class Scalar(_Node):
 class Computed(Scalar):
     """A text that was worked out elsewhere, such as by a template: `datum` says its value, and where from."""
 
-    datum: Known[Any] | Unknown = field(repr=False)
+    datum: Datum = field(repr=False)
 
 
 @dataclass(slots=True, eq=False)

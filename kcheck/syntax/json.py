@@ -36,7 +36,7 @@ class Member(NamedTuple):
 class Node:
     """A value: a dict of Members, a list of Nodes, a string, a number, a boolean or None."""
 
-    value: Any
+    value: str | int | Fraction | list[Node] | dict[str, Member] | None
     span: Span
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from kcheck.source import scalars
 from kcheck.source.scalars import AbsentError, EvaluationError
@@ -12,17 +12,6 @@ from kcheck.source.values import Answer, Datum, Either, Known, SetData, Symbol, 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-class Named(Protocol):
-    """Something whose attributes are looked up when they are asked for: `var`, `local`, a resource."""
-
-    def attribute(self, name: str) -> Datum:
-        """The attribute's value.
-
-        Raises:
-            EvaluationError: there is no such attribute.
-        """
 
 
 def attribute(target: Datum, name: str) -> Datum:
@@ -44,15 +33,13 @@ def attribute(target: Datum, name: str) -> Datum:
     value = target.value
     if isinstance(value, dict):
         if name in value:
-            found: Datum = value[name]
-            return found
+            return value[name]
         message = f"there is no attribute `{name}`"
         if target.origin.spans:
             raise AbsentError(message, target.origin.below(name))
         raise EvaluationError(message)
-    if hasattr(value, "attribute"):
-        named: Named = value
-        return named.attribute(name)
+    if value is not None and hasattr(value, "attribute"):
+        return value.attribute(name)
     if isinstance(value, tuple) and not isinstance(value, SetData):
         raise EvaluationError(f"`.{name}` on a list; `[*].{name}` or an index is meant")
     raise EvaluationError(f"there is no attribute `{name}` on {kind_name(value)}")
@@ -98,14 +85,13 @@ def index(target: Datum, key: Datum) -> Datum:
         number = scalars.to_number(key.value)
         if not isinstance(number, int) or not 0 <= number < len(value):
             raise EvaluationError(f"the list has {len(value)} elements, there is no element {number}")
-        found: Datum = value[number]
-        return found
+        return value[number]
     if isinstance(value, dict) or hasattr(value, "attribute"):
         return attribute(target, scalars.to_string(key.value))
     raise EvaluationError(f"{kind_name(value)} cannot be indexed")
 
 
-def kind_name(value: Any) -> str:
+def kind_name(value: object) -> str:
     """What a value is, in words."""
     if value is None:
         return "null"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from kcheck.files.tree import Tree
 from kcheck.source.text import Source
@@ -18,8 +18,17 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
 
 
-def evaluate(expression: str, root: str, config: Config) -> dict[str, Any]:
-    """The value of an expression: {"value", "known", "reason", "origins"}.
+class Answer(TypedDict):
+    """The value of an expression, or why it is not known; `origins` is where it is written."""
+
+    value: object
+    known: bool
+    reason: str | None
+    origins: list[str]
+
+
+def evaluate(expression: str, root: str, config: Config) -> Answer:
+    """The value of an expression.
 
     Raises:
         kcheck.files.tree.PathError: there is no such folder.
@@ -40,7 +49,7 @@ def evaluate(expression: str, root: str, config: Config) -> dict[str, Any]:
     return _answer(datum, origins)
 
 
-def _answer(datum: Datum, origins: list[str]) -> dict[str, Any]:
+def _answer(datum: Datum, origins: list[str]) -> Answer:
     if isinstance(datum, Unknown):
         return {**_unknown(datum.reason), "origins": origins}
     try:
@@ -50,11 +59,11 @@ def _answer(datum: Datum, origins: list[str]) -> dict[str, Any]:
         return {**_unknown(str(error)), "origins": origins}
 
 
-def _unknown(reason: str) -> dict[str, Any]:
+def _unknown(reason: str) -> Answer:
     return {"value": None, "known": False, "reason": reason, "origins": []}
 
 
-def _json(value: Any) -> Any:
+def _json(value: object) -> object:
     """JSON has no fractions: a number that is not whole is given as a decimal number."""
     if isinstance(value, Fraction):
         return float(value)

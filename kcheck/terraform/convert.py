@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from operator import is_
+from typing import TYPE_CHECKING
 
 from kcheck.source.scalars import EvaluationError, kind, to_string
 from kcheck.source.values import Datum, Known, Origin, SetData, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from kcheck.source.values import DatumValue
     from kcheck.syntax.json import Node
 
 _PRIMITIVE = {"string", "number", "bool"}
@@ -25,9 +27,9 @@ def equal(a: Datum, b: Datum) -> bool | None:
         return False
     if type_of == "resource":
         return True if x is y else None
-    if type_of == "map":
+    if isinstance(x, dict) and isinstance(y, dict):
         return _all_equal((x[key], y[key]) for key in x) if x.keys() == y.keys() else False
-    if type_of in ("list", "set"):
+    if isinstance(x, tuple) and isinstance(y, tuple):
         return _all_equal(zip(x, y, strict=True)) if len(x) == len(y) else False
     return bool(x == y)
 
@@ -58,17 +60,16 @@ def unify(items: Sequence[Datum]) -> list[Datum]:
     Raises:
         EvaluationError: no one type fits all.
     """
-    known = [item for item in items if isinstance(item, Known) and item.value is not None]
-    kinds = {kind(item.value) for item in known}
+    kinds = {kind(item.value) for item in items if isinstance(item, Known) and item.value is not None}
     if len(kinds) > 1:
         if kinds == {"list", "set"}:  # a set among lists is used in its order
-            return _unify_lists(items, known)
+            return _unify_lists(items)
         if "string" not in kinds or not kinds <= _PRIMITIVE:
             raise EvaluationError(f"no single type fits {' and '.join(sorted(kinds))}")
         return [_as_string(item) for item in items]
     if kinds in ({"list"}, {"set"}):
-        return _unify_lists(items, known)
-    return _unify_maps(items, known) if kinds == {"map"} else list(items)
+        return _unify_lists(items)
+    return _unify_maps(items) if kinds == {"map"} else list(items)
 
 
 def _as_string(item: Datum) -> Datum:
@@ -77,9 +78,10 @@ def _as_string(item: Datum) -> Datum:
     return Known(to_string(item.value), item.origin)
 
 
-def _unify_lists(items: Sequence[Datum], known: list[Known[Any]]) -> list[Datum]:
+def _unify_lists(items: Sequence[Datum]) -> list[Datum]:
     """Tuples of one length become alike place by place, others as lists of one element type."""
-    rows = [list(item.value) for item in known]
+    lists = [item.value for item in items if isinstance(item, Known) and isinstance(item.value, tuple)]
+    rows = [list(value) for value in lists]
     if all(len(row) == len(rows[0]) for row in rows):
         try:
             columns = [unify(column) for column in zip(*rows, strict=True)]
@@ -89,26 +91,27 @@ def _unify_lists(items: Sequence[Datum], known: list[Known[Any]]) -> list[Datum]
             rows = [[column[at] for column in columns] for at in range(len(rows))]
     else:
         rows = _together(rows)
-    return _restored(items, known, [type(item.value)(row) for item, row in zip(known, rows, strict=True)])
+    return _restored(items, (type(value)(row) for value, row in zip(lists, rows, strict=True)))
 
 
-def _unify_maps(items: Sequence[Datum], known: list[Known[Any]]) -> list[Datum]:
+def _unify_maps(items: Sequence[Datum]) -> list[Datum]:
     """Objects with the same attributes become alike one by one, others as maps of one element type."""
-    keys = [list(item.value) for item in known]
-    rows = [list(item.value.values()) for item in known]
+    maps = [item.value for item in items if isinstance(item, Known) and isinstance(item.value, dict)]
+    keys = [list(value) for value in maps]
+    rows = [list(value.values()) for value in maps]
     first = set(keys[0])
     if all(set(names) == first for names in keys):
         ordered = sorted(first)
         try:
-            columns = [unify([item.value[name] for item in known]) for name in ordered]
+            columns = [unify([value[name] for value in maps]) for name in ordered]
         except EvaluationError:
             rows = _together(rows)
         else:
-            keys = [ordered] * len(known)
-            rows = [[column[at] for column in columns] for at in range(len(known))]
+            keys = [ordered] * len(maps)
+            rows = [[column[at] for column in columns] for at in range(len(maps))]
     else:
         rows = _together(rows)
-    return _restored(items, known, [dict(zip(names, row, strict=True)) for names, row in zip(keys, rows, strict=True)])
+    return _restored(items, (dict(zip(names, row, strict=True)) for names, row in zip(keys, rows, strict=True)))
 
 
 def _together(rows: list[list[Datum]]) -> list[list[Datum]]:
@@ -116,18 +119,19 @@ def _together(rows: list[list[Datum]]) -> list[list[Datum]]:
     return [[next(flat) for _ in row] for row in rows]
 
 
-def _restored(items: Sequence[Datum], known: list[Known[Any]], values: list[Any]) -> list[Datum]:
+def _restored(items: Sequence[Datum], values: Iterator[DatumValue]) -> list[Datum]:
     """The known elements with their new values, everything else where it was."""
-    fresh: dict[int, Datum] = {}
-    for item, value in zip(known, values, strict=True):
-        fresh[id(item)] = item if _unchanged(item.value, value) else Known(value, item.origin)
-    return [fresh.get(id(item), item) for item in items]
+    return [item if isinstance(item, Unknown) or item.value is None else _renewed(item, next(values)) for item in items]
 
 
-def _unchanged(old: Any, new: Any) -> bool:
-    if isinstance(old, dict):
-        return all(old[key] is new[key] for key in old)
-    return all(a is b for a, b in zip(old, new, strict=True))
+def _renewed(item: Known[DatumValue], new: DatumValue) -> Datum:
+    """The element with its new value; itself if no part of it is new."""
+    old = item.value
+    if isinstance(old, dict) and isinstance(new, dict):
+        same = all(old[key] is new[key] for key in old)
+    else:
+        same = isinstance(old, tuple) and isinstance(new, tuple) and all(map(is_, old, new))
+    return item if same else Known(new, item.origin)
 
 
 def identity(datum: Datum) -> str:
@@ -141,6 +145,14 @@ def identity(datum: Datum) -> str:
         written = datum.origin.spans[0] if datum.origin and datum.origin.spans else None
         return f"?{written.source.path}:{written.start}:{datum.reason}" if written else f"?{id(datum)}"
     value = datum.value
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    if isinstance(value, dict):
+        parts = (f'"{key}":{identity(value[key])};' for key in sorted(value))
+        return "{" + "".join(parts) + "}"
+    if isinstance(value, tuple):
+        return "[" + "".join(identity(item) + ";" for item in value) + "]"
     match kind(value):
         case "null":
             return "~"
@@ -148,18 +160,10 @@ def identity(datum: Datum) -> str:
             return "T" if value else "F"
         case "number":
             return to_string(value)
-        case "string":
-            escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-            return f'"{escaped}"'
-        case "map":
-            parts = (f'"{key}":{identity(value[key])};' for key in sorted(value))
-            return "{" + "".join(parts) + "}"
-        case "resource":
-            return f"?{id(value)}"
-    return "[" + "".join(identity(item) + ";" for item in value) + "]"
+    return f"?{id(value)}"
 
 
-def sort_key(datum: Datum) -> tuple[int, Any]:
+def sort_key(datum: Datum) -> tuple[int, object]:
     """Where a value stands among the elements of a set of its type; nulls and unknowns come last."""
     if isinstance(datum, Unknown):
         return (7, 0)
@@ -190,7 +194,7 @@ def to_set(items: Sequence[Datum]) -> SetData:
     return SetData(sorted(unique.values(), key=sort_key))
 
 
-def from_json(node: Node) -> Known[Any]:
+def from_json(node: Node) -> Known[DatumValue]:
     """A JSON value as a datum; its scalars can be changed where they stand."""
     value = node.value
     if isinstance(value, dict):

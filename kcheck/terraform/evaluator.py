@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from kcheck.source.text import Span
+    from kcheck.source.values import DatumValue
 
 
 class Scope:
@@ -227,7 +228,8 @@ def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
     if value is None:
         return Known((), _here(node))
     if not getattr(value, "certain", True):
-        return Unknown(f"the number of {value.address} is not known", _here(node), Symbol(value.address, "?"))
+        address = str(getattr(value, "address", ""))
+        return Unknown(f"the number of {address} is not known", _here(node), Symbol(address, "?"))
     # a splat on a single value treats it as a list of one
     items = value if isinstance(value, tuple) else (target,)
     return Known(tuple(_steps(node.each, scope.with_names(**{_ELEMENT: item})) for item in items), _here(node))
@@ -360,7 +362,7 @@ def _loop(collection: Datum, key: str | None, name: str, scope: Scope) -> Iterat
     if isinstance(collection, Unknown):
         raise EvaluationError(collection.reason)
     value = collection.value
-    pairs: list[tuple[Any, Datum]]
+    pairs: list[tuple[DatumValue, Datum]]
     if isinstance(value, dict):
         pairs = [(k, value[k]) for k in sorted(value)]
     elif isinstance(value, SetData):
@@ -376,7 +378,7 @@ def _loop(collection: Datum, key: str | None, name: str, scope: Scope) -> Iterat
         yield Scope(names, scope)
 
 
-def _step(key: Any, origin: Origin) -> Datum:
+def _step(key: DatumValue, origin: Origin) -> Datum:
     """The key or index of an element in a loop."""
     return key.datum if isinstance(key, Reference) else Known(key, origin)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kcheck.files.tree import glob
 from kcheck.source import scalars
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from kcheck.source.text import Source
     from kcheck.syntax.hcl import nodes
+
+_Action: TypeAlias = "Callable[[Files, str, list[Datum], Origin, Scope], Datum]"
+"""A function: of a path, the other arguments, and the place and scope of the call."""
 
 MAX_FILES = 10_000
 """Files below one folder that `fileset` looks at."""
@@ -55,7 +58,7 @@ def special(files: Files) -> Callable[[str], Callable[[nodes.Call, Scope], Datum
     return find
 
 
-def _call(action: Any, files: Files, node: nodes.Call, scope: Scope) -> Datum:
+def _call(action: _Action, files: Files, node: nodes.Call, scope: Scope) -> Datum:
     origin = Origin((node.span,))
     arguments = [value_of(argument, scope) for argument in node.arguments]
     if not arguments:
@@ -64,10 +67,9 @@ def _call(action: Any, files: Files, node: nodes.Call, scope: Scope) -> Datum:
     if isinstance(path, Unknown):
         return Unknown(path.reason, origin)
     try:
-        result: Datum = action(files, scalars.to_string(path.value), arguments[1:], origin, scope)
+        return action(files, scalars.to_string(path.value), arguments[1:], origin, scope)
     except OutsideError as error:
         return Unknown(f"{node.name}(): {error}", origin)
-    return result
 
 
 def _read(files: Files, path: str) -> Source:
@@ -101,7 +103,7 @@ def _filebase64(files: Files, path: str, _rest: list[Datum], origin: Origin, _sc
     return Known(base64.b64encode(_read(files, path).data).decode(), origin)
 
 
-def _digest(name: str) -> Callable[..., Datum]:
+def _digest(name: str) -> _Action:
     def action(files: Files, path: str, _rest: list[Datum], origin: Origin, _scope: Scope) -> Datum:
         import base64
         import hashlib
@@ -183,7 +185,7 @@ def _expanded(_files: Files, path: str, _rest: list[Datum], origin: Origin, _sco
     return Unknown(functions.reason_for("pathexpand"), origin) if path.startswith("~") else Known(path, origin)
 
 
-_TABLE: dict[str, Any] = {
+_TABLE: dict[str, _Action] = {
     "file": _file,
     "fileexists": _fileexists,
     "filebase64": _filebase64,

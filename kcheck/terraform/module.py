@@ -312,10 +312,10 @@ def _map_instances(value: Datum, build: Callable[[Instance], Datum]) -> Datum:
         return value
     inner = value.value
     if isinstance(inner, dict):
-        return Known({key: build(item.value) for key, item in inner.items()}, value.origin)
+        return Known({key: _map_instances(item, build) for key, item in inner.items()}, value.origin)
     if isinstance(inner, tuple):
-        return Known(tuple(build(item.value) for item in inner), value.origin)
-    return build(inner)
+        return Known(tuple(_map_instances(item, build) for item in inner), value.origin)
+    return build(inner) if isinstance(inner, Instance) else value
 
 
 _ECHOED = frozenset({"name", "location", "region", "project", "resource_group_name", "virtual_network_name"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as library
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from kcheck.source.text import BOM
 from kcheck.source.values import Datum, Known, Origin, Symbol, Unknown, concealed
@@ -48,7 +48,10 @@ _LISTS = frozenset({"subnet_ids", "vpc_zone_identifier", "vswitch_ids", "worker_
 _IDS = ("id", "self_link", "arn")
 _CALL = re.compile(r"module\.([\w-]+)(\[[^\]]*\])?")
 _INDEX = re.compile(r"\[[^\]]*\]")
-_NULL = {"constant_value": None}
+_Object: TypeAlias = dict[str, object]
+_Seen: TypeAlias = frozenset[tuple[str, str]]
+_T = TypeVar("_T")
+_NULL: _Object = {"constant_value": None}
 """The expression of an argument that nobody wrote."""
 
 
@@ -93,7 +96,7 @@ class _Plan(Module):
             _part(change, "address", str): _part(change, "change", dict)
             for change in _plain(text, tops.get("resource_changes")) or ()
         }
-        self.by_kind: dict[str, list[tuple[str, str, dict[str, Any], int]]] = {}
+        self.by_kind: dict[str, list[tuple[str, str, _Object, int]]] = {}
         for key, at in json.members(text, tops["planned_values"]):
             if key == "root_module":
                 self._collect("", at)
@@ -141,7 +144,7 @@ def _plain(text: str, start: int | None) -> Any:
     return {} if start is None else library.JSONDecoder().raw_decode(text, start)[0]
 
 
-def _part(whole: Any, name: str, kind: type[Any]) -> Any:
+def _part(whole: _Object, name: str, kind: type[_T]) -> _T:
     """A member of an object, empty if it is not there; a ValueError if it is of another kind."""
     found = whole.get(name)
     if found is None:
@@ -151,7 +154,7 @@ def _part(whole: Any, name: str, kind: type[Any]) -> Any:
     return found
 
 
-def _check(module: dict[str, Any]) -> None:
+def _check(module: _Object) -> None:
     """Raise an error unless a module of the configuration, and those that it calls, have the shape of a plan's."""
     for resource in _part(module, "resources", list):
         for name, kind in (("mode", str), ("type", str), ("name", str), ("expressions", dict)):
@@ -170,23 +173,25 @@ class _Planned(Instance):
         self,
         address: str,
         module: str,
-        resource: dict[str, Any],
+        resource: _Object,
         node: json.Node,
-        change: dict[str, Any],
+        change: _Object,
         links: _Links,
     ) -> None:
         self.address = address
         self.doubt = ""
         self.symbol = Symbol(address, "")
         self.node = node
-        self._values = {}
+        self._entries: dict[str, Datum | None] = {}
         self._own = f"{resource['type']}.{resource['name']}"
         path = _INDEX.sub("", module)
         self._code = links.code(path, self._own)
-        self._settled: Callable[[Any], bool] = lambda code: links.settled(code, path, self._own)
-        self._known = node.value["values"].value if "values" in node.value else node
+        self._settled: Callable[[object], bool] = lambda code: links.settled(code, path, self._own)
+        members = node.value if isinstance(node.value, dict) else {}
+        values = members["values"].value.value if "values" in members else members
+        self._known = values if isinstance(values, dict) else {}
         self._unknown = change.get("after_unknown") or {}
-        self._secret = [change.get("after_sensitive") or {}, resource.get("sensitive_values") or {}]
+        self._secret: list[object] = [change.get("after_sensitive") or {}, resource.get("sensitive_values") or {}]
         self._link: Callable[[str, Datum | None], Datum | None] = lambda name, value: links.of(
             name, value, self._own, module, resource.get("index"), self.span
         )
@@ -194,7 +199,7 @@ class _Planned(Instance):
     @property
     def span(self) -> Span:
         """Where its address is written."""
-        member = self.node.value.get("address")
+        member = self.node.value.get("address") if isinstance(self.node.value, dict) else None
         return member.value.span if member else self.node.span
 
     @property
@@ -204,15 +209,17 @@ class _Planned(Instance):
 
     def entry(self, name: str) -> Datum | None:
         """The value of an attribute, or None if it is not there."""
-        if name not in self._values:
-            member = self._known.value.get(name) if isinstance(self._known.value, dict) else None
+        if name not in self._entries:
+            member = self._known.get(name)
             secret = [part.get(name) if isinstance(part, dict) else part for part in self._secret]
             unknown = self._unknown.get(name) if isinstance(self._unknown, dict) else self._unknown
             value = self._merged(name, member.value if member else None, unknown, secret, _argument(self._code, name))
-            self._values[name] = value  # type: ignore[assignment]
-        return self._values[name]
+            self._entries[name] = value
+        return self._entries[name]
 
-    def _merged(self, name: str, node: json.Node | None, unknown: Any, secret: list[Any], code: Any) -> Datum | None:
+    def _merged(
+        self, name: str, node: json.Node | None, unknown: object, secret: list[object], code: object
+    ) -> Datum | None:
         """A planned value with what is not known yet and what must not be looked at.
 
         What the provider will choose is not there, as in code: the plan does not know it though its code is settled.
@@ -263,11 +270,12 @@ class _Planned(Instance):
         if isinstance(found, Unknown):
             return found
         items = found.value if found is not None and isinstance(found.value, tuple) else (found,)
-        return tuple(_Nested(item) for item in items if isinstance(item, Known) and isinstance(item.value, dict))
+        known = [item for item in items if isinstance(item, Known)]
+        return tuple(_Nested(Known(item.value, item.origin)) for item in known if isinstance(item.value, dict))
 
     def names(self) -> Iterable[str]:
         """The names of its attributes."""
-        return dict.fromkeys((*self._known.value, *(self._unknown if isinstance(self._unknown, dict) else ())))
+        return dict.fromkeys((*self._known, *(self._unknown if isinstance(self._unknown, dict) else ())))
 
     def absent(self, _path: tuple[str, ...]) -> Origin:
         """A plan is not edited."""
@@ -298,23 +306,22 @@ class _Nested(ObjectRecord):
 class _Links:
     """What the code of a plan refers to, for values that are only known after apply."""
 
-    def __init__(self, root: dict[str, Any]) -> None:
+    def __init__(self, root: _Object) -> None:
         self.root = root
-        self.addresses: dict[tuple[str, str], list[tuple[str, Any]]] = {}
+        self.addresses: dict[tuple[str, str], list[tuple[str, object]]] = {}
         """(module without indexes, type and name) -> addresses of the instances, with their index."""
         self.ids: dict[str, str] = {}
 
-    def add(self, resource: dict[str, Any], module: str) -> None:
+    def add(self, resource: _Object, module: str) -> None:
         """Enter a planned resource."""
         own = f"{resource['type']}.{resource['name']}"
-        entry = (resource["address"], resource.get("index"))
-        self.addresses.setdefault((_INDEX.sub("", module), own), []).append(entry)
-        values = resource.get("values") or {}
+        address, values = _part(resource, "address", str), _part(resource, "values", dict)
+        self.addresses.setdefault((_INDEX.sub("", module), own), []).append((address, resource.get("index")))
         for name in _IDS:
             if isinstance(values.get(name), str) and values[name]:
-                self.ids[values[name]] = resource["address"]
+                self.ids[values[name]] = address
 
-    def of(self, name: str, value: Datum | None, own: str, module: str, index: Any, place: Span) -> Datum | None:
+    def of(self, name: str, value: Datum | None, own: str, module: str, index: object, place: Span) -> Datum | None:
         """What an attribute refers to, as an id that is known after apply; None if that cannot be told."""
         wanted = _LINKS.get(name)
         if wanted is None:
@@ -324,7 +331,7 @@ class _Links:
             return _id(address, value.origin or Origin((place,))) if address and _is_a(address, wanted) else None
         path = _INDEX.sub("", module)
         resource = self._resource(path, own)
-        references = _references((resource.get("expressions") or {}).get(name))
+        references = _references(_part(resource, "expressions", dict).get(name))
         direct = [r for r in references if not r.startswith("each.")]
         found = self._resolved(direct, path, index, wanted, frozenset())
         if len(direct) < len(references):  # each group may choose some of them: the plan does not say which
@@ -336,7 +343,7 @@ class _Links:
         return _id(found[0], here) if len(found) == 1 else None
 
     def _resolved(
-        self, references: list[str], module: str, index: Any, wanted: tuple[str, ...], seen: frozenset[tuple[str, str]]
+        self, references: list[str], module: str, index: object, wanted: tuple[str, ...], seen: _Seen
     ) -> list[str]:
         """The addresses of wanted resources that references lead to."""
         found: list[str] = []
@@ -346,9 +353,7 @@ class _Links:
             found += self._followed(reference, module, index, wanted, seen | {(module, reference)})
         return list(dict.fromkeys(found))
 
-    def _followed(
-        self, reference: str, module: str, index: Any, wanted: tuple[str, ...], seen: frozenset[tuple[str, str]]
-    ) -> list[str]:
+    def _followed(self, reference: str, module: str, index: object, wanted: tuple[str, ...], seen: _Seen) -> list[str]:
         steps = _INDEX.sub("", reference).split(".")
         if len(steps) < 2:
             return []
@@ -364,21 +369,21 @@ class _Links:
         same = [address for address, key in instances if key == index] if index is not None else []
         return same if same and len(instances) > 1 and len(seen) == 1 else [address for address, _ in instances]
 
-    def _behind(self, steps: list[str], module: str) -> tuple[Any, str]:
+    def _behind(self, steps: list[str], module: str) -> tuple[object, str]:
         """The expression that a variable or an output of a module gets, and the module where it stands."""
         if steps[0] == "var":
             outer, _, call = module.rpartition(".module.") if ".module." in module else ("", "", module[7:])
-            given = (self._module(outer).get("module_calls") or {}).get(call, {}).get("expressions") or {}
+            given = _part(_part(_part(self._module(outer), "module_calls", dict), call, dict), "expressions", dict)
             return given.get(steps[1], _NULL) if module else _NULL, outer
         inner = f"{module}.module.{steps[1]}".removeprefix(".")
-        output = (self._module(inner).get("outputs") or {}).get(steps[2], {}) if len(steps) > 2 else {}
+        output = _part(_part(self._module(inner), "outputs", dict), steps[2], dict) if len(steps) > 2 else {}
         return output.get("expression"), inner
 
-    def code(self, module: str, own: str) -> dict[str, Any] | None:
+    def code(self, module: str, own: str) -> object:
         """The arguments of a resource as written; None if the plan does not say."""
         return self._resource(module, own).get("expressions")
 
-    def settled(self, code: Any, module: str, own: str, seen: frozenset[tuple[str, str]] = frozenset()) -> bool:
+    def settled(self, code: object, module: str, own: str, seen: _Seen = frozenset()) -> bool:
         """Whether the value of an expression is known before apply, so that a planned unknown stands for a null.
 
         Locals are not in a plan: what refers to one is not settled.
@@ -388,7 +393,7 @@ class _Links:
         references = _references(code)
         return all(self._known(r, module, own, seen) for r in references) if references else "constant_value" in code
 
-    def _known(self, reference: str, module: str, own: str, seen: frozenset[tuple[str, str]]) -> bool:
+    def _known(self, reference: str, module: str, own: str, seen: _Seen) -> bool:
         steps = _INDEX.sub("", reference).split(".")
         if (module, reference) in seen:
             return False
@@ -402,22 +407,22 @@ class _Links:
             return self.settled(expression, place, "", seen)
         return steps[0] in ("path", "terraform")
 
-    def _module(self, path: str) -> dict[str, Any]:
+    def _module(self, path: str) -> _Object:
         """The configuration of a module by its path without indexes."""
         found = self.root
         for name, _ in _CALL.findall(path):
-            found = (found.get("module_calls") or {}).get(name, {}).get("module") or {}
+            found = _part(_part(_part(found, "module_calls", dict), name, dict), "module", dict)
         return found
 
-    def _resource(self, module: str, own: str) -> dict[str, Any]:
+    def _resource(self, module: str, own: str) -> _Object:
         kind, _, name = own.partition(".")
-        for resource in self._module(module).get("resources") or ():
+        for resource in _part(self._module(module), "resources", list):
             if (resource.get("type"), resource.get("name")) == (kind, name) and resource.get("mode") == "managed":
                 return dict(resource)
         return {}
 
 
-def _argument(code: Any, name: str) -> Any:
+def _argument(code: object, name: str) -> object:
     """The expression of an argument or the list of its blocks; None if the plan does not say what is written."""
     return code.get(name, _NULL) if isinstance(code, dict) else None
 
@@ -430,7 +435,7 @@ def _id(address: str, origin: Origin) -> Unknown:
     return Unknown(f"{address}.id is only known after apply", origin, Symbol(address, "id"))
 
 
-def _references(expression: Any) -> list[str]:
+def _references(expression: object) -> list[str]:
     """The longest references of an expression: `a.b.id` stands for `a.b`, too."""
     if not isinstance(expression, dict):
         return []

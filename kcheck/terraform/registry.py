@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.numbers import profiles
 from kcheck.source import versions
@@ -38,7 +38,7 @@ class Skeleton(NamedTuple):
     path: str
     versions: Range
     providers: dict[str, Range]
-    defaults: tuple[tuple[str, Any], ...]
+    defaults: tuple[tuple[str, object], ...]
 
 
 class Published(NamedTuple):
@@ -108,7 +108,7 @@ def _best(skeletons: Iterable[Skeleton], inputs: Set[str]) -> Configuration:
 
 
 @cache
-def load(path: str, defaults: tuple[tuple[str, Any], ...] = ()) -> Configuration:
+def load(path: str, defaults: tuple[tuple[str, object], ...] = ()) -> Configuration:
     """A skeleton by its path below `profiles/`."""
     with open(os.path.join(PROFILES, path), "rb") as file:
         source = Source(f"kcheck:{path}", file.read(), bundled=True)

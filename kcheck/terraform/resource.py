@@ -79,7 +79,7 @@ class BlockRecord:
                 if isinstance(item, Unknown):
                     return item
                 if isinstance(item.value, dict):
-                    found.append(ObjectRecord(item))
+                    found.append(ObjectRecord(Known(item.value, item.origin)))
         return tuple(found)
 
     def names(self) -> Iterable[str]:
@@ -182,7 +182,8 @@ class ObjectRecord:
         if isinstance(found, Unknown):
             return found
         items = found.value if isinstance(found.value, tuple) else (found,)
-        return tuple(ObjectRecord(item) for item in items if isinstance(item, Known) and isinstance(item.value, dict))
+        known = [item for item in items if isinstance(item, Known)]
+        return tuple(ObjectRecord(Known(item.value, item.origin)) for item in known if isinstance(item.value, dict))
 
     def names(self) -> Iterable[str]:
         """The keys of the object."""
@@ -251,7 +252,7 @@ def _pairs(collection: Datum) -> list[tuple[str, Datum]] | Unknown:
     if isinstance(value, dict):
         return [(key, value[key]) for key in sorted(value)]
     if isinstance(value, SetData | tuple):
-        pairs = []
+        pairs: list[tuple[str, Datum]] = []
         for item in value:
             if isinstance(item, Unknown):
                 return item

@@ -13,6 +13,7 @@ from kcheck.terraform.evaluator import Scope, value_of
 
 if TYPE_CHECKING:
     from kcheck.source.text import Span
+    from kcheck.source.values import DatumValue
 
 _NOTHING = Scope({})
 
@@ -50,7 +51,7 @@ def convert_to(value: Datum, declared: nodes.Expression) -> Datum:
     return value
 
 
-def _primitive(value: Known[object], name: str) -> Datum:
+def _primitive(value: Known[DatumValue], name: str) -> Datum:
     if name in ("any", "list", "map", "set"):  # a bare `list` is Terraform 0.11's spelling of list(any)
         return value
     if isinstance(value.value, dict | tuple | SetData):
@@ -65,7 +66,7 @@ def _primitive(value: Known[object], name: str) -> Datum:
     return value
 
 
-def _object(value: Known[object], declared: nodes.Object) -> Datum:
+def _object(value: Known[DatumValue], declared: nodes.Object) -> Datum:
     """An object keeps the declared attributes only; optional ones get their default."""
     if not isinstance(value.value, dict):
         raise EvaluationError("an object is needed")

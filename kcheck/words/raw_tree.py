@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.files.tree import MANIFESTS, TERRAFORM, VARIABLES
 from kcheck.kubernetes.objects import value_of
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kcheck.model import Thing
     from kcheck.source.text import Span
     from kcheck.source.values import Datum, Record
+    from kcheck.source.yaml_nodes import Plain
 
 _META = frozenset({"count", "for_each", "depends_on", "provider", "lifecycle", "provisioner", "connection"})
 """Arguments that are Terraform's, not the resource's."""
@@ -29,7 +30,7 @@ class Part(NamedTuple):
     `inside` is where an absent member would be written.
     """
 
-    value: Any
+    value: Plain | Unknown | list[Part] | dict[str, Part]
     origin: Origin
     inside: Missing | None = None
 
@@ -123,7 +124,7 @@ class _Builder:
         return Part(_scalar(value), origin)
 
 
-def _scalar(value: Any) -> Any:
+def _scalar(value: object) -> Plain | Unknown:
     """A single value as CEL takes it."""
     if isinstance(value, str):
         return str(value)

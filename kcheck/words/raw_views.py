@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.source.values import Missing, Origin, Unknown
 from kcheck.words import views
@@ -50,23 +50,26 @@ class RawView(View):
 
     open = True
 
-    def _read(self, fields: Wanted | None) -> dict[str, Any]:  # noqa: ARG002 - all of it is there anyway
+    def _read(self, fields: Wanted | None) -> dict[str, object]:  # noqa: ARG002 - all of it is there anyway
         self._unknown: dict[str, str] = {}
         self._unknown_within: dict[str, str] = {}
         self._unknown_members: dict[str, str] = {}
         self._root = import_module("kcheck.words.raw_tree").of(self.thing)
         self._parts: list[Part] | None = None
-        data: dict[str, Any] = self._plain(self._root, self.subject, ())
-        return data
+        return self._whole()
 
     @cached_property
-    def numbered(self) -> dict[str, Any]:
+    def numbered(self) -> dict[str, object]:
         """The same data with the numbers of all maps in it."""
         self._parts = []
-        data: dict[str, Any] = self._plain(self._root, self.subject, ())
+        return self._whole()
+
+    def _whole(self) -> dict[str, object]:
+        data = self._plain(self._root, self.subject, ())
+        assert isinstance(data, dict)  # noqa: S101 - for the type checker
         return data
 
-    def _plain(self, part: Part, path: str, above: tuple[tuple[str, bool], ...]) -> Any:
+    def _plain(self, part: Part, path: str, above: tuple[tuple[str, bool], ...]) -> object:
         """The plain data of a part; what is not known is left out, with all lists that it is an item of.
 
         `above` are the paths of the collections around it, with whether it is a map.
@@ -82,7 +85,7 @@ class RawView(View):
             return [self._plain(item, f"{path}[]", (*above, (path, False))) for item in value]
         if not isinstance(value, dict):
             return value
-        result: dict[str, Any] = {}
+        result: dict[str, object] = {}
         if self._parts is not None:
             result[ID] = len(self._parts)
             self._parts.append(part)
@@ -159,7 +162,7 @@ class RawView(View):
         missing = Missing(inside.container, (*inside.path, *rest)) if inside else None
         return Origin(part.origin.spans, missing=missing)
 
-    def value(self, record: int, path: tuple[str, ...]) -> Any:
+    def value(self, record: int, path: tuple[str, ...]) -> object:
         """The value of a part; None if it is not written, or no single one."""
         part, rest = self._found(record, path)
         return None if rest or isinstance(part.value, dict | list | Unknown) else part.value

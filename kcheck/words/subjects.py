@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import kcheck.syntax.outlines  # noqa: F401 - places say by which keys they are written
 from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
@@ -13,6 +13,8 @@ from kcheck.words.tables import autoscaling, clusters, networks, pods, queues
 from kcheck.words.tables.field import Field, made
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kcheck.scale.world import World
 
 
@@ -39,7 +41,7 @@ _LISTS = {
 """Subject -> where the inventory keeps its things."""
 
 
-def things(subject: str, world: World) -> list[Any]:
+def things(subject: str, world: World) -> Sequence[Thing]:
     """All subjects of one kind."""
     inventory = world.inventory
     whole = [workload for workload in inventory.workloads if not workload.partial]

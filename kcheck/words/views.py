@@ -7,17 +7,18 @@ fields only, so a view is finite and has no cycles.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from kcheck.model import Thing
 from kcheck.source.values import Origin, Subnetwork, Unknown, Unset, reason_of
 from kcheck.syntax.cel import usage
 from kcheck.words.subjects import SUBJECTS, things, word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from kcheck.model import Thing
     from kcheck.scale.world import World
     from kcheck.source.text import Span
     from kcheck.source.values import Missing
@@ -70,15 +71,17 @@ class View:
         self.thing = thing
         self.world = world
         self.missing: dict[str, str] = {}
-        self.data: dict[str, Any] = self._read(fields)
+        self.data: dict[str, object] = self._read(fields)
 
-    def _read(self, fields: Wanted | None) -> dict[str, Any]:
-        self._things: list[tuple[str, Any]] = []
-        self._records: list[dict[str, Any]] = []
+    def _read(self, fields: Wanted | None) -> dict[str, object]:
+        self._things: list[tuple[str, Thing]] = []
+        self._records: list[dict[str, object]] = []
         return self._record(self.subject, self.thing, self.subject, fields, nested=False)
 
-    def _record(self, subject: str, thing: Any, path: str, fields: Wanted | None, *, nested: bool) -> dict[str, Any]:
-        result: dict[str, Any] = {ID: len(self._things)}
+    def _record(
+        self, subject: str, thing: Thing, path: str, fields: Wanted | None, *, nested: bool
+    ) -> dict[str, object]:
+        result: dict[str, object] = {ID: len(self._things)}
         self._things.append((subject, thing))
         self._records.append(result)
         for field in SUBJECTS[subject]:
@@ -97,22 +100,26 @@ class View:
                 self.missing.setdefault(where, reason_of(value))
             elif type(value.value) is int and abs(value.value) > _LARGEST:
                 self.missing.setdefault(where, f"{field.name} is larger than any number of it can be")
-            elif field.kind == "record":
+            elif isinstance(value.value, Thing):
                 result[field.name] = self._record(field.type, value.value, where, inner, nested=True)
             else:
                 plain = str(value.value) if isinstance(value.value, Subnetwork) else value.value  # CEL wants plain text
                 result[field.name] = self._checked(field, plain, where)
         return result
 
-    def _checked(self, field: Field, value: Any, where: str) -> Any:
+    def _checked(self, field: Field, value: object, where: str) -> object:
         """The value, if it has the type that the table promises."""
-        items = value if field.kind == "list" else value.values() if field.kind == "map" else (value,)
+        items: Iterable[object] = (value,)
+        if isinstance(value, Mapping) and field.kind == "map":
+            items = value.values()
+        elif isinstance(value, Iterable) and field.kind == "list":
+            items = value
         if not all(type(item) is _PYTHON[field.type] for item in items):
             raise TypeError(f"{where} is {value!r}, not {field.type}: a bug in the reader of {self.thing.id}")
         return list(items) if field.kind == "list" else value
 
     @property
-    def numbered(self) -> dict[str, Any]:
+    def numbered(self) -> dict[str, object]:
         """The same data with the numbers of all records in it, by which places are found."""
         return self.data
 
@@ -136,7 +143,7 @@ class View:
         origin = None if isinstance(value, list) else value.origin
         return origin if origin is not None and origin.spans else Origin((thing.place,))
 
-    def value(self, record: int, path: tuple[str, ...]) -> Any:
+    def value(self, record: int, path: tuple[str, ...]) -> object:
         """The value of a field of a record of this view; None if there is none."""
         return self._records[record].get(path[-1])
 

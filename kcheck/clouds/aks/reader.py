@@ -109,7 +109,7 @@ class _Aks(Reader):
         for address, record in self.root.sources(SUBNET):
             name, network = record.entry("name"), record.entry("virtual_network_name")
             if isinstance(name, Known) and isinstance(network, Known):
-                found = self._subnet_named(name, str(network.value))
+                found = self._subnet_named(Known(str(name.value), name.origin), str(network.value))
                 if found is not None:
                     result[address] = found
         return result

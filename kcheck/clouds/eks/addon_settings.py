@@ -61,7 +61,8 @@ def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
             return one
     if isinstance(enabled, Known) and str(enabled.value).lower() == "true":
         return Unset(enabled.origin)
-    return Known(int(count.value), count.origin) if isinstance(count, Known) and str(count.value).isdigit() else default
+    replicas = str(count.value) if isinstance(count, Known) else ""
+    return Known(int(replicas), count.origin) if isinstance(count, Known) and replicas.isdigit() else default
 
 
 def dns_compute(addons: list[Fields]) -> Value[str]:

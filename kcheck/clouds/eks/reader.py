@@ -401,7 +401,7 @@ def _name_patterns(record: Record) -> list[str]:
             continue
         if not isinstance(key, Known) or key.value != "tag:Name" or not isinstance(values, Known):
             return []
-        patterns += [text for text in map(text_of, values.value) if text]
+        patterns += [text for text in map(text_of, values.value if isinstance(values.value, tuple) else ()) if text]
     tags = record.entry("tags")
     if isinstance(tags, Known) and isinstance(tags.value, dict):
         if set(tags.value) != {"Name"}:

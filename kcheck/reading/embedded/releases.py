@@ -92,6 +92,7 @@ def _value(record: Record, *, secret: bool) -> yaml.Target:
 
 def _entry(instance: Instance, name: str) -> Value[str]:
     datum = instance.entry(name)
-    if isinstance(datum, Known) and (datum.value is None or not isinstance(datum.value, str)):
-        datum = None
-    return Unset(Origin((instance.span,))) if datum is None else datum
+    if isinstance(datum, Unknown):
+        return datum
+    text = datum.value if datum is not None else None
+    return Known(text, datum.origin) if datum is not None and isinstance(text, str) else Unset(Origin((instance.span,)))

@@ -13,7 +13,7 @@ from kcheck.source.values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any, TypeAlias
+    from typing import TypeAlias
 
     from kcheck.model import Cluster, NodePool
     from kcheck.numbers.profiles import ProfileValue
@@ -47,7 +47,7 @@ class Wall(Thing):
     nodes: Interval | None
     short: bool | None
     arithmetic: str
-    cause: Value[Any]
+    cause: Value[object]
     kind: str
     source: str
     pools: tuple[NodePool, ...] = ()
@@ -112,7 +112,7 @@ class Ground:
         scope: str,
         nodes: Interval | None,
         arithmetic: str,
-        cause: Value[Any],
+        cause: Value[object],
         entry: ProfileValue | tuple[str, str],
         key: str = "",
         trial: Trial | None = None,
@@ -140,7 +140,7 @@ class Ground:
         mechanism: str,
         scope: str,
         why: str,
-        cause: Value[Any],
+        cause: Value[object],
         entry: ProfileValue | tuple[str, str],
         key: str = "",
         pools: Sequence[NodePool] | None = None,
@@ -158,7 +158,7 @@ class Ground:
         room: int,
         weights: Mapping[str, int],
         arithmetic: str,
-        cause: Value[Any],
+        cause: Value[object],
         entry: ProfileValue,
         key: str = "",
         pools: Sequence[NodePool] | None = None,
@@ -174,7 +174,7 @@ class Ground:
                 pools=pools, needed=needed,
             )  # fmt: skip
 
-    def fixed(self, mechanism: str, key: str, cause: Value[Any], arithmetic: str) -> Wall:
+    def fixed(self, mechanism: str, key: str, cause: Value[object], arithmetic: str) -> Wall:
         """A wall at a documented number of nodes of the whole cluster."""
         entry = self.limits[key]
         nodes = entry.number

@@ -54,7 +54,7 @@ def _blocks(kind: str, labels: tuple[str, ...], member: json.Member, missing: in
 def _body(node: json.Node, kind: str) -> nodes.Body:
     """The inside of a block; nested objects are attributes, which readers take for blocks where they want some."""
     body = nodes.Body(node.span)
-    for name, member in node.value.items():
+    for name, member in node.value.items() if isinstance(node.value, dict) else ():
         if name == "dynamic":
             body.blocks += _dynamic(member)
         elif name != _COMMENT:

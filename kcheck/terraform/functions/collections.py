@@ -27,6 +27,8 @@ from kcheck.terraform.functions.strings import clusters
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcheck.source.values import DatumValue
+
 TABLE = Table()
 
 
@@ -299,7 +301,7 @@ def _issensitive(datum: Datum) -> bool:
     return isinstance(datum, Secret)
 
 
-def _scalar(name: str, change: Callable[[object], object]) -> None:
+def _scalar(name: str, change: Callable[[object], DatumValue]) -> None:
     """tostring, tonumber, tobool: null and what is not known go through, and so does what needs no change."""
 
     def implementation(datum: Datum) -> Datum:

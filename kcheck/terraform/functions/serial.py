@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
@@ -173,7 +173,7 @@ def _placed(value: object, datum: Datum) -> object:
     return _at(value, roots[0]) if len(roots) == 1 else value
 
 
-def _at(value: object, node: Node) -> Datum:
+def _at(value: Any, node: Node) -> Datum:
     """A part of such data with its place."""
     from kcheck.syntax import yaml
 

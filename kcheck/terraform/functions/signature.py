@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
@@ -72,7 +72,7 @@ class Table(dict[str, Function]):
         return enter
 
 
-def give(value: object, origin: Origin) -> Datum:
+def give(value: Any, origin: Origin) -> Datum:
     """A result as a datum: parts that are data already keep their origin."""
     if isinstance(value, Known | Unknown):
         return value

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.model import Cluster, Container, PodTemplate, Thing
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable, Iterable, Sized
 
     from kcheck.scale.world import World
 
@@ -24,7 +24,7 @@ def computed(thing: Thing, value: T | Unknown | None) -> Value[T]:
     return Unset(origin) if value is None else Known(value, origin)
 
 
-def count(thing: Thing, found: list[Any] | Unknown) -> Value[int]:
+def count(thing: Thing, found: Sized | Unknown) -> Value[int]:
     """How many there are."""
     return found if isinstance(found, Unknown) else computed(thing, len(found))
 
@@ -46,17 +46,17 @@ def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) 
     return computed(thing, value=False) if unknown is None else unknown
 
 
-def is_default(thing: Thing, value: Value[Any]) -> Value[bool]:
+def is_default(thing: Thing, value: Value[object]) -> Value[bool]:
     """Whether a value is a default: known, and written nowhere; what is not known is an input that somebody gives."""
     return computed(thing, isinstance(value, Known) and value.origin.missing is not None)
 
 
-def cluster_of(thing: Any, world: World) -> Value[Any]:
+def cluster_of(thing: Thing, world: World) -> Value[Cluster]:
     """The cluster of a pool, an autoscaler, or of what is applied to one."""
     if isinstance(thing, PodTemplate | Container):
         thing = world.deployed.workload(thing)
     if not hasattr(thing, "cluster"):
         cluster = world.inventory.cluster_of.get(thing)
         return Known(cluster, Origin((thing.place,))) if cluster else Unknown("the manifest's cluster is not known")
-    found: Value[Any] | Cluster = thing.cluster
+    found: Value[Cluster] | Cluster = thing.cluster
     return Known(found, Origin((thing.place,))) if isinstance(found, Cluster) else found

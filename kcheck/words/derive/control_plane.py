@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.model import NOTHING
 from kcheck.scale import control_plane_load as load
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 
-def setting(name: str) -> Callable[[Cluster, World], Value[Any]]:
+def setting(name: str) -> Callable[[Cluster, World], Value[object]]:
     """A setting of a control plane of your own; unset where the cloud runs it."""
     return lambda cluster, _world: getattr(cluster.plane, name) if cluster.plane else NOTHING
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.clouds.registry import cloud
 from kcheck.numbers import machines
@@ -12,7 +12,7 @@ from kcheck.words.derive.basics import cluster_of, computed
 from kcheck.words.derive.scaling import growable_nodes, minor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from kcheck.model import Autoscaler, Cluster, NodePool
     from kcheck.scale.world import World
@@ -101,10 +101,12 @@ def scale_ups(autoscaler: Autoscaler, world: World) -> Value[int]:
 # --- pools
 
 
-Group = dict[tuple[Any, ...], list["NodePool"]]
+Group: TypeAlias = "dict[tuple[Hashable, ...], list[NodePool]]"
 
 
-def _groups(autoscaler: Autoscaler, world: World, key: Callable[[NodePool], tuple[Value[Any], ...]]) -> Group | Unknown:
+def _groups(
+    autoscaler: Autoscaler, world: World, key: Callable[[NodePool], tuple[Value[object], ...]]
+) -> Group | Unknown:
     """The autoscaled pools of an autoscaler, grouped by some of their fields; Unknown where one is not known."""
     cluster = cluster_of(autoscaler, world)
     if not isinstance(cluster, Known):
@@ -123,7 +125,7 @@ def _groups(autoscaler: Autoscaler, world: World, key: Callable[[NodePool], tupl
     return groups
 
 
-def _plain(value: Value[Any]) -> Any:
+def _plain(value: Value[object]) -> Hashable:
     found = known(value)
     if isinstance(found, dict):
         return tuple(sorted(found.items()))
@@ -150,7 +152,7 @@ def twins(autoscaler: Autoscaler, world: World) -> Value[int]:
     return groups if isinstance(groups, Unknown) else computed(autoscaler, max(map(len, groups.values()), default=0))
 
 
-def _shape(pool: NodePool) -> tuple[Value[Any], ...]:
+def _shape(pool: NodePool) -> tuple[Value[object], ...]:
     if known(pool.gpu) is False:
         return pool.taints, pool.instance_types, pool.labels
     places = mapped(pool.subnets, lambda subnets: tuple(subnet.id for subnet in subnets))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.model import CARDS, PodTemplate, Workload
 from kcheck.scale import placement
@@ -16,7 +16,7 @@ from kcheck.words.derive.queues import PRIORITY, stopped_by_queue
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.model import Container, NodePool, PriorityClass
+    from kcheck.model import Container, NodePool, PriorityClass, Thing
     from kcheck.scale.world import World
 
 _STORES = re.compile(
@@ -32,7 +32,7 @@ _PART = re.compile(r"\d*\.\d+|\d+m")
 _TIER = re.compile(r"tier|priority|team|owner|cost", re.IGNORECASE)
 
 
-def scale(thing: Any, world: World) -> Value[int]:
+def scale(thing: Thing, world: World) -> Value[int]:
     """Nodes that a workload may have: of the largest pool it lands on, those asked for, or its own if many."""
     workload = world.deployed.workload(thing)
     return world.remember("scale", workload, lambda: _scale(workload, world))
@@ -86,19 +86,19 @@ def gpu_pods(workload: Workload, _world: World) -> Value[int]:
     return sum_ if isinstance(sum_, Unknown) else computed(workload, sum_)
 
 
-def called(thing: Any, world: World) -> Value[str]:
+def called(thing: Thing, world: World) -> Value[str]:
     """Kind and name of the workload that something is part of, and the role of its pods."""
     workload = world.deployed.workload(thing)
     role = f" ({thing.role})" if isinstance(thing, PodTemplate) and thing.role else ""
     return computed(thing, f"{workload.kind} {known(workload.name) or '?'}{role}")
 
 
-def of_owner(name: str) -> Callable[[Any, World], Value[Any]]:
+def of_owner(name: str) -> Callable[[Thing, World], Value[object]]:
     """A field of the workload that something is part of."""
     return lambda thing, world: getattr(world.deployed.workload(thing), name)
 
 
-def shown(name: str) -> Callable[[Any, World], Value[Any]]:
+def shown(name: str) -> Callable[[Thing, World], Value[object]]:
     """A plain field of the workload that something is part of."""
     return lambda thing, world: computed(thing, getattr(world.deployed.workload(thing), name))
 
@@ -205,7 +205,7 @@ def labelled(workload: Workload, _world: World) -> Value[bool]:
 # --- pods
 
 
-def pools(template: PodTemplate, world: World) -> list[Any] | Unknown:
+def pools(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
     """The pools that pods can land on."""
     found = world.pools.candidates(template)
     return found if isinstance(found, Unknown) else [pool for pool, _ in found]
@@ -362,7 +362,7 @@ def fixed_tag(one: Container, _world: World) -> Value[bool]:
 
 def asks_nothing(one: Container, _world: World) -> Value[bool]:
     """Whether a container neither asks for CPU, memory and GPUs nor is limited."""
-    values: list[Value[Any]] = [one.cpu, one.memory, one.gpu]
+    values: list[Value[object]] = [one.cpu, one.memory, one.gpu]
     unknown = next((value for value in values if isinstance(value, Unknown)), None)
     return unknown or computed(one, all(isinstance(value, Unset) for value in values))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.scale import walls
 from kcheck.source.values import Known, Unknown, Value
@@ -41,7 +41,7 @@ def target(wall: Wall, world: World) -> Value[str]:
     return computed(wall, str(world.sizes.target_interval(wall.cluster)))
 
 
-def cause(wall: Wall, _world: World) -> Value[Any]:
+def cause(wall: Wall, _world: World) -> Value[str]:
     """The value that makes a wall, as text."""
     value = wall.cause
     return Known(str(value.value), value.origin) if isinstance(value, Known) else value

@@ -6,7 +6,7 @@ import operator
 import os
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
 from kcheck.model import Autoscaler, Cluster, NodePool
@@ -22,7 +22,7 @@ from kcheck.words.derive.basics import anyone, cluster_of, computed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.model import Workload
+    from kcheck.model import Subnet, Workload
     from kcheck.scale.world import World
 
 
@@ -149,7 +149,7 @@ def upgrade_default(pool: NodePool, _world: World) -> Value[bool]:
     return computed(pool, any(map(_of_called_module, [(pool, pool.rolling), (pool, pool.max_surge)])))
 
 
-def _of_called_module(found: tuple[NodePool, Value[Any]]) -> bool:
+def _of_called_module(found: tuple[NodePool, Value[object]]) -> bool:
     pool, value = found
     if not isinstance(value, Known) or not value.origin.literal:
         return False
@@ -277,7 +277,7 @@ def job_pods(pool: NodePool, world: World) -> Value[str]:
     )
 
 
-def subnets_of(pool: NodePool, _world: World) -> Value[Any] | list[Any]:
+def subnets_of(pool: NodePool, _world: World) -> Value[tuple[Subnet, ...]] | list[Subnet]:
     """The subnets of a pool's nodes."""
     return list(pool.subnets.value) if isinstance(pool.subnets, Known) else pool.subnets
 

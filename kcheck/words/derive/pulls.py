@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
 from kcheck.model import image_names
@@ -72,7 +72,7 @@ def user(image: Image, world: World) -> Value[str]:
     return computed(image, f"{workload.kind} {name}")
 
 
-def others(image: Image, world: World) -> list[Any]:
+def others(image: Image, world: World) -> list[Image]:
     """The other places of an image in its file."""
     return [use for _, use in world.images.uses(image)[1:]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.model import CARDS
 from kcheck.source.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
@@ -59,7 +59,7 @@ def _order(one: PriorityClass) -> tuple[str, int]:
     return one.place.source.path, one.place.start
 
 
-def other_defaults(one: PriorityClass, world: World) -> list[Any]:
+def other_defaults(one: PriorityClass, world: World) -> list[PriorityClass]:
     """The other default classes that are applied with it."""
     return [c for c in world.deployed.beside(one).classes if c is not one and not c.kueue and known(c.default)]
 
@@ -297,7 +297,7 @@ def jobs(one: Namespace, world: World) -> Value[int]:
     )
 
 
-def has(kind: str, *, others: bool = False) -> Callable[[Any, World], Value[bool]]:
+def has(kind: str, *, others: bool = False) -> Callable[[Namespace | Quota, World], Value[bool]]:
     """Whether a namespace, or another one, has a quota or a LimitRange; what names no namespace may be its own."""
 
     def told(one: Namespace | Quota, world: World) -> Value[bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kcheck.scale.addresses import Bounds, Place
     from kcheck.scale.world import World
 
+T = TypeVar("T")
+
 
 def prefix(subnet: Subnet, _world: World) -> Value[int]:
     """The length of a subnet's prefix."""
@@ -29,7 +31,7 @@ def prefix(subnet: Subnet, _world: World) -> Value[int]:
     return Known(network.prefixlen, subnet.cidr.origin)
 
 
-def of_bounds(place: Place, world: World, compute: Callable[[Bounds], Any]) -> Value[Any]:
+def of_bounds(place: Place, world: World, compute: Callable[[Bounds], T | None]) -> Value[T]:
     """Something computed from what the pools take of a subnet or a range of pods."""
     found = demands.bounds(place, world)
     return found if isinstance(found, Unknown) else computed(place, compute(found))

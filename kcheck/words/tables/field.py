@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kcheck.words.derive import basics
 
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
     from kcheck.scale.world import World
     from kcheck.source.values import Value
+
+
+Read: TypeAlias = "Callable[[Any, World], Value[object] | list[Any]]"
+"""What reads a word of a thing of its subject: a value, or a list of things."""
 
 
 class Field(NamedTuple):
@@ -25,7 +29,7 @@ class Field(NamedTuple):
     unit: str
     nullable: bool
     meaning: str
-    read: Callable[[Any, World], Value[Any] | list[Any]]
+    read: Read
 
 
 def simple(
@@ -36,19 +40,19 @@ def simple(
 
 
 def made(
-    name: str, type_: str, meaning: str, read: Callable[[Any, World], Any], unit: str = "", *, nullable: bool = False,
+    name: str, type_: str, meaning: str, read: Read, unit: str = "", *, nullable: bool = False,
     kind: str = "scalar",
 ) -> Field:  # fmt: skip
     """A scalar that is computed."""
     return Field(name, kind, type_, unit, nullable, meaning=meaning, read=read)
 
 
-def record(name: str, subject: str, meaning: str, read: Callable[[Any, World], Value[Any]]) -> Field:
+def record(name: str, subject: str, meaning: str, read: Read) -> Field:
     """A field that is one of another subject."""
     return Field(name, "record", subject, unit="", nullable=False, meaning=meaning, read=read)
 
 
-def records(name: str, subject: str, meaning: str, read: Callable[[Any, World], Value[Any] | list[Any]]) -> Field:
+def records(name: str, subject: str, meaning: str, read: Read) -> Field:
     """A field that lists things of another subject."""
     return Field(name, "records", subject, unit="", nullable=False, meaning=meaning, read=read)
 
