@@ -6,9 +6,25 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds.eks import addon_settings, launch_templates
 from kcheck.clouds.eks import addresses as arithmetic
-from kcheck.clouds.reader import either, has_accelerator, taints_of, unique
+from kcheck.clouds.reader import either, gpu_of, gpus_of, taints_of, unique
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, Network, NodePool, Subnet, Surge
+from kcheck.model import (
+    NODE_ADDRESSES,
+    NOTHING,
+    Addresses,
+    Cluster,
+    Machine,
+    Market,
+    Network,
+    NodePool,
+    Placement,
+    Scheduling,
+    Size,
+    Subnet,
+    Surge,
+    System,
+    Upgrade,
+)
 from kcheck.numbers import machines, profiles
 from kcheck.numbers.fields import Fields
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -186,7 +202,6 @@ class _Config:
         minimum, maximum = self._sizes(fields, managed=managed)
         types = self._types(fields)
         own = self._of_group(fields, subnets)
-        efa = known(fields.flag("efa"))
         self.inventory.pools.append(
             NodePool(
                 f"{self.identity}/{kind}[{number}]",
@@ -194,32 +209,37 @@ class _Config:
                 f"{self.address}.{kind}[{number}]",
                 Known(cluster, self.origin),
                 fields.text("name"),
-                mapped(maximum, lambda most: most > (known(minimum) or 0)),
-                min_nodes=minimum,
-                max_nodes=maximum,
-                surge=self._surge(fields, own) if managed else Known(Surge(), Origin((place,))),
-                subnets=own,
-                pods_take_addresses=cluster.pods_take_addresses,
-                root=self.folder,
+                self.folder,
                 managed=managed,
-                instance_types=types,
-                gpu=mapped(types, lambda names: any(has_accelerator(CLOUD, name) for name in names)),
-                gpus=mapped(types, lambda names: min((machines.gpus(CLOUD, n) or 0 for n in names), default=0)),
-                efa_addresses=mapped(types, _efa_addresses) if efa else NOTHING,
-                spot=fields.flag("spot"),
-                together=fields.text("together"),
-                reservation=launch_templates.reserved(fields),
-                labels=fields.mapping("labels"),
-                taints=_taints(fields),
-                rolling=self._rolling(fields) if managed else NOTHING,
-                disk_type=fields.text("disk_type"),
-                disk_size=fields.number("disk_size"),
-                image=self._image(fields),
-                boot_data=_boot_data(fields),
-                local_disks=mapped(fields.text("bootstrap"), lambda text: "localStorage" in text or "mdadm" in text),
-                # a reservation of capacity is in one zone
-                zone_count=Known(1, Origin((place,))) if _blocks(fields.record, "capacityReservation") else NOTHING,
-                efa=mapped(types, _efa_kinds) if efa else Known((), Origin((place,))),
+                size=Size(
+                    mapped(maximum, lambda most: most > (known(minimum) or 0)),
+                    minimum,
+                    maximum,
+                    # a reservation of capacity is in one zone
+                    zone_count=Known(1, Origin((place,))) if _blocks(fields.record, "capacityReservation") else NOTHING,
+                ),
+                upgrade=Upgrade(
+                    surge=self._surge(fields, own) if managed else Known(Surge(), Origin((place,))),
+                    rolling=self._rolling(fields) if managed else NOTHING,
+                ),
+                machine=fields.record_of(
+                    Machine,
+                    instance_types=types,
+                    gpu=gpu_of(CLOUD, types),
+                    gpus=gpus_of(CLOUD, types),
+                    efa=mapped(types, _efa_kinds) if known(fields.flag("efa")) else Known((), Origin((place,))),
+                ),
+                addresses=Addresses(subnets=own, pods_take_addresses=cluster.pods_take_addresses),
+                market=fields.record_of(Market, reservation=launch_templates.reserved(fields)),
+                scheduling=fields.record_of(Scheduling, taints=_taints(fields)),
+                placement=Placement(together=fields.text("together")),
+                system=System(
+                    image=self._image(fields),
+                    boot_data=_boot_data(fields),
+                    local_disks=mapped(
+                        fields.text("bootstrap"), lambda text: "localStorage" in text or "mdadm" in text
+                    ),
+                ),
             )
         )
 

@@ -14,6 +14,8 @@ from kcheck.clouds.reader import (
     Reader,
     either,
     fits,
+    gpu_of,
+    gpus_of,
     linked,
     read_all,
     reason,
@@ -24,7 +26,23 @@ from kcheck.clouds.reader import (
     together,
     unlinked,
 )
-from kcheck.model import NOTHING, Cluster, Cni, Network, NodePool, Subnet, Surge
+from kcheck.model import (
+    NOTHING,
+    Addresses,
+    Cluster,
+    Cni,
+    Machine,
+    Market,
+    Network,
+    NodePool,
+    Placement,
+    Scheduling,
+    Size,
+    Subnet,
+    Surge,
+    System,
+    Upgrade,
+)
 from kcheck.numbers import machines, profiles
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
@@ -225,45 +243,54 @@ class _Eks(Reader):
             growable = Unknown("max_size is not written", growable.origin)
         subnets = self._subnets(fields)
         managed = fields.resource == POOL
-        efa = template_of.efa(template, instance, types)
+        own_image = not managed or template_of.own_image(template)
         return NodePool(
             self.identity(instance.address),
             instance.span,
             instance.address,
             owner,
             fields.text("name"),
-            growable,
-            min_nodes=minimum,
-            max_nodes=either(maximum, lambda origin: Unknown("max_size is not written", origin)),
-            surge=self._surge(fields, subnets) if managed else Known(Surge(), Origin((instance.span,))),
-            subnets=subnets,
-            maybe=() if isinstance(subnets, Known) else self.maybe(fields.raw("subnets"), self.subnets_by_address),
-            pods_take_addresses=(
-                cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known")
-            ),
-            root=self.folder,
+            self.folder,
             managed=managed,
-            instance_types=types,
-            gpu=mapped(types, lambda names: any(map(self.has_gpu, names))),
-            gpus=mapped(types, lambda names: min((machines.gpus("eks", name) or 0 for name in names), default=0)),
-            spot=spot,
-            labels=fields.mapping("labels") if managed else Unknown("the kubelet's arguments set its labels"),
-            taints=taints_of(instance, "taint") if managed else Unknown("the kubelet's arguments set its taints"),
-            taint_form=taint_form(instance, "taint"),
-            no_schedule="NO_SCHEDULE",
-            rolling=self._rolling(fields) if managed else NOTHING,
-            disk_type=template.text("disk_type") if template else NOTHING,
-            disk_size=self._disk_size(fields, template),
-            image=fields.text("image") if managed and not template_of.own_image(template) else NOTHING,
-            max_pods=_max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
-            pod_subnets=cluster.pod_subnets if cluster else NOTHING,
-            boot_data=template_of.boot_data(fields, template),
-            local_disks=template_of.local_disks(template, instance.span),
-            hub_mirror=template_of.hub_mirror(template, instance.span),
-            together=template.text("together") if template else NOTHING,
-            reservation=template_of.reservation(fields.text("capacity") if managed else NOTHING, fields, template),
-            efa=efa,
-            efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
+            size=Size(growable, minimum, either(maximum, lambda origin: Unknown("max_size is not written", origin))),
+            upgrade=Upgrade(
+                surge=self._surge(fields, subnets) if managed else Known(Surge(), Origin((instance.span,))),
+                rolling=self._rolling(fields) if managed else NOTHING,
+            ),
+            machine=Machine(
+                types,
+                gpu_of(CLOUD, types),
+                gpus_of(CLOUD, types),
+                disk_type=template.text("disk_type") if template else NOTHING,
+                disk_size=self._disk_size(fields, template),
+                efa=template_of.efa(template, instance, types),
+            ),
+            addresses=Addresses(
+                subnets=subnets,
+                candidates=self.candidates(subnets, fields.raw("subnets"), self.subnets_by_address),
+                pods_take_addresses=(
+                    cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known")
+                ),
+                max_pods=NOTHING if own_image else _max_pods(types, cluster),
+                pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+            ),
+            market=Market(
+                spot=spot,
+                reservation=template_of.reservation(fields.text("capacity") if managed else NOTHING, fields, template),
+            ),
+            scheduling=Scheduling(
+                fields.mapping("labels") if managed else Unknown("the kubelet's arguments set its labels"),
+                taints_of(instance, "taint") if managed else Unknown("the kubelet's arguments set its taints"),
+                taint_form(instance, "taint"),
+                no_schedule="NO_SCHEDULE",
+            ),
+            placement=Placement(together=template.text("together") if template else NOTHING),
+            system=System(
+                image=NOTHING if own_image else fields.text("image"),
+                boot_data=template_of.boot_data(fields, template),
+                local_disks=template_of.local_disks(template, instance.span),
+                hub_mirror=template_of.hub_mirror(template, instance.span),
+            ),
         )
 
     def _disk_size(self, fields: Fields, template: Fields | None) -> Value[int]:

@@ -7,7 +7,24 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.clouds import container_runtime, nat_gateways
 from kcheck.clouds.gke import autoscaler, gpus, upgrades, zones
 from kcheck.clouds.reader import N, Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
-from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, Network, NodePool, PodRange, Subnet, Surge
+from kcheck.model import (
+    NODE_ADDRESSES,
+    NOTHING,
+    Addresses,
+    Cluster,
+    Machine,
+    Market,
+    Network,
+    NodePool,
+    Placement,
+    PodRange,
+    Scheduling,
+    Size,
+    Subnet,
+    Surge,
+    System,
+    Upgrade,
+)
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
@@ -256,45 +273,41 @@ class _Gke(Reader):
         instance_type = fields.text("instance_type")
         subnet = self._subnet(fields, cluster)
         spot = fields.flag("spot") if known(fields.flag("spot")) else fields.flag("preemptible")
-        upgrade: upgrades.Upgrade = (
-            {"rolling": Unset(Origin((place,)))} if default else upgrades.of_pool(fields, self._gpu(fields), spot)
-        )
+        gpu, origin = self._gpu(fields), Origin((place,))
+        upgrade = Upgrade(Known(Surge(), origin), Unset(origin)) if default else upgrades.of_pool(fields, gpu, spot)
         pool = NodePool(
             self.identity(address),
             place,
             address,
             owner,
-            Known("default-pool", Origin((place,))) if default else fields.text("name"),
-            autoscaled,
-            min_nodes=_size(fields, autoscaled, spread, "min"),
-            max_nodes=_size(fields, autoscaled, spread, "max"),
-            root=self.folder,
-            zone_count=spread,
-            times=1 if total else known(spread) or 1,
-            surge=Known(Surge(), Origin((place,))) if default else self._surge(fields),
-            subnets=mapped(subnet, lambda found: (found,)),
-            maybe=() if isinstance(subnet, Known) else self._may_be_in(fields, of_cluster),
-            pods_take_addresses=Known(value=False, origin=Origin((place,))),
-            instance_types=mapped(instance_type, lambda name: (name,)),
-            gpu=self._gpu(fields),
-            gpus=gpus.of_node(fields),
-            accelerator=fields.text("accelerator"),
-            max_pods=self._max_pods(fields, of_cluster),
-            pod_range=self._range_of(fields, address, place, of_cluster, cluster),
-            spot=spot,
-            location=fields.text("location") if fields.resource == POOL else NOTHING,
-            location_policy=NOTHING if default else fields.text("location_policy"),
-            together=NOTHING if default else fields.text("together"),
-            reservation=_reservation(fields),
-            zones=fields.texts("zones"),
-            labels=fields.mapping("labels"),
-            taints=_taints(record),
-            **upgrade,
-            disk_type=fields.text("disk_type"),
-            disk_size=fields.number("disk_size"),
-            image=fields.text("image"),
-            streaming=container_runtime.streaming(fields, of_cluster),
-            hub_mirror=container_runtime.registry_hosts(record),
+            Known("default-pool", origin) if default else fields.text("name"),
+            self.folder,
+            size=Size(
+                autoscaled,
+                _size(fields, autoscaled, spread, "min"),
+                _size(fields, autoscaled, spread, "max"),
+                zone_count=spread,
+                times=1 if total else known(spread) or 1,
+            ),
+            upgrade=upgrade,
+            machine=fields.record_of(
+                Machine, instance_types=mapped(instance_type, lambda name: (name,)), gpu=gpu, gpus=gpus.of_node(fields)
+            ),
+            addresses=Addresses(
+                subnets=mapped(subnet, lambda found: (found,)),
+                candidates=self._may_be_in(subnet, fields, of_cluster),
+                pods_take_addresses=Known(value=False, origin=origin),
+                max_pods=self._max_pods(fields, of_cluster),
+                pod_range=self._range_of(fields, address, place, of_cluster, cluster),
+            ),
+            market=Market(spot=spot, reservation=_reservation(fields)),
+            scheduling=fields.record_of(Scheduling, taints=_taints(record)),
+            placement=fields.record_of(Placement),
+            system=fields.record_of(
+                System,
+                streaming=container_runtime.streaming(fields, of_cluster),
+                hub_mirror=container_runtime.registry_hosts(record),
+            ),
         )
         self.found.pools.append(pool)
         self.found.sharings += gpus.sharing(fields, pool)
@@ -318,12 +331,6 @@ class _Gke(Reader):
             return self.default_number("cluster.zones", Origin((cluster.place,)))
         return mapped(shared, lambda names: len(set(names)))
 
-    def _surge(self, fields: Fields) -> Value[Surge]:
-        """What an upgrade adds: some nodes, or with BLUE_GREEN the pool a second time."""
-        if equals(fields.text("strategy"), "BLUE_GREEN"):
-            return mapped(fields.text("strategy"), lambda _: Surge(percent=100))
-        return mapped(fields.number("max_surge"), Surge)
-
     def _subnet(self, fields: Fields, cluster: Cluster | None) -> Value[Subnet]:
         own = fields.text("subnet") if fields.resource != DEFAULT_POOL else None
         if own is not None and not isinstance(own, Unset):
@@ -332,11 +339,11 @@ class _Gke(Reader):
             return Unknown("the pool's cluster is not in this code")
         return self.cluster_subnets[cluster.id]
 
-    def _may_be_in(self, fields: Fields, of_cluster: Fields | None) -> tuple[Subnet, ...]:
+    def _may_be_in(self, found: Value[Subnet], fields: Fields, of_cluster: Fields | None) -> tuple[Subnet, ...]:
         """The subnets that a pool's own reference, else its cluster's, may be to."""
         own = fields.raw("subnet") if fields.resource != DEFAULT_POOL else None
         datum = own if own is not None or of_cluster is None else of_cluster.raw("subnet")
-        return self.maybe(datum, self.addressed(Subnet, SUBNET))
+        return self.candidates(found, datum, self.addressed(Subnet, SUBNET))
 
     def _max_pods(self, fields: Fields, of_cluster: Fields | None) -> Value[int]:
         own = fields.number("max_pods")

@@ -64,7 +64,7 @@ def _capped_by_cores(autoscaler: Autoscaler, target: int, world: World) -> Value
     if needed.value <= most.value:
         cluster = known(autoscaler.cluster)
         exact = cluster is not None and all(
-            isinstance(pool.instance_types, Known) for pool in world.pools.of_cluster(cluster)
+            isinstance(pool.machine.instance_types, Known) for pool in world.pools.of_cluster(cluster)
         )
         return computed(autoscaler, None) if exact else Unknown("the machine types of all pools are not known")
     return Known(target * most.value // needed.value, most.origin)
@@ -85,7 +85,9 @@ def _cores(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 def _vcpus(pool: NodePool, cluster: Cluster | None) -> int:
     """Processors of the smallest machine of a pool; 0 where one is not known."""
-    read = (machines.machine(cluster.cloud, name) for name in known(pool.instance_types) or ()) if cluster else ()
+    read = (
+        (machines.machine(cluster.cloud, name) for name in known(pool.machine.instance_types) or ()) if cluster else ()
+    )
     return min(((machine.vcpus or 0) if machine else 0 for machine in read), default=0)
 
 
@@ -112,10 +114,10 @@ def _groups(autoscaler: Autoscaler, world: World, key: Callable[[NodePool], tupl
     if isinstance(pools, Unknown):
         return pools
     for pool in pools:
-        if known(pool.autoscaled) is False:
+        if known(pool.size.autoscaled) is False:
             continue
         values = key(pool)
-        unknown = next((value for value in (pool.autoscaled, *values) if isinstance(value, Unknown)), None)
+        unknown = next((value for value in (pool.size.autoscaled, *values) if isinstance(value, Unknown)), None)
         if unknown is not None:
             return unknown
         groups[tuple(_plain(value) for value in values)].append(pool)
@@ -131,7 +133,7 @@ def _plain(value: Value[Any]) -> Any:
 
 def choices(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Different machine types among which it chooses for the same pods, at most: those of pools with equal taints."""
-    groups = _groups(autoscaler, world, lambda pool: (pool.taints, pool.instance_types))
+    groups = _groups(autoscaler, world, lambda pool: (pool.scheduling.taints, pool.machine.instance_types))
     if isinstance(groups, Unknown):
         return groups
     types = defaultdict(set)
@@ -150,11 +152,19 @@ def twins(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 
 def _shape(pool: NodePool) -> tuple[Value[Any], ...]:
-    if known(pool.gpu) is False:
-        return pool.taints, pool.instance_types, pool.labels
-    places = mapped(pool.subnets, lambda subnets: tuple(subnet.id for subnet in subnets))
-    fabric = mapped(pool.instance_types, lambda names: pool.id if any(map(machines.fabric, names)) else "")
-    return pool.gpu, pool.taints, pool.instance_types, pool.labels, places, pool.zones, fabric
+    if known(pool.machine.gpu) is False:
+        return pool.scheduling.taints, pool.machine.instance_types, pool.scheduling.labels
+    places = mapped(pool.addresses.subnets, lambda subnets: tuple(subnet.id for subnet in subnets))
+    fabric = mapped(pool.machine.instance_types, lambda names: pool.id if any(map(machines.fabric, names)) else "")
+    return (
+        pool.machine.gpu,
+        pool.scheduling.taints,
+        pool.machine.instance_types,
+        pool.scheduling.labels,
+        places,
+        pool.placement.zones,
+        fabric,
+    )
 
 
 def widest(autoscaler: Autoscaler, world: World) -> Value[int]:
