@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.eks import addon_settings, launch_templates
+from kcheck.clouds.eks import addon_settings, launch_templates, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.reader import either, gpu_of, gpus_of, taints_of, unique
 from kcheck.kubernetes.record import MappingRecord
@@ -21,9 +21,7 @@ from kcheck.model import (
     Scheduling,
     Size,
     Subnet,
-    Surge,
     System,
-    Upgrade,
 )
 from kcheck.numbers import machines, profiles
 from kcheck.numbers.fields import Fields
@@ -218,10 +216,7 @@ class _Config:
                     # a reservation of capacity is in one zone
                     zone_count=Known(1, Origin((place,))) if _blocks(fields.record, "capacityReservation") else NOTHING,
                 ),
-                upgrade=Upgrade(
-                    surge=self._surge(fields, own) if managed else Known(Surge(), Origin((place,))),
-                    rolling=self._rolling(fields) if managed else NOTHING,
-                ),
+                upgrade=upgrades.of_group(fields, len(known(own) or ()), managed=managed),
                 machine=fields.record_of(
                     Machine,
                     instance_types=types,
@@ -291,29 +286,6 @@ class _Config:
         """The family of the images; of an image of one's own it says only how it starts."""
         own = known(fields.text("ami")) or "auto"
         return fields.text("image") if own in _CHOSEN else Unknown(f"the nodes boot an image of one's own, {own}")
-
-    def _rolling(self, fields: Fields) -> Value[Surge]:
-        """How many nodes an update of a managed group replaces at a time."""
-        percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
-        most = profiles.limits(CLOUD)["pool.max_surge"].number
-        if not isinstance(percent, Unset):
-            return mapped(percent, lambda share: Surge(percent=share, least=1, most=most))
-        default = self.defaults["pool.max_unavailable"].number
-        return mapped(either(count, lambda origin: Known(default, origin)), lambda nodes: Surge(nodes, most=most))
-
-    def _surge(self, fields: Fields, subnets: Value[tuple[Subnet, ...]]) -> Value[Surge]:
-        """What an update of a managed group adds."""
-        percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
-        for value in (percent, count):
-            if isinstance(value, Unknown):
-                return value
-        limits = profiles.limits(CLOUD)
-        least = limits["pool.surge_per_zone"].number * len(known(subnets) or ())
-        most = limits["pool.max_surge"].number
-        if isinstance(percent, Known):
-            return Known(Surge(percent=percent.value, least=least, most=most), percent.origin)
-        nodes = known(count) or self.defaults["pool.max_unavailable"].number
-        return Known(Surge(nodes, least=least, most=most), Origin((fields.record.span,)))
 
 
 def _written_at(value: Value[int], origin: Origin) -> Value[int]:

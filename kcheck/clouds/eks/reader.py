@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.clouds import nat_gateways
-from kcheck.clouds.eks import addon_settings
+from kcheck.clouds.eks import addon_settings, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.eks import launch_templates as template_of
 from kcheck.clouds.reader import (
@@ -39,9 +39,7 @@ from kcheck.model import (
     Scheduling,
     Size,
     Subnet,
-    Surge,
     System,
-    Upgrade,
 )
 from kcheck.numbers import machines, profiles
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -243,6 +241,7 @@ class _Eks(Reader):
             growable = Unknown("max_size is not written", growable.origin)
         subnets = self._subnets(fields)
         managed = fields.resource == POOL
+        strategy = fields.text("update_strategy") if managed else NOTHING
         own_image = not managed or template_of.own_image(template)
         return NodePool(
             self.identity(instance.address),
@@ -253,10 +252,7 @@ class _Eks(Reader):
             self.folder,
             managed=managed,
             size=Size(growable, minimum, either(maximum, lambda origin: Unknown("max_size is not written", origin))),
-            upgrade=Upgrade(
-                surge=self._surge(fields, subnets) if managed else Known(Surge(), Origin((instance.span,))),
-                rolling=self._rolling(fields) if managed else NOTHING,
-            ),
+            upgrade=upgrades.of_group(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
             machine=Machine(
                 types,
                 gpu_of(CLOUD, types),
@@ -301,16 +297,6 @@ class _Eks(Reader):
         if template is not None:
             return template.number("disk_size")
         return self.default_number("pool.disk_size", own.origin) if fields.resource == POOL else NOTHING
-
-    def _rolling(self, fields: Fields) -> Value[Surge]:
-        """How many nodes an update of a managed group replaces at a time."""
-        percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
-        most = profiles.limits(CLOUD)["pool.max_surge"].number
-        if not isinstance(percent, Unset):
-            return mapped(percent, lambda share: Surge(percent=share, most=most, least=1))
-        if not isinstance(count, Unset):
-            return mapped(count, lambda nodes: Surge(nodes, most=most))
-        return mapped(self.default_number("pool.max_unavailable", count.origin), lambda nodes: Surge(nodes, most=most))
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
@@ -377,24 +363,6 @@ class _Eks(Reader):
                 return Unknown(template_of.ELSEWHERE, fields.text("launch_template").origin)
             return mapped(self.default("pool.instance_type", written.origin), lambda name: (name,))
         return Unknown("the instance type is in a launch template that is not in this root")
-
-    def _surge(self, fields: Fields, subnets: Value[tuple[Subnet, ...]]) -> Value[Surge]:
-        """What an update adds to a managed group."""
-        strategy = fields.text("update_strategy")
-        percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
-        for value in (strategy, percent, count):
-            if isinstance(value, Unknown):
-                return value
-        place = Origin((fields.record.span,))
-        if known(strategy) != self.defaults["pool.update_strategy"].value:
-            return Known(Surge(), place)
-        limits = profiles.limits(CLOUD)
-        least = limits["pool.surge_per_zone"].number * max(1, len(known(subnets) or ()))
-        most = limits["pool.max_surge"].number
-        if isinstance(percent, Known):
-            return Known(Surge(percent=percent.value, least=least, most=most), percent.origin)
-        nodes = known(count) or self.defaults["pool.max_unavailable"].number
-        return Known(Surge(nodes, least=least, most=most), place)
 
     def _pods_take_addresses(self, family: Value[str], settings: Cni, place: Span) -> Value[bool]:
         """Whether pods take IPv4 addresses of the subnets of their nodes."""
