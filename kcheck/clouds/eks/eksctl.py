@@ -197,7 +197,6 @@ class _Config:
     ) -> None:
         place = fields.record.span
         managed = kind == "managedNodeGroups"
-        minimum, maximum = self._sizes(fields, managed=managed)
         types = self._types(fields)
         own = self._of_group(fields, subnets)
         self.inventory.pools.append(
@@ -209,37 +208,29 @@ class _Config:
                 fields.text("name"),
                 self.folder,
                 managed=managed,
-                size=Size(
-                    mapped(maximum, lambda most: most > (known(minimum) or 0)),
-                    minimum,
-                    maximum,
-                    # a reservation of capacity is in one zone
-                    zone_count=Known(1, Origin((place,))) if _blocks(fields.record, "capacityReservation") else NOTHING,
-                ),
+                size=self._size(fields, managed=managed),
                 upgrade=upgrades.of_group(fields, len(known(own) or ()), managed=managed),
                 machine=fields.record_of(
                     Machine,
                     instance_types=types,
                     gpu=gpu_of(CLOUD, types),
                     gpus=gpus_of(CLOUD, types),
-                    efa=mapped(types, _efa_kinds) if known(fields.flag("efa")) else Known((), Origin((place,))),
+                    efa=mapped(types, _efa) if known(fields.flag("efa")) else Known((), Origin((place,))),
                 ),
                 addresses=Addresses(subnets=own, pods_take_addresses=cluster.pods_take_addresses),
                 market=fields.record_of(Market, reservation=launch_templates.reserved(fields)),
                 scheduling=fields.record_of(Scheduling, taints=_taints(fields)),
                 placement=Placement(together=fields.text("together")),
                 system=System(
-                    image=self._image(fields),
+                    self._image(fields),
                     boot_data=_boot_data(fields),
-                    local_disks=mapped(
-                        fields.text("bootstrap"), lambda text: "localStorage" in text or "mdadm" in text
-                    ),
+                    local_disks=mapped(fields.text("bootstrap"), _joins),
                 ),
             )
         )
 
-    def _sizes(self, fields: Fields, *, managed: bool) -> tuple[Value[int], Value[int]]:
-        """Minimum and maximum as eksctl derives them: min from desired, max from desired, then from min.
+    def _size(self, fields: Fields, *, managed: bool) -> Size:
+        """The size as eksctl derives them: min from desired, max from desired, then from min.
 
         https://github.com/eksctl-io/eksctl/blob/main/pkg/apis/eksctl.io/v1alpha5/validation.go
         """
@@ -249,7 +240,11 @@ class _Config:
         maximum = either(high, lambda origin: _written_at(minimum, origin) if isinstance(wanted, Unset) else wanted)
         if managed and isinstance(high, Unset):
             maximum = mapped(maximum, lambda most: max(1, most))
-        return minimum, maximum
+        alone = _blocks(fields.record, "capacityReservation")  # which is in one zone
+        return Size(
+            mapped(maximum, lambda most: most > (known(minimum) or 0)), minimum, maximum,
+            Known(1, Origin((fields.record.span,))) if alone else NOTHING,
+        )  # fmt: skip
 
     def _types(self, fields: Fields) -> Value[tuple[str, ...]]:
         several = fields.texts("instance_types")
@@ -314,8 +309,9 @@ def _is(subnet: Subnet, name: str, *, zone: bool) -> bool:
     return own == name or (zone and own.partition("-")[2] == name)
 
 
-def _efa_kinds(names: tuple[str, ...]) -> tuple[str, ...]:
-    return ("efa",) * (1 + _efa_addresses(names))
+def _joins(start: str) -> bool:
+    """Whether what starts a node joins its local disks."""
+    return "localStorage" in start or "mdadm" in start
 
 
 def _taints(fields: Fields) -> Value[tuple[str, ...]]:
@@ -327,7 +323,7 @@ def _taints(fields: Fields) -> Value[tuple[str, ...]]:
     return taints_of(fields.record, "taints")
 
 
-def _efa_addresses(names: tuple[str, ...]) -> int:
-    """Addresses of the interfaces beside the first: eksctl makes every one of them an `efa`, which takes one."""
+def _efa(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The EFA interfaces of the smallest of some machine types: eksctl makes every one of them an `efa`."""
     found = [machines.machine(CLOUD, name) for name in names]
-    return max(0, min((one.efa for one in found if one), default=0) - 1)
+    return ("efa",) * max(1, min((one.efa for one in found if one), default=0))

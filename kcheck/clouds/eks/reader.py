@@ -39,7 +39,6 @@ from kcheck.model import (
     Scheduling,
     Size,
     Subnet,
-    System,
 )
 from kcheck.numbers import machines, profiles
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -242,7 +241,6 @@ class _Eks(Reader):
         subnets = self._subnets(fields)
         managed = fields.resource == POOL
         strategy = fields.text("update_strategy") if managed else NOTHING
-        own_image = not managed or template_of.own_image(template)
         return NodePool(
             self.identity(instance.address),
             instance.span,
@@ -262,31 +260,21 @@ class _Eks(Reader):
                 efa=template_of.efa(template, instance, types),
             ),
             addresses=Addresses(
-                subnets=subnets,
-                candidates=self.candidates(subnets, fields.raw("subnets"), self.subnets_by_address),
-                pods_take_addresses=(
-                    cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known")
-                ),
-                max_pods=NOTHING if own_image else _max_pods(types, cluster),
+                subnets,
+                self.candidates(subnets, fields.raw("subnets"), self.subnets_by_address),
+                cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known"),
+                _max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
                 pod_subnets=cluster.pod_subnets if cluster else NOTHING,
             ),
-            market=Market(
-                spot=spot,
-                reservation=template_of.reservation(fields.text("capacity") if managed else NOTHING, fields, template),
-            ),
+            market=Market(spot, reservation=template_of.reservation(fields, template, managed=managed)),
             scheduling=Scheduling(
                 fields.mapping("labels") if managed else Unknown("the kubelet's arguments set its labels"),
                 taints_of(instance, "taint") if managed else Unknown("the kubelet's arguments set its taints"),
                 taint_form(instance, "taint"),
                 no_schedule="NO_SCHEDULE",
             ),
-            placement=Placement(together=template.text("together") if template else NOTHING),
-            system=System(
-                image=NOTHING if own_image else fields.text("image"),
-                boot_data=template_of.boot_data(fields, template),
-                local_disks=template_of.local_disks(template, instance.span),
-                hub_mirror=template_of.hub_mirror(template, instance.span),
-            ),
+            placement=template.record_of(Placement) if template else Placement(),
+            system=template_of.system(fields, template, instance.span, managed=managed),
         )
 
     def _disk_size(self, fields: Fields, template: Fields | None) -> Value[int]:

@@ -12,7 +12,6 @@ from kcheck.model import (
     NOTHING,
     Addresses,
     Cluster,
-    Machine,
     Market,
     Network,
     NodePool,
@@ -262,44 +261,22 @@ class _Gke(Reader):
     def _pool(
         self, fields: Fields, address: str, record: Record, owner: Value[Cluster], cluster: Cluster | None
     ) -> None:
-        place, default = record.span, fields.resource == DEFAULT_POOL
+        default, origin = fields.resource == DEFAULT_POOL, Origin((record.span,))
         of_cluster = self.cluster_fields.get(cluster.id) if cluster else None
-        scaling = () if default else record.blocks("autoscaling")
-        spread = self._zones(fields, of_cluster, cluster)
-        autoscaled: Value[bool] = (
-            scaling if isinstance(scaling, Unknown) else Known(bool(scaling), Origin(((*scaling, record)[0].span,)))
-        )
-        total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
-        instance_type = fields.text("instance_type")
-        subnet = self._subnet(fields, cluster)
+        machine = gpus.machine(fields)
         spot = fields.flag("spot") if known(fields.flag("spot")) else fields.flag("preemptible")
-        gpu, origin = self._gpu(fields), Origin((place,))
-        upgrade = Upgrade(Known(Surge(), origin), Unset(origin)) if default else upgrades.of_pool(fields, gpu, spot)
+        upgrade = Upgrade(Known(Surge(), origin), Unset(origin))
         pool = NodePool(
             self.identity(address),
-            place,
+            record.span,
             address,
             owner,
             Known("default-pool", origin) if default else fields.text("name"),
             self.folder,
-            size=Size(
-                autoscaled,
-                _size(fields, autoscaled, spread, "min"),
-                _size(fields, autoscaled, spread, "max"),
-                zone_count=spread,
-                times=1 if total else known(spread) or 1,
-            ),
-            upgrade=upgrade,
-            machine=fields.record_of(
-                Machine, instance_types=mapped(instance_type, lambda name: (name,)), gpu=gpu, gpus=gpus.of_node(fields)
-            ),
-            addresses=Addresses(
-                subnets=mapped(subnet, lambda found: (found,)),
-                candidates=self._may_be_in(subnet, fields, of_cluster),
-                pods_take_addresses=Known(value=False, origin=origin),
-                max_pods=self._max_pods(fields, of_cluster),
-                pod_range=self._range_of(fields, address, place, of_cluster, cluster),
-            ),
+            size=_size(fields, self._zones(fields, of_cluster, cluster), default=default),
+            upgrade=upgrade if default else upgrades.of_pool(fields, machine.gpu, spot),
+            machine=machine,
+            addresses=self._addresses(fields, address, of_cluster, cluster),
             market=Market(spot=spot, reservation=_reservation(fields)),
             scheduling=fields.record_of(Scheduling, taints=_taints(record)),
             placement=fields.record_of(Placement),
@@ -311,6 +288,16 @@ class _Gke(Reader):
         )
         self.found.pools.append(pool)
         self.found.sharings += gpus.sharing(fields, pool)
+
+    def _addresses(self, fields: Fields, address: str, of_cluster: Fields | None, cluster: Cluster | None) -> Addresses:
+        subnet, place = self._subnet(fields, cluster), fields.record.span
+        return Addresses(
+            mapped(subnet, lambda found: (found,)),
+            self._may_be_in(subnet, fields, of_cluster),
+            Known(value=False, origin=Origin((place,))),
+            self._max_pods(fields, of_cluster),
+            pod_range=self._range_of(fields, address, place, of_cluster, cluster),
+        )
 
     def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
         """How many zones a pool's nodes are in; counts are per zone."""
@@ -357,11 +344,6 @@ class _Gke(Reader):
         written = found.origin.missing is None  # another value belongs to the pool, not to the cluster and all of them
         return Known(found.value, Origin(found.origin.spans) if written else own.origin)
 
-    def _gpu(self, fields: Fields) -> Value[bool]:
-        if known(fields.number("gpus")):
-            return mapped(fields.number("gpus"), bool)
-        return mapped(fields.text("instance_type"), self.has_gpu)
-
     def _range_of(
         self, fields: Fields, address: str, place: Span, of_cluster: Fields | None, cluster: Cluster | None
     ) -> Value[PodRange]:
@@ -387,7 +369,17 @@ def _given(name: Value[str]) -> Value[str]:
     return Unset(name.origin) if isinstance(name, Known) and not name.value else name
 
 
-def _size(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
+def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
+    """The size of a pool: of the default pool of a cluster, or of one that may be autoscaled."""
+    scaling = () if default else fields.record.blocks("autoscaling")
+    place = (*scaling, fields.record)[0].span if not isinstance(scaling, Unknown) else fields.record.span
+    autoscaled = scaling if isinstance(scaling, Unknown) else Known(bool(scaling), Origin((place,)))
+    total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
+    least, most = (_bound(fields, autoscaled, spread, bound) for bound in ("min", "max"))
+    return Size(autoscaled, least, most, spread, times=1 if total else known(spread) or 1)
+
+
+def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
     """A bound of an autoscaled pool, or the size of another: a total as it is, any other count in every zone."""
     if not isinstance(autoscaled, Known):
         return Unknown(reason(autoscaled, "autoscaling"), autoscaled.origin)
