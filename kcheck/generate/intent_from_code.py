@@ -142,9 +142,8 @@ def _text(value: object) -> str | None:
 
 def _zones(cluster: Cluster, pools: list[NodePool], reading: Reading) -> list[str]:
     """The zones of the training pools, else of the subnets."""
-    own = {zone for pool in pools for zone in known(pool.placement.zones) or ()} | set(
-        known(cluster.node_locations) or ()
-    )
+    of_pools = {zone for pool in pools for zone in known(pool.placement.zones) or ()}
+    own = of_pools | set(known(cluster.node_locations) or ())
     if own or cluster.cloud not in _PLACES:
         return sorted(own)
     kind, attribute = _PLACES[cluster.cloud]

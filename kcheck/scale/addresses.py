@@ -213,10 +213,8 @@ def _bounds(place: Place, world: World) -> Bounds | Unknown:
             worst = least[-1]._replace(surge=surge or Surge(percent=100), per_node=high or 0)
             most = None if high is None else [*most, worst]
         nodes = world.sizes.of_pool(pool)
-        reasons = [
-            estimate.why if estimate.bounds.exact is None else "",
-            "" if surge else reason_of(pool.upgrade.surge),
-        ]
+        why_surge = "" if surge else reason_of(pool.upgrade.surge)
+        reasons = [estimate.why if estimate.bounds.exact is None else "", why_surge]
         reasons.append("" if isinstance(nodes, Known) else reason_of(nodes))
         why = why or next(filter(None, reasons), "")
     lowest = _sized(pools, least, world, kind=True)

@@ -33,10 +33,8 @@ class Numbers(Memory):
             return machines.Price(cents * 10)
         if pool is None or cluster is None:
             return None
-        attached = (
-            None if isinstance(pool.machine.gpus, Unknown) else number(pool.machine.gpus, 0),
-            known(pool.machine.accelerator) or "",
-        )
+        gpus = pool.machine.gpus
+        attached = None if isinstance(gpus, Unknown) else number(gpus, 0), known(pool.machine.accelerator) or ""
         found = (
             machines.price(cluster.cloud, name, spot=known(pool.market.spot) is True, attached=attached)
             for name in known(pool.machine.instance_types) or ()

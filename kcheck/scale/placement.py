@@ -228,10 +228,9 @@ def _cards(template: PodTemplate, pool: NodePool) -> Fit:
     mode = (known(pool.scheduling.labels) or {}).get(_MODE, "default")
     if mode != "default":  # parts of cards, and no whole ones
         return Fit(None) if mode == "disabled" else Fit(fits=False, why=f"whole GPUs beside {_MODE}={mode}")
-    if isinstance(pool.machine.gpus, Known) and (
-        pool.machine.gpus.value or not known(pool.machine.gpu)
-    ):  # 0 stands for unknown cards
-        return Fit(fits=pool.machine.gpus.value >= wanted, why=f"{wanted} GPUs on one node")
+    gpus = pool.machine.gpus
+    if isinstance(gpus, Known) and (gpus.value or not known(pool.machine.gpu)):  # 0 stands for unknown cards
+        return Fit(fits=gpus.value >= wanted, why=f"{wanted} GPUs on one node")
     return Fit(fits=False, why="GPUs") if known(pool.machine.gpu) is False else Fit(None)
 
 

@@ -251,11 +251,11 @@ class _Eks(Reader):
             managed=managed,
             size=Size(growable, minimum, either(maximum, lambda origin: Unknown("max_size is not written", origin))),
             upgrade=upgrades.of_group(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
-            machine=Machine(
+            machine=(template or fields).record_of(
+                Machine,
                 types,
                 gpu_of(CLOUD, types),
                 gpus_of(CLOUD, types),
-                disk_type=template.text("disk_type") if template else NOTHING,
                 disk_size=self._disk_size(fields, template),
                 efa=template_of.efa(template, instance, types),
             ),
@@ -267,13 +267,8 @@ class _Eks(Reader):
                 pod_subnets=cluster.pod_subnets if cluster else NOTHING,
             ),
             market=Market(spot, reservation=template_of.reservation(fields, template, managed=managed)),
-            scheduling=Scheduling(
-                fields.mapping("labels") if managed else Unknown("the kubelet's arguments set its labels"),
-                taints_of(instance, "taint") if managed else Unknown("the kubelet's arguments set its taints"),
-                taint_form(instance, "taint"),
-                no_schedule="NO_SCHEDULE",
-            ),
-            placement=template.record_of(Placement) if template else Placement(),
+            scheduling=_scheduling(fields, instance),
+            placement=(template or fields).record_of(Placement),
             system=template_of.system(fields, template, instance.span, managed=managed),
         )
 
@@ -364,6 +359,12 @@ class _Eks(Reader):
         if isinstance(custom, Unknown):
             return custom
         return Known(not known(custom), custom.origin or Origin((place,)))
+
+
+def _scheduling(fields: Fields, instance: Instance) -> Scheduling:
+    unknown = Unknown("the kubelet's arguments set its labels"), Unknown("the kubelet's arguments set its taints")
+    labels, taints = (fields.mapping("labels"), taints_of(instance, "taint")) if fields.resource == POOL else unknown
+    return Scheduling(labels, taints, taint_form(instance, "taint"), no_schedule="NO_SCHEDULE")
 
 
 def _texts(tags: Datum | None) -> Value[dict[str, str]]:

@@ -85,9 +85,8 @@ def _cores(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 def _vcpus(pool: NodePool, cluster: Cluster | None) -> int:
     """Processors of the smallest machine of a pool; 0 where one is not known."""
-    read = (
-        (machines.machine(cluster.cloud, name) for name in known(pool.machine.instance_types) or ()) if cluster else ()
-    )
+    types = known(pool.machine.instance_types) or ()
+    read = (machines.machine(cluster.cloud, name) for name in types) if cluster else ()
     return min(((machine.vcpus or 0) if machine else 0 for machine in read), default=0)
 
 
@@ -152,19 +151,13 @@ def twins(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 
 def _shape(pool: NodePool) -> tuple[Value[Any], ...]:
-    if known(pool.machine.gpu) is False:
-        return pool.scheduling.taints, pool.machine.instance_types, pool.scheduling.labels
+    machine, scheduling = pool.machine, pool.scheduling
+    if known(machine.gpu) is False:
+        return scheduling.taints, machine.instance_types, scheduling.labels
     places = mapped(pool.addresses.subnets, lambda subnets: tuple(subnet.id for subnet in subnets))
-    fabric = mapped(pool.machine.instance_types, lambda names: pool.id if any(map(machines.fabric, names)) else "")
-    return (
-        pool.machine.gpu,
-        pool.scheduling.taints,
-        pool.machine.instance_types,
-        pool.scheduling.labels,
-        places,
-        pool.placement.zones,
-        fabric,
-    )
+    fabric = mapped(machine.instance_types, lambda names: pool.id if any(map(machines.fabric, names)) else "")
+    zones = pool.placement.zones
+    return machine.gpu, scheduling.taints, machine.instance_types, scheduling.labels, places, zones, fabric
 
 
 def widest(autoscaler: Autoscaler, world: World) -> Value[int]:

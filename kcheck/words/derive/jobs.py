@@ -308,11 +308,8 @@ def rdma(template: PodTemplate, _world: World) -> Value[bool]:
 def node(template: PodTemplate, world: World) -> Value[str]:
     """Machine types, GPUs and vCPUs of a node of its pools, in words; null where it is not known."""
     found = alike(template, world)
-    types = (
-        []
-        if isinstance(found, Unknown)
-        else [name for pool in found for name in known(pool.machine.instance_types) or ()]
-    )
+    pools = () if isinstance(found, Unknown) else found
+    types = [name for pool in pools for name in known(pool.machine.instance_types) or ()]
     if isinstance(found, Unknown) or not types:
         return computed(template, None)
     vcpus = placement.smallest(found[0])

@@ -243,11 +243,8 @@ def zones(pool: NodePool, _world: World) -> Value[int]:
     """Over how many zones, or subnets, a pool is spread."""
     if isinstance(pool.size.zone_count, Known):
         return computed(pool, pool.size.zone_count.value)
-    return (
-        computed(pool, len(pool.addresses.subnets.value))
-        if isinstance(pool.addresses.subnets, Known)
-        else pool.addresses.subnets
-    )
+    subnets = pool.addresses.subnets
+    return computed(pool, len(subnets.value)) if isinstance(subnets, Known) else subnets
 
 
 def widest(cluster: Cluster, world: World) -> Value[int]:
