@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds import karpenter_pools
 from kcheck.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, required, text
-from kcheck.clouds.reader import fits, text_of
+from kcheck.clouds.reader import fits, gpus_of, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.model import NOTHING, NodePool, Surge
+from kcheck.model import NOTHING, Addresses, Machine, Market, NodePool, Scheduling, Size, Surge, System, Upgrade
 from kcheck.numbers import machines
 from kcheck.numbers.fields import Fields
 from kcheck.source.units import as_text
@@ -60,33 +60,31 @@ def _pool(
     size = Fields("any", "NodePool", MappingRecord(tree, addon.place)).number("replicas")
     fixed = not isinstance(size, Unset)
     instance_types: Value[tuple[str, ...]] = Known(types, place) if types and operator == "In" else Unknown(why, place)
-    gpus = mapped(instance_types, lambda names: min(machines.gpus(cluster.cloud, n) or 0 for n in names))
+    gpus = gpus_of(cluster.cloud, instance_types)
     vcpus = mapped(instance_types, lambda names: _vcpus(cluster.cloud, names))
-    efa = _efa(node_class)
     return NodePool(
         addon.id,
         addon.place,
         f"NodePool/{name}",
         Known(cluster, place),
         Known(name, place) if name else Unknown("its name is not known", place),
-        Known(value=not fixed, origin=place),
-        min_nodes=size if fixed else Known(0, place),
-        max_nodes=size if fixed else _most(tree, name, gpus, vcpus, addon),
-        surge=Known(Surge(), place),
-        subnets=_subnets(node_class, name, needs.get(ZONE, ("", ())), cluster, inventory, place),
-        pods_take_addresses=cluster.pods_take_addresses,
-        root=cluster.root,
+        cluster.root,
         mode=Known("Karpenter", place),
         managed=False,
-        instance_types=instance_types,
-        gpu=mapped(gpus, bool),
-        gpus=gpus,
-        labels=_labels(tree, name, place),
-        taints=_taints(tree),
-        spot=karpenter_pools.spot(needs, place),
-        local_disks=_local_disks(node_class),
-        efa=efa,
-        efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
+        size=Size(
+            Known(value=not fixed, origin=place),
+            size if fixed else Known(0, place),
+            size if fixed else _most(tree, name, gpus, vcpus, addon),
+        ),
+        upgrade=Upgrade(surge=Known(Surge(), place)),
+        machine=Machine(instance_types, mapped(gpus, bool), gpus, efa=_efa(node_class)),
+        addresses=Addresses(
+            subnets=_subnets(node_class, name, needs.get(ZONE, ("", ())), cluster, inventory, place),
+            pods_take_addresses=cluster.pods_take_addresses,
+        ),
+        market=Market(spot=karpenter_pools.spot(needs, place)),
+        scheduling=Scheduling(_labels(tree, name, place), _taints(tree)),
+        system=System(local_disks=_local_disks(node_class)),
     )
 
 
@@ -138,18 +136,19 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
     own = yaml.get(node_class, "spec", "vnetSubnetID") if node_class is not None else None
     if default is None or node_class is None or own is not None:
         why = f"the subnet of {pool.address} is " + ("that of its AKSNodeClass" if own else "not known")
-        pool = replace(pool, subnets=Unknown(why))
+        pool = replace(pool, addresses=replace(pool.addresses, subnets=Unknown(why)))
     if default is None:
         return pool
     pods = yaml.get(node_class, "spec", "maxPods") if node_class is not None else None
     most = Known(int(pods.text), Origin((pods.span,))) if isinstance(pods, yaml.Scalar) else None
-    return replace(
-        pool,
-        subnets=default.subnets if node_class is not None and own is None else pool.subnets,
-        pods_take_addresses=default.pods_take_addresses,
-        pod_range=default.pod_range,
+    addresses = replace(
+        pool.addresses,
+        subnets=(default if node_class is not None and own is None else pool).addresses.subnets,
+        pods_take_addresses=default.addresses.pods_take_addresses,
+        pod_range=default.addresses.pod_range,
         max_pods=most or Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not written"),
     )
+    return replace(pool, addresses=addresses)
 
 
 def _vcpus(cloud: str, names: tuple[str, ...]) -> int:

@@ -7,9 +7,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, Reserved, Subnet, Thing
-from kcheck.numbers import profiles
+from kcheck.numbers import machines, profiles
 from kcheck.numbers.fields import Fields
-from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, possible
+from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, possible
 from kcheck.terraform import pins
 from kcheck.terraform.resource import BlockRecord
 
@@ -203,10 +203,10 @@ class Reader:
                     found |= {address: thing.value} if isinstance(thing, Known) else {}
         return found
 
-    def maybe(self, datum: Datum | None, things: Mapping[str, N]) -> tuple[N, ...]:
-        """The things that a reference whose branch is not known may be to."""
+    def candidates(self, known_one: Value[object], datum: Datum | None, things: Mapping[str, N]) -> tuple[N, ...]:
+        """The things that a reference may be to, where its branch and thus the thing is not known."""
         found: list[N] = []
-        for one in possible(datum):
+        for one in () if isinstance(known_one, Known) else possible(datum):
             link = linked(one, things)
             if link is not None:
                 found.append(link.value)
@@ -289,6 +289,16 @@ def unique(identity: str, inventory: Inventory) -> str:
 def has_accelerator(cloud: str, instance_type: str) -> bool:
     """Whether machines of a type have GPUs or other accelerators."""
     return re.search(str(profiles.settings(cloud)["pool.gpu_types"].value), instance_type) is not None
+
+
+def gpu_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[bool]:
+    """Whether nodes of some machine types may have GPUs or other accelerators."""
+    return mapped(types, lambda names: any(has_accelerator(cloud, name) for name in names))
+
+
+def gpus_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[int]:
+    """GPUs of a node of some machine types, at least."""
+    return mapped(types, lambda names: min((machines.gpus(cloud, name) or 0 for name in names), default=0))
 
 
 def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:

@@ -62,7 +62,7 @@ def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[
     """Every field of which something is known."""
     every, usual = world.pools.of_cluster(cluster), recommended.values(cluster.cloud)
     training = _training(every)
-    spot = sum(_nodes(pool, world) for pool in training if known(pool.spot))
+    spot = sum(_nodes(pool, world) for pool in training if known(pool.market.spot))
     told = training and cluster.plane is None  # kubeadm tells no nodes apart
     nodes = sum(_nodes(pool, world) for pool in training) if told else _nodes_of_target(cluster, world)
     jobs = [
@@ -76,7 +76,7 @@ def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[
     nodes = max(nodes, _nodes_of_largest_job(jobs, training))
     yield "nodes", nodes or None
     yield "machines", _machines(training)
-    yield "gpus", next((found for pool in training if (found := known(pool.gpus))), None)
+    yield "gpus", next((found for pool in training if (found := known(pool.machine.gpus))), None)
     yield "spot", {"share": spot * 100 // nodes} if spot and nodes else None
     yield "job", _job(jobs, training)
     yield "teams", _teams(reading)
@@ -93,7 +93,7 @@ def _fields(cluster: Cluster, reading: Reading, world: World) -> Iterator[tuple[
 
 def _training(pools: list[NodePool]) -> list[NodePool]:
     """The pools of training nodes: those with GPUs, else those that no cluster's own pods are on."""
-    gpus = [pool for pool in pools if known(pool.gpu)]
+    gpus = [pool for pool in pools if known(pool.machine.gpu)]
     return gpus or [pool for pool in pools if known(pool.mode) != "System" and "system" not in (known(pool.name) or "")]
 
 
@@ -142,7 +142,8 @@ def _text(value: object) -> str | None:
 
 def _zones(cluster: Cluster, pools: list[NodePool], reading: Reading) -> list[str]:
     """The zones of the training pools, else of the subnets."""
-    own = {zone for pool in pools for zone in known(pool.zones) or ()} | set(known(cluster.node_locations) or ())
+    of_pools = {zone for pool in pools for zone in known(pool.placement.zones) or ()}
+    own = of_pools | set(known(cluster.node_locations) or ())
     if own or cluster.cloud not in _PLACES:
         return sorted(own)
     kind, attribute = _PLACES[cluster.cloud]
@@ -157,8 +158,8 @@ def _zones(cluster: Cluster, pools: list[NodePool], reading: Reading) -> list[st
 
 def _machines(pools: list[NodePool]) -> list[str]:
     """Machine types, those on demand first, the most used first."""
-    ordered = sorted(pools, key=lambda pool: (known(pool.spot) is True, -(known(pool.max_nodes) or 0)))
-    return list(dict.fromkeys(name for pool in ordered for name in known(pool.instance_types) or ()))
+    ordered = sorted(pools, key=lambda pool: (known(pool.market.spot) is True, -(known(pool.size.max_nodes) or 0)))
+    return list(dict.fromkeys(name for pool in ordered for name in known(pool.machine.instance_types) or ()))
 
 
 def _largest_job(jobs: list[Workload]) -> tuple[Workload, PodTemplate] | None:
@@ -172,7 +173,7 @@ def _nodes_of_largest_job(jobs: list[Workload], pools: list[NodePool]) -> int:
     if found is None:
         return 0
     pods, own = number(found[1].count, 0), number(found[1].gpus, 0)
-    each = next((gpus for pool in pools if (gpus := known(pool.gpus))), 0)
+    each = next((gpus for pool in pools if (gpus := known(pool.machine.gpus))), 0)
     return ceil(pods * own / each) if own and each else int(pods)
 
 
@@ -220,7 +221,7 @@ def _image(jobs: list[Workload]) -> Iterator[tuple[str, str]]:
 
 def _network(cluster: Cluster, reading: Reading, world: World) -> dict[str, object]:
     """What other networks of the same code have."""
-    subnets = [subnet for pool in world.pools.of_cluster(cluster) for subnet in known(pool.subnets) or ()]
+    subnets = [subnet for pool in world.pools.of_cluster(cluster) for subnet in known(pool.addresses.subnets) or ()]
     own = {known(subnet.network) for subnet in subnets}
     taken = {cidr for one in reading.inventory.networks if one not in own for cidr in known(one.cidrs) or ()}
     return {"in_use": sorted(taken)} if taken and own else {}

@@ -1,31 +1,17 @@
-"""Clusters, their pools and networks, and what grows them, whatever the cloud."""
+"""Clusters, their networks, and what grows them, whatever the cloud."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kcheck.model.thing import NOTHING, Thing
-from kcheck.source.values import Known, known
 
 if TYPE_CHECKING:
     from kcheck.source.values import Value
 
 NODE_ADDRESSES = "node"
 """The outbound type of a cluster whose nodes have public addresses of their own."""
-
-
-class Surge(NamedTuple):
-    """What an upgrade adds to a pool: a number of nodes, or a percentage of it, within bounds.
-
-    `beside` is how many of the nodes another setting gives.
-    """
-
-    nodes: int = 0
-    percent: int = 0
-    least: int = 0
-    most: int | None = None
-    beside: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -214,119 +200,3 @@ class Subnet(Thing):
     network: Value[Network]
     tags: Value[dict[str, str]] = NOTHING
     zone: Value[str] = NOTHING
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class NodePool(Thing):
-    """A set of equal nodes. `max_nodes` is the maximum of an autoscaled pool, else its size.
-
-    `zone_count` is over how many zones the nodes are spread, where the cloud counts by zone, and `times` by how many of
-    them the written size is multiplied; `managed` says that the cloud runs the group. `pods_take_addresses` says that
-    pods take addresses of the nodes' subnets; else each node takes a block of `pod_range`, or some addresses of
-    `pod_subnets` (`pod_addresses`: with one pod, at least and at most). `efa_addresses` are those that the EFA
-    interfaces of a node take beside the others. `gpus` are those of one node; those that are attached to it are of the
-    type `accelerator`. Where `subnets` is not known, `maybe` are some that it may be in. An upgrade replaces `rolling`
-    nodes at a time, and waits `drain_timeout` seconds for each. Boot disks are of `disk_type` and `disk_size` (GB),
-    `image` names their system; `efa` are the types of the EFA interfaces of a node, and `local_disks` says whether its
-    start-up joins them. `charge` says how nodes are paid, `on_demand_fallback` that spot pools take nodes at full price
-    where there are no others, `location_policy` in which zones they grow (GKE); taints are written `key=value:Effect`,
-    in the code as `taint_form` says: a text, an item with its parts, or a member of a map; `no_schedule` is the effect.
-    `streaming` says that containers start before their image is there, `hub_mirror` that nodes ask a mirror before
-    Docker Hub. The kernel of a node is told to know at most `neighbours` others. `together` is the
-    placement group or policy that keeps nodes close to each other. `bid` is how a spot pool bids, `price_caps` the most
-    that it pays for a machine type in dollars an hour. `reservation` names what its machines are reserved by, and paid.
-    `boot_data` is what the user adds to the start of a node. `system` is Linux or Windows (AKS). `max_surge` and
-    `max_unavailable` are what `rolling` is made of; `scarce_surge` says that there are rarely more such machines (GKE).
-    """
-
-    address: str
-    cluster: Value[Cluster]
-    name: Value[str]
-    autoscaled: Value[bool]
-    min_nodes: Value[int]
-    max_nodes: Value[int]
-    surge: Value[Surge]
-    subnets: Value[tuple[Subnet, ...]]
-    pods_take_addresses: Value[bool]
-    maybe: tuple[Subnet, ...] = ()
-    root: str = ""
-    mode: Value[str] = NOTHING
-    managed: bool = True
-    zone_count: Value[int] = NOTHING
-    times: int = 1
-    instance_types: Value[tuple[str, ...]] = NOTHING
-    gpu: Value[bool] = NOTHING
-    gpus: Value[int] = NOTHING
-    accelerator: Value[str] = NOTHING
-    max_pods: Value[int] = NOTHING
-    efa_addresses: Value[int] = NOTHING
-    pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
-    pod_addresses: Value[tuple[int, int]] = NOTHING
-    pod_range: Value[PodRange] = NOTHING
-    spot: Value[bool] = NOTHING
-    zones: Value[tuple[str, ...]] = NOTHING
-    labels: Value[dict[str, str]] = NOTHING
-    taints: Value[tuple[str, ...]] = NOTHING
-    taint_form: str = "item"
-    no_schedule: str = "NoSchedule"
-    rolling: Value[Surge] = NOTHING
-    drain_timeout: Value[int] = NOTHING
-    disk_type: Value[str] = NOTHING
-    disk_size: Value[int] = NOTHING
-    image: Value[str] = NOTHING
-    efa: Value[tuple[str, ...]] = NOTHING
-    local_disks: Value[bool] = NOTHING
-    charge: Value[str] = NOTHING
-    deployment_set: Value[str] = NOTHING
-    together: Value[str] = NOTHING
-    bid: Value[str] = NOTHING
-    price_caps: Value[dict[str, str]] = NOTHING
-    streaming: Value[bool] = NOTHING
-    hub_mirror: Value[bool] = NOTHING
-    neighbours: Value[int] = NOTHING
-    on_demand_fallback: Value[bool] = NOTHING
-    location: Value[str] = NOTHING
-    location_policy: Value[str] = NOTHING
-    reservation: Value[str] = NOTHING
-    boot_data: Value[str] = NOTHING
-    system: Value[str] = NOTHING
-    max_surge: Value[int] = NOTHING
-    max_unavailable: Value[int] = NOTHING
-    scarce_surge: Value[bool] = NOTHING
-
-    @property
-    def display_name(self) -> str:
-        """What people call the pool."""
-        return self.name.value if isinstance(self.name, Known) else self.address.rsplit(".", 1)[-1]
-
-    @property
-    def full_name(self) -> str:
-        """The name with the cluster's, where several clusters have a pool of that name."""
-        cluster = known(self.cluster)
-        return f"{known(cluster.name) or cluster.address}/{self.display_name}" if cluster else self.address
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class KarpenterPool(Thing):
-    """What Karpenter may make nodes for: a NodePool, or a Provisioner of old. Times are in seconds.
-
-    `limits` are written `cpu=1000`, `budgets` are the numbers of nodes that it may disrupt at a time. Nodes are
-    replaced after `expire_after`; empty ones, by the `policy` also under-used ones, are taken away after
-    `consolidate_after`. Unset is never. With `replicas` it has that many nodes, whatever pods want. Its nodes have
-    `labels` and `taints`, as those of a node pool.
-    """
-
-    kind: str
-    cluster: Value[Cluster]
-    name: Value[str]
-    api: Value[str]
-    limits: Value[tuple[str, ...]]
-    policy: Value[str]
-    consolidate_after: Value[int]
-    budgets: Value[tuple[str, ...]]
-    expire_after: Value[int]
-    gpu: Value[bool]
-    spot: Value[bool]
-    replicas: Value[int] = NOTHING
-    labels: Value[dict[str, str]] = NOTHING
-    taints: Value[tuple[str, ...]] = NOTHING

@@ -11,17 +11,9 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterator, Sequence
 
-    from kcheck.model.clusters import (
-        Autoscaler,
-        Cluster,
-        KarpenterPool,
-        Network,
-        NodePool,
-        PodRange,
-        Reserved,
-        Subnet,
-    )
+    from kcheck.model.clusters import Autoscaler, Cluster, Network, PodRange, Reserved, Subnet
     from kcheck.model.pods import Addon, Mirror, Service, Workload
+    from kcheck.model.pools import KarpenterPool, NodePool
     from kcheck.model.queues import (
         Admission,
         Namespace,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kcheck.model.thing import NOTHING, Thing
 
 if TYPE_CHECKING:
-    from kcheck.model.clusters import NodePool
+    from kcheck.model.pools import NodePool
     from kcheck.source.values import Value
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields as members
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
 from kcheck.numbers import profiles
 from kcheck.source import scalars
@@ -17,13 +18,22 @@ from kcheck.source.versions import ANY
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from _typeshed import DataclassInstance
+
     from kcheck.source.values import DatumValue, Record
     from kcheck.source.versions import Range
 
 
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R", bound="DataclassInstance")
 
 _LARGEST = 10**9
+_MODEL_TYPES: dict[object, type[object]] = {
+    "Value[str]": str, "Value[int]": int, "Value[bool]": bool, "Value[tuple[str, ...]]": tuple,
+    "Value[dict[str, str]]": dict,
+}  # fmt: skip
+"""What is read for a field of the model, by its annotation."""
 
 
 class _Path(NamedTuple):
@@ -78,6 +88,16 @@ class Fields:
     def mapping(self, name: str) -> Value[dict[str, str]]:
         """The value of a field that is a map of texts."""
         return self._checked(name, dict)
+
+    def record_of(self, kind: Callable[P, R], *given: P.args, **computed: P.kwargs) -> R:
+        """A record of the model: the fields that are given, and all others that the table has by the same name."""
+        made = kind(*given, **computed)
+        found = {
+            member.name: self._checked(member.name, _MODEL_TYPES[member.type])
+            for member in members(made)[len(given) :]
+            if member.type in _MODEL_TYPES and member.name in self._table and member.name not in computed
+        }
+        return replace(made, **found)
 
     def _checked(self, name: str, kind: type[T]) -> Value[T]:
         value = self.read(name)

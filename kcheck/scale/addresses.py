@@ -66,7 +66,7 @@ def exactly(number: int) -> Estimate:
 
 def per_node(pool: NodePool, world: World) -> Estimate:
     """Addresses one node takes of its subnet: its own, and those of its pods where they live in it."""
-    inside = pool.pods_take_addresses
+    inside = pool.addresses.pods_take_addresses
     if isinstance(inside, Known) and not inside.value:
         return exactly(1)
     cni = pool.cluster.value.cni if isinstance(pool.cluster, Known) else None
@@ -82,18 +82,18 @@ def addresses_per_node(pool: NodePool, world: World) -> Value[int]:
     exact = estimate.bounds.exact
     if exact is None:
         return Unknown(estimate.why)
-    inside = pool.pods_take_addresses
+    inside = pool.addresses.pods_take_addresses
     cni = pool.cluster.value.cni if isinstance(pool.cluster, Known) else None
-    decides = inside if not known(inside) else pool.max_pods if cni is None else pool.instance_types
+    decides = inside if not known(inside) else pool.addresses.max_pods if cni is None else pool.machine.instance_types
     return Known(exact, decides.origin or Origin((pool.place,)))
 
 
 def _with_pods(pool: NodePool, world: World) -> Estimate:
     """One address for the node and one for each pod that it may run."""
-    if isinstance(pool.max_pods, Known):
-        return exactly(1 + pool.max_pods.value)
+    if isinstance(pool.addresses.max_pods, Known):
+        return exactly(1 + pool.addresses.max_pods.value)
     low, high = _pods_bounds(pool, world)
-    return Estimate(Interval(1 + low, None if high is None else 1 + high), reason_of(pool.max_pods))
+    return Estimate(Interval(1 + low, None if high is None else 1 + high), reason_of(pool.addresses.max_pods))
 
 
 def _pods_bounds(pool: NodePool, world: World) -> tuple[int, int | None]:
@@ -110,7 +110,7 @@ def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
 
     Where pods have subnets of their own, the node's `own` interface is none of those that serve them.
     """
-    unknown = unknown_of(pool.instance_types, cni.prefix_delegation, cni.warm_interfaces, cni.warm_prefixes)
+    unknown = unknown_of(pool.machine.instance_types, cni.prefix_delegation, cni.warm_interfaces, cni.warm_prefixes)
     optional = [value for value in (cni.warm_ips, cni.minimum_ips) if isinstance(value, Unknown)]
     why = unknown.reason if unknown else optional[0].reason if optional else ""
     if why:
@@ -120,13 +120,13 @@ def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
         return Estimate(Interval(1, None), reason_of(pool.cluster))
     found: list[int] = []
     own_cloud = cloud(cluster.cloud)
-    for name in known(pool.instance_types) or ():
+    for name in known(pool.machine.instance_types) or ():
         interfaces = machines.interfaces(own_cloud.name, name)
         if interfaces is None:
             why = f"kcheck does not know the instance type {name}"
         else:
             count, addresses = interfaces
-            extra = number(pool.efa_addresses, 0) if own else 0
+            extra = pool.machine.efa_addresses if own else 0
             found.append(own_cloud.node_addresses(cni, count if own else count - 1, addresses, 1) + extra)
     if not found:
         return Estimate(Interval(1, None), why or "no instance type is written")
@@ -144,20 +144,20 @@ def pod_addresses(pool: NodePool, world: World) -> Estimate:
     cni = pool.cluster.value.cni if isinstance(pool.cluster, Known) else None
     if cni is not None:
         return _held(pool, cni, own=False)
-    if isinstance(pool.pod_addresses, Known):
-        least, most = pool.pod_addresses.value
+    if isinstance(pool.addresses.pod_addresses, Known):
+        least, most = pool.addresses.pod_addresses.value
         why = "" if least == most else f"how many addresses {pool.display_name} keeps idle is not known"
         return Estimate(Interval(least, most), why)
-    return Estimate(Interval(1, _pods_bounds(pool, world)[1]), reason_of(pool.pod_addresses))
+    return Estimate(Interval(1, _pods_bounds(pool, world)[1]), reason_of(pool.addresses.pod_addresses))
 
 
 def pod_block(pool: NodePool) -> Value[int]:
     """The length of the prefix of the block that a node takes for its pods."""
-    pod_range = known(pool.pod_range)
+    pod_range = known(pool.addresses.pod_range)
     block = pod_range.block if pod_range else NOTHING
     if pod_range is None or not isinstance(block, Unset):
         return block
-    return mapped(pool.max_pods, cloud(pod_range.cloud).pod_block)
+    return mapped(pool.addresses.max_pods, cloud(pod_range.cloud).pod_block)
 
 
 def block_size(pool: NodePool, world: World) -> Estimate:
@@ -165,7 +165,7 @@ def block_size(pool: NodePool, world: World) -> Estimate:
     block = pod_block(pool)
     if isinstance(block, Known):
         return exactly(1 << (32 - block.value))
-    pod_range = known(pool.pod_range)
+    pod_range = known(pool.addresses.pod_range)
     if pod_range is None:
         return Estimate(Interval(1, None), reason_of(block))
 
@@ -204,15 +204,16 @@ def _bounds(place: Place, world: World) -> Bounds | Unknown:
         seen.add(pool)
         estimate = measure(pool, world)
         label = pool.full_name if shared[name] > 1 else name
-        default = isinstance(pool.max_nodes, Known) and pool.max_nodes.origin.missing is not None
-        surge, high = known(pool.surge), estimate.bounds.high
+        default = isinstance(pool.size.max_nodes, Known) and pool.size.max_nodes.origin.missing is not None
+        surge, high = known(pool.upgrade.surge), estimate.bounds.high
         size = number(world.sizes.of_pool(pool), 0)
         least.append(Demand(label, size, surge or Surge(), estimate.bounds.low, parts, default))
         if most is not None:
             worst = least[-1]._replace(surge=surge or Surge(percent=100), per_node=high or 0)
             most = None if high is None else [*most, worst]
         nodes = world.sizes.of_pool(pool)
-        reasons = [estimate.why if estimate.bounds.exact is None else "", "" if surge else reason_of(pool.surge)]
+        why_surge = "" if surge else reason_of(pool.upgrade.surge)
+        reasons = [estimate.why if estimate.bounds.exact is None else "", why_surge]
         reasons.append("" if isinstance(nodes, Known) else reason_of(nodes))
         why = why or next(filter(None, reasons), "")
     lowest = _sized(pools, least, world, kind=True)
@@ -332,7 +333,7 @@ def _measure(place: Place, pool: NodePool, seen: set[NodePool]) -> tuple[Callabl
     """What a pool takes of a place, for its nodes first, then for its pods; over how many subnets that is spread."""
     if not isinstance(place, Subnet):
         return block_size, 1
-    nodes, pods = known(pool.subnets) or (), known(pool.pod_subnets) or ()
+    nodes, pods = known(pool.addresses.subnets) or (), known(pool.addresses.pod_subnets) or ()
     if place in nodes and pool not in seen:
         return per_node, len(nodes)
     return pod_addresses, len(pods)

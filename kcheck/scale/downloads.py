@@ -28,7 +28,7 @@ def mirrored(workload: Workload, world: World) -> Value[bool]:
     if pools and not workload.per_node:
         found = [world.pools.candidates(template) for template in workload.templates]
         pools = [pool for one in found if not isinstance(one, Unknown) for pool, _ in one] or pools
-    values = [pool.hub_mirror for pool in pools]
+    values = [pool.system.hub_mirror for pool in pools]
     unknown = next((value for value in values if isinstance(value, Unknown)), None)
     every = bool(values) and all(known(value) for value in values)
     return unknown or Known(every, Origin((workload.place,)))

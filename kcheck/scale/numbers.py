@@ -33,10 +33,11 @@ class Numbers(Memory):
             return machines.Price(cents * 10)
         if pool is None or cluster is None:
             return None
-        attached = None if isinstance(pool.gpus, Unknown) else number(pool.gpus, 0), known(pool.accelerator) or ""
+        gpus = pool.machine.gpus
+        attached = None if isinstance(gpus, Unknown) else number(gpus, 0), known(pool.machine.accelerator) or ""
         found = (
-            machines.price(cluster.cloud, name, spot=known(pool.spot) is True, attached=attached)
-            for name in known(pool.instance_types) or ()
+            machines.price(cluster.cloud, name, spot=known(pool.market.spot) is True, attached=attached)
+            for name in known(pool.machine.instance_types) or ()
         )
         return min((one for one in found if one), default=None)
 

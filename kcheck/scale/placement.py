@@ -72,7 +72,7 @@ def fit(template: PodTemplate, pool: NodePool) -> Fit:
 def per_node(template: PodTemplate, pool: NodePool, *, ports: bool = True) -> int | None:
     """How many pods a node of a pool takes by its GPUs, vCPUs and `ports`; None where that is not known."""
     counts = []
-    cards, of_node = known(template.gpus), known(pool.gpus)
+    cards, of_node = known(template.gpus), known(pool.machine.gpus)
     if cards:
         if of_node is None:
             return None
@@ -87,7 +87,7 @@ def per_node(template: PodTemplate, pool: NodePool, *, ports: bool = True) -> in
 
 def smallest(pool: NodePool) -> int | None:
     """VCPUs of the smallest machine of a pool; None if one is not known."""
-    cluster, types = known(pool.cluster), known(pool.instance_types)
+    cluster, types = known(pool.cluster), known(pool.machine.instance_types)
     if cluster is None or not types:
         return None
     found = [machines.machine(cluster.cloud, name) for name in types]
@@ -196,20 +196,20 @@ def _meets(one: Requirement, pool: NodePool) -> bool | None:
 
 def _label(key: str, pool: NodePool) -> set[str] | None:
     """The values that a label has on nodes of a pool; none if it is not there, None if it is not known."""
-    own = pool.labels
+    own = pool.scheduling.labels
     if isinstance(own, Known) and key in own.value:
         return {own.value[key]}
     cluster = known(pool.cluster)
     cloud = registry.cloud(cluster.cloud) if cluster else None
     if key in _INSTANCE:
-        return set(pool.instance_types.value) if isinstance(pool.instance_types, Known) else None
+        return set(pool.machine.instance_types.value) if isinstance(pool.machine.instance_types, Known) else None
     if cloud and key in cloud.pool_labels:
         return {pool.name.value} if isinstance(pool.name, Known) else None
     if cloud and cloud.spot_label and key == cloud.spot_label.key:
         _, spot, other = cloud.spot_label
-        if not isinstance(pool.spot, Known):
-            return None if isinstance(pool.spot, Unknown) else {other} - {""}
-        return {spot} if pool.spot.value else {other} - {""}
+        if not isinstance(pool.market.spot, Known):
+            return None if isinstance(pool.market.spot, Unknown) else {other} - {""}
+        return {spot} if pool.market.spot.value else {other} - {""}
     if isinstance(own, Unknown) or (cluster is None) or key.partition("/")[0].endswith(_CLOUDS):
         return None
     return set()
@@ -221,12 +221,13 @@ def _cards(template: PodTemplate, pool: NodePool) -> Fit:
         return Fit(None)
     if not wanted:
         return Fit(fits=True)
-    mode = (known(pool.labels) or {}).get(_MODE, "default")
+    mode = (known(pool.scheduling.labels) or {}).get(_MODE, "default")
     if mode != "default":  # parts of cards, and no whole ones
         return Fit(None) if mode == "disabled" else Fit(fits=False, why=f"whole GPUs beside {_MODE}={mode}")
-    if isinstance(pool.gpus, Known) and (pool.gpus.value or not known(pool.gpu)):  # 0 stands for unknown cards
-        return Fit(fits=pool.gpus.value >= wanted, why=f"{wanted} GPUs on one node")
-    return Fit(fits=False, why="GPUs") if known(pool.gpu) is False else Fit(None)
+    gpus = pool.machine.gpus
+    if isinstance(gpus, Known) and (gpus.value or not known(pool.machine.gpu)):  # 0 stands for unknown cards
+        return Fit(fits=gpus.value >= wanted, why=f"{wanted} GPUs on one node")
+    return Fit(fits=False, why="GPUs") if known(pool.machine.gpu) is False else Fit(None)
 
 
 def _size(template: PodTemplate, pool: NodePool) -> Fit:
@@ -240,16 +241,16 @@ def _taints(template: PodTemplate, pool: NodePool) -> Fit:
     keeping = _keeping(template, pool)
     if keeping:
         return Fit(fits=False, why=f"the taint {keeping[0].rpartition(':')[0].removesuffix('=')}")
-    unknown = isinstance(pool.taints, Unknown) or isinstance(template.tolerations, Unknown)
+    unknown = isinstance(pool.scheduling.taints, Unknown) or isinstance(template.tolerations, Unknown)
     return Fit(None) if unknown else Fit(fits=True)
 
 
 def _keeping(template: PodTemplate, pool: NodePool) -> tuple[str, ...]:
     """The taints that keep pods from the nodes of a pool."""
-    taints = list(known(pool.taints) or ())
+    taints = list(known(pool.scheduling.taints) or ())
     cluster = known(pool.cluster)
     taint = registry.cloud(cluster.cloud).spot_taint if cluster is not None else ""
-    if taint and known(pool.spot) is True:
+    if taint and known(pool.market.spot) is True:
         taints.append(taint)
     found = (taint for taint in taints if untolerated(template, taint) and not _admitted(template, pool, taint))
     return tuple(dict.fromkeys(found))

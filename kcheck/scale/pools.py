@@ -57,7 +57,7 @@ class Pools:
             return Unknown(f"pools in {subnet.address} may be missing: {subnet.gap}")
         pool = self._perhaps_in_subnet.get(subnet.id)
         if pool is not None:
-            why = reason_of(pool.subnets)
+            why = reason_of(pool.addresses.subnets)
             return Unknown(f"whether {pool.display_name} is in {subnet.address} is not known: {why}")
         return self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
 
@@ -88,15 +88,19 @@ class Pools:
 
     @cached_property
     def _by_subnet(self) -> dict[str, list[NodePool]]:
-        return _grouped((subnet, pool) for pool in self._inventory.pools for subnet in known(pool.subnets) or ())
+        return _grouped(
+            (subnet, pool) for pool in self._inventory.pools for subnet in known(pool.addresses.subnets) or ()
+        )
 
     @cached_property
     def _by_pod_subnet(self) -> dict[str, list[NodePool]]:
-        return _grouped((subnet, pool) for pool in self._inventory.pools for subnet in known(pool.pod_subnets) or ())
+        return _grouped(
+            (subnet, pool) for pool in self._inventory.pools for subnet in known(pool.addresses.pod_subnets) or ()
+        )
 
     @cached_property
     def _by_range(self) -> dict[str, list[NodePool]]:
-        return _grouped((known(pool.pod_range), pool) for pool in self._inventory.pools)
+        return _grouped((known(pool.addresses.pod_range), pool) for pool in self._inventory.pools)
 
     @cached_property
     def _without_cluster(self) -> dict[str, NodePool]:
@@ -107,4 +111,4 @@ class Pools:
     @cached_property
     def _perhaps_in_subnet(self) -> dict[str, NodePool]:
         """By subnet, a pool that may be in it."""
-        return {subnet.id: pool for pool in self._inventory.pools for subnet in pool.maybe}
+        return {subnet.id: pool for pool in self._inventory.pools for subnet in pool.addresses.candidates}

@@ -55,27 +55,27 @@ class Sizes(Memory):
         target = self.target(cluster)
         if isinstance(target, Known):
             return Interval(target.value, target.value)
-        return Interval(sum(number(pool.max_nodes, 0) for pool in self._pools.of_cluster(cluster)), None)
+        return Interval(sum(number(pool.size.max_nodes, 0) for pool in self._pools.of_cluster(cluster)), None)
 
     def growth(self, cluster: Cluster) -> Growth:
         """How the pools of a cluster share its nodes, in the order of `Pools.of_cluster`."""
         pools = self._pools.of_cluster(cluster)
-        maxima = [known(pool.max_nodes) for pool in pools]
-        growable = tuple(bool(known(pool.autoscaled)) for pool in pools)
-        return Growth(tuple(maxima), growable, tuple(number(pool.min_nodes, 0) for pool in pools))
+        maxima = [known(pool.size.max_nodes) for pool in pools]
+        growable = tuple(bool(known(pool.size.autoscaled)) for pool in pools)
+        return Growth(tuple(maxima), growable, tuple(number(pool.size.min_nodes, 0) for pool in pools))
 
     def of_pool(self, pool: NodePool) -> Value[int]:
         """Nodes of a pool when its cluster reaches its target."""
         if not isinstance(pool.cluster, Known):
-            return pool.max_nodes
+            return pool.size.max_nodes
         cluster = pool.cluster.value
         target = self.target(cluster)
         if not isinstance(target, Known) or isinstance(self._pools.all_of_cluster(cluster), Unknown):
-            return pool.max_nodes
+            return pool.size.max_nodes
         sizes = self.remember("pools", cluster.id, lambda: self._of_pools(cluster, target.value))
         if isinstance(sizes, Unknown):
-            return pool.max_nodes
-        return Known(sizes[pool.id], pool.max_nodes.origin or Origin((pool.place,)))
+            return pool.size.max_nodes
+        return Known(sizes[pool.id], pool.size.max_nodes.origin or Origin((pool.place,)))
 
     def of_workload(self, workload: Workload) -> Value[int]:
         """Nodes that run a pod of the workload, one pod on each; of a DaemonSet all that it lands on."""
@@ -102,7 +102,7 @@ class Sizes(Memory):
         pools = self._pools.all_of_cluster(cluster)
         if isinstance(pools, Unknown):
             return pools
-        nodes = total(pool.max_nodes for pool in pools)
+        nodes = total(pool.size.max_nodes for pool in pools)
         return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((cluster.place,)))
 
     def _of_pools(self, cluster: Cluster, target: int) -> dict[str, int] | Unknown:

@@ -90,14 +90,15 @@ def build_scenario(
     """
     assumed: list[str] = []
     job, template = (None if everything else _largest_job(world, cluster)) or (None, None)
-    pools = [pool for pool in world.pools.of_cluster(cluster) if number(pool.max_nodes, 0) and known(pool.autoscaled)]
+    near = world.pools.of_cluster(cluster)
+    pools = [pool for pool in near if number(pool.size.max_nodes, 0) and known(pool.size.autoscaled)]
     if template is not None:
         chosen = [pool for pool in pools if placement.fit(template, pool).fits is not False] or pools
     else:
-        chosen = ([] if everything else [pool for pool in pools if known(pool.gpu)]) or pools
+        chosen = ([] if everything else [pool for pool in pools if known(pool.machine.gpu)]) or pools
     if not chosen and not nodes:
         return f"{cluster.address} has no pool that is scaled and of known size; --nodes N runs a job on N nodes"
-    sizes = [number(pool.max_nodes, 0) for pool in chosen]
+    sizes = [number(pool.size.max_nodes, 0) for pool in chosen]
     count = nodes or (_nodes_for_pods(template, chosen[0]) if template else sum(sizes))
     if nodes and 0 < sum(sizes) < nodes:
         names = known(chosen[0].name) or chosen[0].address
@@ -125,10 +126,11 @@ def build_scenario(
         cloud = replace(cloud, pull=image / bandwidth)
     case = Case(
         own,
-        Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)), gpu=any(known(pool.gpu) for pool in chosen),
+        Job(count, seconds, gang=bool(job and isinstance(job.gang, Known)),
+            gpu=any(known(pool.machine.gpu) for pool in chosen),
             anti_affinity=bool(template and known(template.spread))),
         settings, cloud,
-        system_nodes=sum(_standing_nodes(pool) for pool in world.pools.of_cluster(cluster) if pool not in chosen),
+        system_nodes=sum(_standing_nodes(pool) for pool in near if pool not in chosen),
     )  # fmt: skip
     hub = _pull_budget(world, cluster, count)
     if hub is not None and not everything:
@@ -143,11 +145,11 @@ def build_scenario(
 
 def _standing_nodes(pool: NodePool) -> int:
     """The nodes that a pool has whatever the job does."""
-    return number(pool.min_nodes if known(pool.autoscaled) else pool.max_nodes, 0)
+    return number(pool.size.min_nodes if known(pool.size.autoscaled) else pool.size.max_nodes, 0)
 
 
 def _pool(pool: NodePool, most: int) -> Pool:
-    least = number(pool.min_nodes, 0)
+    least = number(pool.size.min_nodes, 0)
     return Pool(known(pool.name) or pool.address, most, least, least)
 
 
@@ -170,7 +172,7 @@ def _largest_job(world: World, cluster: Cluster) -> tuple[Workload, PodTemplate]
 
 def _nodes_for_pods(template: PodTemplate, pool: NodePool) -> int:
     """Nodes that the pods of a job fill, by their GPUs."""
-    pods, each, own = number(template.count, 0), number(template.gpus, 0), number(pool.gpus, 0)
+    pods, each, own = number(template.count, 0), number(template.gpus, 0), number(pool.machine.gpus, 0)
     return ceil(pods * each / own) if each and own else pods
 
 

@@ -90,8 +90,15 @@ def result(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., Result]:
 def test_pools_are_read(key: str, result: Callable[..., Result]) -> None:
     world = result(pool=POOL.replace("KEY", key)).world
     system, training = world.inventory.pools
-    assert (known(training.max_nodes), known(training.gpus), known(training.max_pods)) == (600, 2, 32)
-    assert (training.subnets, training.pod_range) == (system.subnets, system.pod_range)
+    assert (known(training.size.max_nodes), known(training.machine.gpus), known(training.addresses.max_pods)) == (
+        600,
+        2,
+        32,
+    )
+    assert (training.addresses.subnets, training.addresses.pod_range) == (
+        system.addresses.subnets,
+        system.addresses.pod_range,
+    )
     assert known(world.autoscaling.tool(world.inventory.clusters[0])) == "karpenter"
     assert world.inventory.autoscalers == []
 
@@ -117,7 +124,7 @@ def test_no_limit_of_a_pool_ends_them(result: Callable[..., Result]) -> None:
 @pytest.mark.parametrize("change", ["  vnetSubnetID: /x/y\n", ""])
 def test_a_subnet_of_its_own_is_not_guessed(change: str, result: Callable[..., Result]) -> None:
     pool = SKU.replace("  maxPods: 32\n", change or "  maxPods: 32\n")
-    subnets = result(pool=pool).world.inventory.pools[1].subnets
+    subnets = result(pool=pool).world.inventory.pools[1].addresses.subnets
     assert isinstance(subnets, Unknown) is bool(change)
 
 

@@ -212,7 +212,7 @@ def test_3_nodes_that_karpenter_adds(write: Callable[[Mapping[str, str]], Path])
     processors = NODE_POOL.replace("nvidia.com/gpu: 512", "cpu: 3840")  # twenty machines of 192
     write({"karpenter.yaml": f"{processors}---\n{node_class}"})
     world = linter.run(Tree(["."]), Config()).world
-    assert [known(pool.max_nodes) for pool in world.inventory.pools if known(pool.mode) == "Karpenter"] == [20]
+    assert [known(pool.size.max_nodes) for pool in world.inventory.pools if known(pool.mode) == "Karpenter"] == [20]
 
 
 def test_4_pools_of_a_range_and_sizes_of_ranges(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:

@@ -385,7 +385,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 }
 """
     result = check({"main.tf": terraform, "job.yaml": NVIDIA})
-    assert [known(pool.gpus) for pool in result.world.inventory.pools] == [8]
+    assert [known(pool.machine.gpus) for pool in result.world.inventory.pools] == [8]
     assert found(result)["gang-missing"] == "warning"
 
 

@@ -177,7 +177,7 @@ def lands(cloud: str, pods: Pods, read: Read, *, spot: bool = False, taint: str 
     text = manifest("Pod", f"spec:\n  {indented(pods.spec, 2)}")
     found = read({"main.tf": code.format(spot=on if spot else off, taint=taint), "pod.yaml": text})
     pool: NodePool = next(one for one in found.pools if known(one.name) == "pool")
-    assert known(pool.spot) is spot
+    assert known(pool.market.spot) is spot
     (template,) = found.workloads[0].templates
     return placement.fit(template, pool)
 
@@ -296,11 +296,11 @@ def test_labels_of_groups_without_a_list_are_not_known(read: Read) -> None:
     }
     """
     found = read({"main.tf": code, "pod.yaml": manifest("Pod", "spec: {nodeSelector: {pool: gpu}, containers: []}")})
-    assert isinstance(found.pools[0].labels, Unknown)
-    assert known(found.pools[0].spot) is True
-    assert known(found.pools[0].instance_types) == ("g5.12xlarge",)
+    assert isinstance(found.pools[0].scheduling.labels, Unknown)
+    assert known(found.pools[0].market.spot) is True
+    assert known(found.pools[0].machine.instance_types) == ("g5.12xlarge",)
     chosen = code.replace('instance_type = "g5.12xlarge"', "instance_requirements {\n}")
-    assert isinstance(read({"main.tf": chosen}).pools[0].instance_types, Unknown)
+    assert isinstance(read({"main.tf": chosen}).pools[0].machine.instance_types, Unknown)
     assert placement.fit(found.workloads[0].templates[0], found.pools[0]).fits is None
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.clouds import container_runtime
 from kcheck.clouds.ack import addresses as arithmetic
 from kcheck.clouds.reader import (
     Reader,
     either,
+    gpu_of,
+    gpus_of,
     linked,
     read_all,
     reason,
@@ -19,7 +21,24 @@ from kcheck.clouds.reader import (
     together,
     unlinked,
 )
-from kcheck.model import NOTHING, Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
+from kcheck.model import (
+    NOTHING,
+    Addresses,
+    Autoscaler,
+    Cluster,
+    Machine,
+    Market,
+    Network,
+    NodePool,
+    Placement,
+    PodRange,
+    Scheduling,
+    Size,
+    Subnet,
+    Surge,
+    System,
+    Upgrade,
+)
 from kcheck.numbers import machines, profiles
 from kcheck.source import scalars
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -41,9 +60,6 @@ INLINE_ADDON = "alicloud_cs_managed_kubernetes.addons"
 WORKERS = "alicloud_cs_managed_kubernetes.workers"
 POOL = "alicloud_cs_kubernetes_node_pool"
 AUTOSCALER = "alicloud_cs_autoscaling_config"
-AUTOSCALER_FIELDS = (
-    "unneeded_time", "delay_after_add", "scan_interval", "expander", "scale_down", "skip_local_storage", "grace"
-)  # fmt: skip
 SUBNET = "alicloud_vswitch"
 NETWORK = "alicloud_vpc"
 MORE = "alicloud_vpc_ipv4_cidr_block"
@@ -134,7 +150,6 @@ class _Ack(Reader):
             pod_subnets=self.several(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
         )
         self.found.clusters.append(cluster)
-        owner: Value[Cluster] = Known(cluster, place)
         if known(cluster.network_plugin) != "terway":
             pod_range = PodRange(
                 f"{cluster.id}/pods", instance.span, CLOUD, instance.address, self.folder, self.gap, name=cluster.name,
@@ -142,20 +157,16 @@ class _Ack(Reader):
             )  # fmt: skip
             self.ranges[cluster.id] = pod_range
             self.found.ranges.append(pod_range)
-        self._workers(instance, owner, cluster)
+        self._workers(instance, Known(cluster, place))
 
-    def _workers(self, instance: Instance, owner: Value[Cluster], cluster: Cluster) -> None:
+    def _workers(self, instance: Instance, owner: Value[Cluster]) -> None:
         """The workers that old code writes in the cluster."""
         fields = self.fields(WORKERS, instance)
         if isinstance(fields.number("count"), Unset):
             return
-        name = Known("workers", Origin((instance.span,)))
-        fixed = Known(value=False, origin=Origin((instance.span,)))
-        address = f"{instance.address}.workers"
-        size = fields.number("count")
-        self._pool(
-            fields, instance, address, owner=owner, cluster=cluster, name=name, scaled=fixed, sizes=(size, size)
-        )  # fmt: skip
+        place, size = Origin((instance.span,)), fields.number("count")
+        scale = Size(Known(value=False, origin=place), size, size)
+        self._pool(fields, instance, f"{instance.address}.workers", owner, Known("workers", place), scale)
 
     # --- pools
 
@@ -167,11 +178,8 @@ class _Ack(Reader):
             )
             cluster: Value[Cluster] = owner if owner is not None else unlinked(fields.text("cluster"), "cluster")
             scaled = self._scaled(instance, fields)
-            sizes = _sizes(fields, scaled)
-            self._pool(
-                fields, instance, instance.address, owner=cluster, cluster=known(cluster), name=fields.text("name"),
-                scaled=scaled, sizes=sizes,
-            )  # fmt: skip
+            size = Size(scaled, *_sizes(fields, scaled))
+            self._pool(fields, instance, instance.address, cluster, fields.text("name"), size)
         for instance in self.root.instances(AUTOSCALER):
             self._autoscaler(instance)
 
@@ -185,58 +193,49 @@ class _Ack(Reader):
         return fields.flag("scaling")
 
     def _pool(
-        self,
-        fields: Fields,
-        instance: Instance,
-        address: str,
-        owner: Value[Cluster],
-        cluster: Cluster | None,
-        name: Value[str],
-        scaled: Value[bool],
-        sizes: tuple[Value[int], Value[int]],
+        self, fields: Fields, instance: Instance, address: str, owner: Value[Cluster], name: Value[str], size: Size
     ) -> None:
-        place = Origin((instance.span,))
-        subnets = self.several(fields.raw("subnets"), self.subnets_by_address, "vSwitch")
         types = fields.texts("instance_types")
         inside = fields.resource == POOL
-        pod_range = self.ranges.get(cluster.id) if cluster else None
-        self.found.pools.append(
-            NodePool(
-                self.identity(address),
-                instance.span,
-                address,
-                owner,
-                name,
-                scaled,
-                min_nodes=sizes[0],
-                max_nodes=sizes[1],
-                surge=Known(Surge(), place),
-                subnets=subnets,
-                maybe=() if isinstance(subnets, Known) else self.maybe(fields.raw("subnets"), self.subnets_by_address),
-                pods_take_addresses=Known(value=False, origin=place),
-                root=self.folder,
-                instance_types=types,
-                gpu=mapped(types, lambda names: any(map(self.has_gpu, names))),
-                gpus=mapped(types, lambda names: min((machines.gpus(CLOUD, n) or 0 for n in names), default=0)),
-                pod_subnets=cluster.pod_subnets if cluster else NOTHING,
-                pod_addresses=Known(_pod_addresses(), place),
-                max_pods=self._max_pods(fields, types, cluster) if inside else NOTHING,
-                pod_range=Known(pod_range, place) if pod_range else Unset(place),
-                spot=mapped(fields.text("spot"), lambda strategy: strategy != "NoSpot") if inside else NOTHING,
-                labels=_labels(instance) if inside else NOTHING,
-                taints=taints_of(instance, "taints") if inside else NOTHING,
-                taint_form=taint_form(instance, "taints"),
-                bid=fields.text("spot") if inside else NOTHING,
-                price_caps=_caps(instance) if inside else NOTHING,
+        form = taint_form(instance, "taints")
+        pool = NodePool(
+            self.identity(address),
+            instance.span,
+            address,
+            owner,
+            name,
+            self.folder,
+            size=size,
+            upgrade=Upgrade(
+                surge=Known(Surge(), Origin((instance.span,))),
                 rolling=mapped(fields.number("max_unavailable"), Surge) if inside else NOTHING,
-                disk_type=fields.text("disk_type"),
-                disk_size=fields.number("disk_size"),
-                charge=fields.text("charge"),
-                reservation=referred(fields.text("reservation")) if inside else NOTHING,
-                on_demand_fallback=fields.flag("on_demand_fallback") if inside else NOTHING,
-                deployment_set=fields.text("deployment_set") if inside else NOTHING,
-                hub_mirror=container_runtime.registry_mirrors(instance),
-            )
+            ),
+            machine=fields.record_of(Machine, gpu=gpu_of(CLOUD, types), gpus=gpus_of(CLOUD, types)),
+            addresses=self._addresses(fields, types, known(owner), Origin((instance.span,))),
+            market=_market(fields, instance) if inside else fields.record_of(Market),
+            scheduling=(
+                Scheduling(_labels(instance), taints_of(instance, "taints"), form)
+                if inside
+                else Scheduling(taint_form=form)
+            ),
+            placement=fields.record_of(Placement),
+            system=System(hub_mirror=container_runtime.registry_mirrors(instance)),
+        )
+        self.found.pools.append(pool)
+
+    def _addresses(
+        self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None, place: Origin
+    ) -> Addresses:
+        subnets = self.several(fields.raw("subnets"), self.subnets_by_address, "vSwitch")
+        pod_range = self.ranges.get(cluster.id) if cluster else None
+        return Addresses(
+            subnets,
+            self.candidates(subnets, fields.raw("subnets"), self.subnets_by_address),
+            Known(value=False, origin=place),
+            self._max_pods(fields, types, cluster) if fields.resource == POOL else NOTHING,
+            pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+            pod_addresses=Known(_pod_addresses(), place),
+            pod_range=Known(pod_range, place) if pod_range else Unset(place),
         )
 
     def _max_pods(self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
@@ -255,17 +254,21 @@ class _Ack(Reader):
     def _autoscaler(self, instance: Instance) -> None:
         fields = self.fields(AUTOSCALER, instance)
         owner = linked(fields.raw("cluster"), self.addressed(Cluster, CLUSTER))
-        values: dict[str, Any] = {name: fields.read(name) for name in AUTOSCALER_FIELDS}
         self.found.autoscalers.append(
-            Autoscaler(
+            fields.record_of(
+                Autoscaler,
                 self.identity(instance.address),
                 instance.span,
                 owner if owner is not None else unlinked(fields.text("cluster"), "cluster"),
                 "ack",
-                profile=fields.text("engine"),
-                **values,
             )
         )
+
+
+def _market(fields: Fields, record: Record) -> Market:
+    spot = mapped(fields.text("bid"), lambda strategy: strategy != "NoSpot")
+    reservation = referred(fields.text("reservation"))
+    return fields.record_of(Market, spot=spot, price_caps=_caps(record), reservation=reservation)
 
 
 def _labels(record: Record) -> Value[dict[str, str]]:

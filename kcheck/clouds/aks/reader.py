@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kcheck.clouds.aks import addresses as arithmetic
+from kcheck.clouds.aks import upgrades
 from kcheck.clouds.reader import (
     Reader,
     either,
@@ -18,9 +19,23 @@ from kcheck.clouds.reader import (
     text_of,
     unlinked,
 )
-from kcheck.model import NOTHING, Autoscaler, Cluster, Network, NodePool, PodRange, Subnet, Surge
+from kcheck.model import (
+    NOTHING,
+    Addresses,
+    Autoscaler,
+    Cluster,
+    Machine,
+    Market,
+    Network,
+    NodePool,
+    Placement,
+    PodRange,
+    Scheduling,
+    Size,
+    Subnet,
+    System,
+)
 from kcheck.numbers import machines, profiles
-from kcheck.source.units import minor_version
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
@@ -43,21 +58,11 @@ INLINE_SUBNET = "azurerm_virtual_network.subnet"
 ARM = "azapi_resource"
 ARM_CLUSTER = "azapi_resource.managedClusters"
 ARM_POOL = "azapi_resource.agentPools"
-AUTOSCALER_FIELDS = (
-    "max_unready_nodes", "max_unready_percentage", "bulk_delete", "unneeded_time", "unready_time", "delay_after_add",
-    "delay_after_delete", "delay_after_failure", "scan_interval", "new_pod_delay", "provision_time", "expander",
-    "balance", "skip_local_storage", "skip_system_pods", "grace",
-)  # fmt: skip
-
 
 _KARPENTER = "karpenter"
 """What AKS runs as node auto-provisioning, instead of the Cluster Autoscaler."""
 _SUBNET_ID = re.compile(r"/virtualNetworks/([^/$]+)/subnets/([^/$]+)$", re.IGNORECASE)
 _CLUSTER_ID = re.compile(r"/managedClusters/([^/$]+)$", re.IGNORECASE)
-CLUSTER_FIELDS = (
-    "name", "version", "location", "network_policy", "service_cidr", "outbound_type", "outbound_ports", "load_balancer",
-    "data_plane",
-)  # fmt: skip
 
 
 def read(roots: Iterable[Module], inventory: Inventory) -> None:
@@ -136,10 +141,11 @@ class _Aks(Reader):
         self.found.clusters.append(cluster)
         owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
         if not equals(cluster.grower, _KARPENTER):
-            values: dict[str, Any] = {name: fields.read(f"autoscaler.{name}") for name in AUTOSCALER_FIELDS}
+            scaling = self.fields(f"{fields.resource}.autoscaler", instance)
             place = first_span(instance, "auto_scaler_profile")
-            kind = "cluster-autoscaler"
-            self.found.autoscalers.append(Autoscaler(f"{cluster.id}/autoscaler", place, owner, kind, **values))
+            self.found.autoscalers.append(
+                scaling.record_of(Autoscaler, f"{cluster.id}/autoscaler", place, owner, "cluster-autoscaler")
+            )
         self._range(instance, fields, cluster)
         many = fields.resource == ARM_CLUSTER
         for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
@@ -213,14 +219,16 @@ class _Aks(Reader):
             plugin = Unknown(why, plugin.origin)
             mode = Unknown(why, mode.origin) if isinstance(mode, Unset) else mode
         ips = _outbound_ips(fields)
-        values: dict[str, Any] = {name: fields.read(name) for name in CLUSTER_FIELDS}
-        return Cluster(
+        return fields.record_of(
+            Cluster,
             self.identity(instance.address),
             instance.span,
             CLOUD,
             instance.address,
             self.folder,
             self.gap or gap,
+            fields.text("name"),
+            fields.text("version"),
             environment=self.root.environment,
             provisioned=Known(automatic, Origin((instance.span,))) if automatic else NOTHING,
             network_plugin=plugin,
@@ -228,56 +236,49 @@ class _Aks(Reader):
             tier=tier,
             outbound_ips=ips,
             grower=mapped(fields.text("provisioning"), lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
-            **values,
         )
 
     def _pool(self, fields: Fields, address: str, place: Span, owner: Value[Cluster], cluster: Cluster | None) -> None:
         autoscaled = fields.flag("autoscaled")
-        pod_subnet = self._subnet_of(fields, "pod_subnet")
-        subnet = self._subnet_of(fields, "subnet")
-        pod_range = self.ranges.get(cluster.id) if cluster and isinstance(pod_subnet, Unset) else None
-        origin = Origin((place,))
-        instance_type = fields.text("instance_type")
-        limits = profiles.limits(CLOUD)
-        batch = arithmetic.dynamic_addresses(1, limits["pod_subnet.batch"].number, limits["pod_subnet.spare"].number)
         pool = NodePool(
             self.identity(address),
             place,
             address,
             owner,
             fields.text("name"),
-            autoscaled,
-            min_nodes=self._size(fields, autoscaled, "min"),
-            max_nodes=self._size(fields, autoscaled, "max"),
-            surge=self._surge(fields, cluster),
-            subnets=mapped(subnet, lambda found: (found,)),
-            maybe=() if isinstance(subnet, Known) else self.maybe(fields.raw("subnet"), self.subnets_by_address),
-            pods_take_addresses=_pods_take_addresses(cluster, pod_subnet),
-            root=self.folder,
-            mode=fields.text("mode") if fields.resource != DEFAULT_POOL else Known("System", origin),
-            instance_types=mapped(instance_type, lambda name: (name,)),
-            gpu=either(mapped(instance_type, self.has_gpu), lambda at: Known(value=False, origin=at)),
-            gpus=self._gpus(instance_type),
-            max_pods=self._max_pods(fields, cluster, pod_subnet),
-            pod_subnets=mapped(pod_subnet, lambda found: (found,)),
-            pod_addresses=Known((batch, batch), origin),
-            system=fields.text("os"),
-            pod_range=Unset(origin) if pod_range is None else Known(pod_range, origin),
-            spot=mapped(fields.text("priority"), lambda priority: priority == "Spot"),
-            zones=fields.texts("zones"),
-            labels=fields.mapping("labels"),
-            taints=self._taints(fields),
-            taint_form="text",
-            rolling=self._rolling(fields, cluster),
-            drain_timeout=mapped(fields.number("drain_timeout"), lambda minutes: minutes * 60),
-            neighbours=fields.number("neighbours"),
-            disk_type=fields.text("disk_type"),
-            disk_size=fields.number("disk_size"),
-            together=fields.text("together"),
-            reservation=referred(fields.text("reservation")),
-            price_caps=self._caps(fields),
+            self.folder,
+            mode=fields.text("mode") if fields.resource != DEFAULT_POOL else Known("System", Origin((place,))),
+            size=Size(autoscaled, self._size(fields, autoscaled, "min"), self._size(fields, autoscaled, "max")),
+            upgrade=upgrades.of_pool(fields, cluster),
+            machine=self._machine(fields),
+            addresses=self._addresses(fields, cluster, Origin((place,))),
+            market=_market(fields),
+            scheduling=fields.record_of(Scheduling, taints=self._taints(fields), taint_form="text"),
+            placement=fields.record_of(Placement),
+            system=fields.record_of(System),
         )
         self.found.pools.append(pool)
+
+    def _machine(self, fields: Fields) -> Machine:
+        name = fields.text("instance_type")
+        gpu = either(mapped(name, self.has_gpu), lambda at: Known(value=False, origin=at))
+        types = mapped(name, lambda one: (one,))
+        return fields.record_of(Machine, instance_types=types, gpu=gpu, gpus=self._gpus(name))
+
+    def _addresses(self, fields: Fields, cluster: Cluster | None, place: Origin) -> Addresses:
+        subnet, of_pods = self._subnet_of(fields, "subnet"), self._subnet_of(fields, "pod_subnet")
+        pod_range = self.ranges.get(cluster.id) if cluster and isinstance(of_pods, Unset) else None
+        limits = profiles.limits(CLOUD)
+        batch = arithmetic.dynamic_addresses(1, limits["pod_subnet.batch"].number, limits["pod_subnet.spare"].number)
+        return Addresses(
+            mapped(subnet, lambda found: (found,)),
+            self.candidates(subnet, fields.raw("subnet"), self.subnets_by_address),
+            _pods_take_addresses(cluster, of_pods),
+            self._max_pods(fields, cluster, of_pods),
+            pod_subnets=mapped(of_pods, lambda found: (found,)),
+            pod_addresses=Known((batch, batch), place),
+            pod_range=Unset(place) if pod_range is None else Known(pod_range, place),
+        )
 
     def _gpus(self, instance_type: Value[str]) -> Value[int]:
         """GPUs of a node; unset where Azure does not publish how many a size has."""
@@ -293,15 +294,6 @@ class _Aks(Reader):
         if fields.resource == DEFAULT_POOL and known(fields.flag("critical_only")):
             return mapped(fields.flag("critical_only"), lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
         return fields.texts("taints")
-
-    def _caps(self, fields: Fields) -> Value[dict[str, str]]:
-        """The most that a spot pool pays; -1 is whatever it costs on demand."""
-        cap, name = fields.text("max_price"), known(fields.text("instance_type"))
-        if not isinstance(cap, Known):
-            return cap
-        if name is None:
-            return Unknown("the size of its machines is not known", cap.origin)
-        return Known({name: cap.value}, cap.origin) if not cap.value.startswith("-") else Unset(cap.origin)
 
     def _size(self, fields: Fields, autoscaled: Value[bool], bound: str) -> Value[int]:
         """The bound of an autoscaled pool, or the fixed size of another."""
@@ -329,29 +321,6 @@ class _Aks(Reader):
         entry = self.defaults.get(f"max_pods.{mode.value.replace('-', '_')}")
         return Known(entry.number, written.origin) if entry else written
 
-    def _surge(self, fields: Fields, cluster: Cluster | None) -> Value[Surge]:
-        """What an upgrade adds: as written, nothing with max_unavailable and on spot pools, else AKS's default."""
-        written = fields.text("max_surge")
-        if isinstance(written, Known):
-            return _surge(written)
-        if isinstance(written, Unknown):
-            return written
-        if equals(fields.text("priority"), "Spot") or isinstance(fields.text("max_unavailable"), Known):
-            return Known(Surge(), written.origin)
-        version = cluster.version if cluster else written
-        if isinstance(version, Unknown):
-            return Unknown(version.reason, version.origin)
-        minor = minor_version(version.value) if isinstance(version, Known) else None
-        old = minor is not None and minor < 32
-        return _surge(self.default("surge.before_1_32" if old else "surge.from_1_32", written.origin))
-
-    def _rolling(self, fields: Fields, cluster: Cluster | None) -> Value[Surge]:
-        """How many nodes an upgrade replaces at a time: those that it adds, or those that it does without."""
-        missing = fields.text("max_unavailable")
-        if isinstance(fields.text("max_surge"), Unset) and isinstance(missing, Known):
-            return _surge(missing)
-        return self._surge(fields, cluster)
-
     def _subnet_of(self, fields: Fields, name: str) -> Value[Subnet]:
         found = linked(fields.raw(name), self.subnets_by_address)
         if found is not None:
@@ -373,12 +342,19 @@ def _profiles(instance: Instance) -> tuple[Record, ...] | Unknown:
     return record.blocks("agentPoolProfiles")
 
 
-def _surge(written: Known[str]) -> Value[Surge]:
-    """A number of nodes or a percentage, as text."""
-    number = written.value.removesuffix("%")
-    if not number.isdigit():
-        return Unknown(f"`{written.value}` is neither a number nor a percentage", written.origin)
-    return Known(Surge(percent=int(number)) if written.value.endswith("%") else Surge(int(number)), written.origin)
+def _market(fields: Fields) -> Market:
+    spot = mapped(fields.text("priority"), lambda priority: priority == "Spot")
+    return Market(spot, price_caps=_caps(fields), reservation=referred(fields.text("reservation")))
+
+
+def _caps(fields: Fields) -> Value[dict[str, str]]:
+    """The most that a spot pool pays; -1 is whatever it costs on demand."""
+    cap, name = fields.text("max_price"), known(fields.text("instance_type"))
+    if not isinstance(cap, Known):
+        return cap
+    if name is None:
+        return Unknown("the size of its machines is not known", cap.origin)
+    return Known({name: cap.value}, cap.origin) if not cap.value.startswith("-") else Unset(cap.origin)
 
 
 def _outbound_ips(fields: Fields) -> Value[int]:

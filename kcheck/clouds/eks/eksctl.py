@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.eks import addon_settings, launch_templates
+from kcheck.clouds.eks import addon_settings, launch_templates, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
-from kcheck.clouds.reader import either, has_accelerator, taints_of, unique
+from kcheck.clouds.reader import either, gpu_of, gpus_of, taints_of, unique
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, Network, NodePool, Subnet, Surge
+from kcheck.model import (
+    NODE_ADDRESSES,
+    NOTHING,
+    Addresses,
+    Cluster,
+    Machine,
+    Market,
+    Network,
+    NodePool,
+    Placement,
+    Scheduling,
+    Size,
+    Subnet,
+    System,
+)
 from kcheck.numbers import machines, profiles
 from kcheck.numbers.fields import Fields
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -183,10 +197,8 @@ class _Config:
     ) -> None:
         place = fields.record.span
         managed = kind == "managedNodeGroups"
-        minimum, maximum = self._sizes(fields, managed=managed)
         types = self._types(fields)
         own = self._of_group(fields, subnets)
-        efa = known(fields.flag("efa"))
         self.inventory.pools.append(
             NodePool(
                 f"{self.identity}/{kind}[{number}]",
@@ -194,37 +206,31 @@ class _Config:
                 f"{self.address}.{kind}[{number}]",
                 Known(cluster, self.origin),
                 fields.text("name"),
-                mapped(maximum, lambda most: most > (known(minimum) or 0)),
-                min_nodes=minimum,
-                max_nodes=maximum,
-                surge=self._surge(fields, own) if managed else Known(Surge(), Origin((place,))),
-                subnets=own,
-                pods_take_addresses=cluster.pods_take_addresses,
-                root=self.folder,
+                self.folder,
                 managed=managed,
-                instance_types=types,
-                gpu=mapped(types, lambda names: any(has_accelerator(CLOUD, name) for name in names)),
-                gpus=mapped(types, lambda names: min((machines.gpus(CLOUD, n) or 0 for n in names), default=0)),
-                efa_addresses=mapped(types, _efa_addresses) if efa else NOTHING,
-                spot=fields.flag("spot"),
-                together=fields.text("together"),
-                reservation=launch_templates.reserved(fields),
-                labels=fields.mapping("labels"),
-                taints=_taints(fields),
-                rolling=self._rolling(fields) if managed else NOTHING,
-                disk_type=fields.text("disk_type"),
-                disk_size=fields.number("disk_size"),
-                image=self._image(fields),
-                boot_data=_boot_data(fields),
-                local_disks=mapped(fields.text("bootstrap"), lambda text: "localStorage" in text or "mdadm" in text),
-                # a reservation of capacity is in one zone
-                zone_count=Known(1, Origin((place,))) if _blocks(fields.record, "capacityReservation") else NOTHING,
-                efa=mapped(types, _efa_kinds) if efa else Known((), Origin((place,))),
+                size=self._size(fields, managed=managed),
+                upgrade=upgrades.of_group(fields, len(known(own) or ()), managed=managed),
+                machine=fields.record_of(
+                    Machine,
+                    instance_types=types,
+                    gpu=gpu_of(CLOUD, types),
+                    gpus=gpus_of(CLOUD, types),
+                    efa=mapped(types, _efa) if known(fields.flag("efa")) else Known((), Origin((place,))),
+                ),
+                addresses=Addresses(subnets=own, pods_take_addresses=cluster.pods_take_addresses),
+                market=fields.record_of(Market, reservation=launch_templates.reserved(fields)),
+                scheduling=fields.record_of(Scheduling, taints=_taints(fields)),
+                placement=Placement(together=fields.text("together")),
+                system=System(
+                    self._image(fields),
+                    boot_data=_boot_data(fields),
+                    local_disks=mapped(fields.text("bootstrap"), _joins),
+                ),
             )
         )
 
-    def _sizes(self, fields: Fields, *, managed: bool) -> tuple[Value[int], Value[int]]:
-        """Minimum and maximum as eksctl derives them: min from desired, max from desired, then from min.
+    def _size(self, fields: Fields, *, managed: bool) -> Size:
+        """The size as eksctl derives them: min from desired, max from desired, then from min.
 
         https://github.com/eksctl-io/eksctl/blob/main/pkg/apis/eksctl.io/v1alpha5/validation.go
         """
@@ -234,7 +240,11 @@ class _Config:
         maximum = either(high, lambda origin: _written_at(minimum, origin) if isinstance(wanted, Unset) else wanted)
         if managed and isinstance(high, Unset):
             maximum = mapped(maximum, lambda most: max(1, most))
-        return minimum, maximum
+        alone = _blocks(fields.record, "capacityReservation")  # which is in one zone
+        return Size(
+            mapped(maximum, lambda most: most > (known(minimum) or 0)), minimum, maximum,
+            Known(1, Origin((fields.record.span,))) if alone else NOTHING,
+        )  # fmt: skip
 
     def _types(self, fields: Fields) -> Value[tuple[str, ...]]:
         several = fields.texts("instance_types")
@@ -272,29 +282,6 @@ class _Config:
         own = known(fields.text("ami")) or "auto"
         return fields.text("image") if own in _CHOSEN else Unknown(f"the nodes boot an image of one's own, {own}")
 
-    def _rolling(self, fields: Fields) -> Value[Surge]:
-        """How many nodes an update of a managed group replaces at a time."""
-        percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
-        most = profiles.limits(CLOUD)["pool.max_surge"].number
-        if not isinstance(percent, Unset):
-            return mapped(percent, lambda share: Surge(percent=share, least=1, most=most))
-        default = self.defaults["pool.max_unavailable"].number
-        return mapped(either(count, lambda origin: Known(default, origin)), lambda nodes: Surge(nodes, most=most))
-
-    def _surge(self, fields: Fields, subnets: Value[tuple[Subnet, ...]]) -> Value[Surge]:
-        """What an update of a managed group adds."""
-        percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
-        for value in (percent, count):
-            if isinstance(value, Unknown):
-                return value
-        limits = profiles.limits(CLOUD)
-        least = limits["pool.surge_per_zone"].number * len(known(subnets) or ())
-        most = limits["pool.max_surge"].number
-        if isinstance(percent, Known):
-            return Known(Surge(percent=percent.value, least=least, most=most), percent.origin)
-        nodes = known(count) or self.defaults["pool.max_unavailable"].number
-        return Known(Surge(nodes, least=least, most=most), Origin((fields.record.span,)))
-
 
 def _written_at(value: Value[int], origin: Origin) -> Value[int]:
     """A number that follows from another setting, with the place where its own would be written."""
@@ -322,8 +309,9 @@ def _is(subnet: Subnet, name: str, *, zone: bool) -> bool:
     return own == name or (zone and own.partition("-")[2] == name)
 
 
-def _efa_kinds(names: tuple[str, ...]) -> tuple[str, ...]:
-    return ("efa",) * (1 + _efa_addresses(names))
+def _joins(start: str) -> bool:
+    """Whether what starts a node joins its local disks."""
+    return "localStorage" in start or "mdadm" in start
 
 
 def _taints(fields: Fields) -> Value[tuple[str, ...]]:
@@ -335,7 +323,7 @@ def _taints(fields: Fields) -> Value[tuple[str, ...]]:
     return taints_of(fields.record, "taints")
 
 
-def _efa_addresses(names: tuple[str, ...]) -> int:
-    """Addresses of the interfaces beside the first: eksctl makes every one of them an `efa`, which takes one."""
+def _efa(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The EFA interfaces of the smallest of some machine types: eksctl makes every one of them an `efa`."""
     found = [machines.machine(CLOUD, name) for name in names]
-    return max(0, min((one.efa for one in found if one), default=0) - 1)
+    return ("efa",) * max(1, min((one.efa for one in found if one), default=0))

@@ -6,6 +6,7 @@ import base64
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.reader import linked, referred, same
+from kcheck.model import NOTHING, System
 from kcheck.numbers import machines
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
@@ -51,10 +52,10 @@ def spot(fields: Fields, template: Fields | None) -> Value[bool]:
     return mapped(share, lambda percent: percent == 0 and not known(base))
 
 
-def reservation(capacity: Value[str], fields: Fields, template: Fields | None) -> Value[str]:
-    """The capacity reservation, or block of capacity, that the machines of a group with such a capacity come from."""
-    if known(capacity) == "CAPACITY_BLOCK":
-        return capacity
+def reservation(fields: Fields, template: Fields | None, *, managed: bool) -> Value[str]:
+    """The capacity reservation, or block of capacity, that the machines of a group come from."""
+    if managed and known(fields.text("capacity")) == "CAPACITY_BLOCK":
+        return fields.text("capacity")
     if template is None:
         written = fields.text("launch_template")
         return written if isinstance(written, Unset) else Unknown(ELSEWHERE, written.origin)
@@ -71,6 +72,16 @@ def reserved(fields: Fields) -> Value[str]:
 
 _BLOCK = "capacity-block"
 """How EC2 calls machines that are paid for a time in advance."""
+
+
+def system(fields: Fields, template: Fields | None, place: Span, *, managed: bool) -> System:
+    """What runs on the nodes of a group."""
+    return System(
+        fields.text("image") if managed and not own_image(template) else NOTHING,
+        boot_data=_boot_data(fields, template),
+        local_disks=_starts_with(template, place, _JOINED),
+        hub_mirror=_starts_with(template, place, _MIRRORS),
+    )
 
 
 def efa(template: Fields | None, instance: Instance, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
@@ -99,12 +110,7 @@ def _cards(types: Value[tuple[str, ...]]) -> int:
     return min((one.efa for one in found if one), default=0)
 
 
-def local_disks(template: Fields | None, place: Span) -> Value[bool]:
-    """Whether the user data of a launch template joins the local disks of a machine."""
-    return _starts_with(template, place, _JOINED)
-
-
-def boot_data(fields: Fields, template: Fields | None) -> Value[str]:
+def _boot_data(fields: Fields, template: Fields | None) -> Value[str]:
     """What starts the nodes of a group beside what EKS does: the user data of its launch template."""
     if template is None:
         written = fields.text("launch_template")
@@ -116,13 +122,10 @@ def boot_data(fields: Fields, template: Fields | None) -> Value[str]:
     return Known("user data", origin)  # also where a template of which not all is known makes it
 
 
-def hub_mirror(template: Fields | None, place: Span) -> Value[bool]:
-    """Whether the user data of a launch template configures mirrors of Docker Hub."""
-    return _starts_with(template, place, _MIRRORS)
-
-
 _JOINED = ("localStorage", "setup-local-disks", "RAID0", "mdadm")
+"""What user data has that joins the local disks of a machine."""
 _MIRRORS = ("certs.d/docker.io", "certs.d/_default", "registry.mirrors", "container-registry.mirrors")
+"""What user data has that configures mirrors of Docker Hub."""
 
 
 def _starts_with(template: Fields | None, place: Span, marks: tuple[str, ...]) -> Value[bool]:

@@ -7,13 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.clouds import nat_gateways
-from kcheck.clouds.eks import addon_settings
+from kcheck.clouds.eks import addon_settings, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.eks import launch_templates as template_of
 from kcheck.clouds.reader import (
     Reader,
     either,
     fits,
+    gpu_of,
+    gpus_of,
     linked,
     read_all,
     reason,
@@ -24,7 +26,20 @@ from kcheck.clouds.reader import (
     together,
     unlinked,
 )
-from kcheck.model import NOTHING, Cluster, Cni, Network, NodePool, Subnet, Surge
+from kcheck.model import (
+    NOTHING,
+    Addresses,
+    Cluster,
+    Cni,
+    Machine,
+    Market,
+    Network,
+    NodePool,
+    Placement,
+    Scheduling,
+    Size,
+    Subnet,
+)
 from kcheck.numbers import machines, profiles
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
@@ -225,45 +240,36 @@ class _Eks(Reader):
             growable = Unknown("max_size is not written", growable.origin)
         subnets = self._subnets(fields)
         managed = fields.resource == POOL
-        efa = template_of.efa(template, instance, types)
+        strategy = fields.text("update_strategy") if managed else NOTHING
         return NodePool(
             self.identity(instance.address),
             instance.span,
             instance.address,
             owner,
             fields.text("name"),
-            growable,
-            min_nodes=minimum,
-            max_nodes=either(maximum, lambda origin: Unknown("max_size is not written", origin)),
-            surge=self._surge(fields, subnets) if managed else Known(Surge(), Origin((instance.span,))),
-            subnets=subnets,
-            maybe=() if isinstance(subnets, Known) else self.maybe(fields.raw("subnets"), self.subnets_by_address),
-            pods_take_addresses=(
-                cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known")
-            ),
-            root=self.folder,
+            self.folder,
             managed=managed,
-            instance_types=types,
-            gpu=mapped(types, lambda names: any(map(self.has_gpu, names))),
-            gpus=mapped(types, lambda names: min((machines.gpus("eks", name) or 0 for name in names), default=0)),
-            spot=spot,
-            labels=fields.mapping("labels") if managed else Unknown("the kubelet's arguments set its labels"),
-            taints=taints_of(instance, "taint") if managed else Unknown("the kubelet's arguments set its taints"),
-            taint_form=taint_form(instance, "taint"),
-            no_schedule="NO_SCHEDULE",
-            rolling=self._rolling(fields) if managed else NOTHING,
-            disk_type=template.text("disk_type") if template else NOTHING,
-            disk_size=self._disk_size(fields, template),
-            image=fields.text("image") if managed and not template_of.own_image(template) else NOTHING,
-            max_pods=_max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
-            pod_subnets=cluster.pod_subnets if cluster else NOTHING,
-            boot_data=template_of.boot_data(fields, template),
-            local_disks=template_of.local_disks(template, instance.span),
-            hub_mirror=template_of.hub_mirror(template, instance.span),
-            together=template.text("together") if template else NOTHING,
-            reservation=template_of.reservation(fields.text("capacity") if managed else NOTHING, fields, template),
-            efa=efa,
-            efa_addresses=mapped(efa, lambda kinds: max(0, kinds.count("efa") - 1)),
+            size=Size(growable, minimum, either(maximum, lambda origin: Unknown("max_size is not written", origin))),
+            upgrade=upgrades.of_group(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
+            machine=(template or fields).record_of(
+                Machine,
+                types,
+                gpu_of(CLOUD, types),
+                gpus_of(CLOUD, types),
+                disk_size=self._disk_size(fields, template),
+                efa=template_of.efa(template, instance, types),
+            ),
+            addresses=Addresses(
+                subnets,
+                self.candidates(subnets, fields.raw("subnets"), self.subnets_by_address),
+                cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known"),
+                _max_pods(types, cluster) if managed and not template_of.own_image(template) else NOTHING,
+                pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+            ),
+            market=Market(spot, reservation=template_of.reservation(fields, template, managed=managed)),
+            scheduling=_scheduling(fields, instance),
+            placement=(template or fields).record_of(Placement),
+            system=template_of.system(fields, template, instance.span, managed=managed),
         )
 
     def _disk_size(self, fields: Fields, template: Fields | None) -> Value[int]:
@@ -274,16 +280,6 @@ class _Eks(Reader):
         if template is not None:
             return template.number("disk_size")
         return self.default_number("pool.disk_size", own.origin) if fields.resource == POOL else NOTHING
-
-    def _rolling(self, fields: Fields) -> Value[Surge]:
-        """How many nodes an update of a managed group replaces at a time."""
-        percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
-        most = profiles.limits(CLOUD)["pool.max_surge"].number
-        if not isinstance(percent, Unset):
-            return mapped(percent, lambda share: Surge(percent=share, most=most, least=1))
-        if not isinstance(count, Unset):
-            return mapped(count, lambda nodes: Surge(nodes, most=most))
-        return mapped(self.default_number("pool.max_unavailable", count.origin), lambda nodes: Surge(nodes, most=most))
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
@@ -351,24 +347,6 @@ class _Eks(Reader):
             return mapped(self.default("pool.instance_type", written.origin), lambda name: (name,))
         return Unknown("the instance type is in a launch template that is not in this root")
 
-    def _surge(self, fields: Fields, subnets: Value[tuple[Subnet, ...]]) -> Value[Surge]:
-        """What an update adds to a managed group."""
-        strategy = fields.text("update_strategy")
-        percent, count = fields.number("max_unavailable_percentage"), fields.number("max_unavailable")
-        for value in (strategy, percent, count):
-            if isinstance(value, Unknown):
-                return value
-        place = Origin((fields.record.span,))
-        if known(strategy) != self.defaults["pool.update_strategy"].value:
-            return Known(Surge(), place)
-        limits = profiles.limits(CLOUD)
-        least = limits["pool.surge_per_zone"].number * max(1, len(known(subnets) or ()))
-        most = limits["pool.max_surge"].number
-        if isinstance(percent, Known):
-            return Known(Surge(percent=percent.value, least=least, most=most), percent.origin)
-        nodes = known(count) or self.defaults["pool.max_unavailable"].number
-        return Known(Surge(nodes, least=least, most=most), place)
-
     def _pods_take_addresses(self, family: Value[str], settings: Cni, place: Span) -> Value[bool]:
         """Whether pods take IPv4 addresses of the subnets of their nodes."""
         if not isinstance(family, Known):
@@ -381,6 +359,12 @@ class _Eks(Reader):
         if isinstance(custom, Unknown):
             return custom
         return Known(not known(custom), custom.origin or Origin((place,)))
+
+
+def _scheduling(fields: Fields, instance: Instance) -> Scheduling:
+    unknown = Unknown("the kubelet's arguments set its labels"), Unknown("the kubelet's arguments set its taints")
+    labels, taints = (fields.mapping("labels"), taints_of(instance, "taint")) if fields.resource == POOL else unknown
+    return Scheduling(labels, taints, taint_form(instance, "taint"), no_schedule="NO_SCHEDULE")
 
 
 def _texts(tags: Datum | None) -> Value[dict[str, str]]:

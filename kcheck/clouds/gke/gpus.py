@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.model import NOTHING, NodePool, Sharing
-from kcheck.source.values import Known, Unset, Value, equals, known
+from kcheck.clouds.reader import has_accelerator
+from kcheck.model import NOTHING, Machine, NodePool, Sharing
+from kcheck.source.values import Known, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,12 +18,19 @@ _IN_NAME = re.compile(r"-(\d+)g(?:-|$)")
 _GPU = "nvidia.com/gpu"
 
 
-def of_node(fields: Fields) -> Value[int]:
+def machine(fields: Fields) -> Machine:
+    """The machine of a pool."""
+    name, attached = fields.text("instance_type"), fields.number("gpus")
+    gpu = mapped(attached, bool) if known(attached) else mapped(name, lambda one: has_accelerator("gke", one))
+    return fields.record_of(
+        Machine, instance_types=mapped(name, lambda one: (one,)), gpu=gpu, gpus=_of_node(name, attached)
+    )
+
+
+def _of_node(name: Value[str], attached: Value[int]) -> Value[int]:
     """GPUs of one node: those attached to it, else those in the name of its machine type."""
-    attached = fields.number("gpus")
     if not isinstance(attached, Unset):
         return attached
-    name = fields.text("instance_type")
     match = _IN_NAME.search(known(name) or "")
     return Known(int(match[1]), name.origin) if match and isinstance(name, Known) else Unset(attached.origin)
 

@@ -7,7 +7,23 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.clouds import container_runtime, nat_gateways
 from kcheck.clouds.gke import autoscaler, gpus, upgrades, zones
 from kcheck.clouds.reader import N, Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
-from kcheck.model import NODE_ADDRESSES, NOTHING, Cluster, Network, NodePool, PodRange, Subnet, Surge
+from kcheck.model import (
+    NODE_ADDRESSES,
+    NOTHING,
+    Addresses,
+    Cluster,
+    Market,
+    Network,
+    NodePool,
+    Placement,
+    PodRange,
+    Scheduling,
+    Size,
+    Subnet,
+    Surge,
+    System,
+    Upgrade,
+)
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
 
 if TYPE_CHECKING:
@@ -245,59 +261,43 @@ class _Gke(Reader):
     def _pool(
         self, fields: Fields, address: str, record: Record, owner: Value[Cluster], cluster: Cluster | None
     ) -> None:
-        place, default = record.span, fields.resource == DEFAULT_POOL
+        default, origin = fields.resource == DEFAULT_POOL, Origin((record.span,))
         of_cluster = self.cluster_fields.get(cluster.id) if cluster else None
-        scaling = () if default else record.blocks("autoscaling")
-        spread = self._zones(fields, of_cluster, cluster)
-        autoscaled: Value[bool] = (
-            scaling if isinstance(scaling, Unknown) else Known(bool(scaling), Origin(((*scaling, record)[0].span,)))
-        )
-        total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
-        instance_type = fields.text("instance_type")
-        subnet = self._subnet(fields, cluster)
+        machine = gpus.machine(fields)
         spot = fields.flag("spot") if known(fields.flag("spot")) else fields.flag("preemptible")
-        upgrade: upgrades.Upgrade = (
-            {"rolling": Unset(Origin((place,)))} if default else upgrades.of_pool(fields, self._gpu(fields), spot)
-        )
+        upgrade = Upgrade(Known(Surge(), origin), Unset(origin))
         pool = NodePool(
             self.identity(address),
-            place,
+            record.span,
             address,
             owner,
-            Known("default-pool", Origin((place,))) if default else fields.text("name"),
-            autoscaled,
-            min_nodes=_size(fields, autoscaled, spread, "min"),
-            max_nodes=_size(fields, autoscaled, spread, "max"),
-            root=self.folder,
-            zone_count=spread,
-            times=1 if total else known(spread) or 1,
-            surge=Known(Surge(), Origin((place,))) if default else self._surge(fields),
-            subnets=mapped(subnet, lambda found: (found,)),
-            maybe=() if isinstance(subnet, Known) else self._may_be_in(fields, of_cluster),
-            pods_take_addresses=Known(value=False, origin=Origin((place,))),
-            instance_types=mapped(instance_type, lambda name: (name,)),
-            gpu=self._gpu(fields),
-            gpus=gpus.of_node(fields),
-            accelerator=fields.text("accelerator"),
-            max_pods=self._max_pods(fields, of_cluster),
-            pod_range=self._range_of(fields, address, place, of_cluster, cluster),
-            spot=spot,
-            location=fields.text("location") if fields.resource == POOL else NOTHING,
-            location_policy=NOTHING if default else fields.text("location_policy"),
-            together=NOTHING if default else fields.text("together"),
-            reservation=_reservation(fields),
-            zones=fields.texts("zones"),
-            labels=fields.mapping("labels"),
-            taints=_taints(record),
-            **upgrade,
-            disk_type=fields.text("disk_type"),
-            disk_size=fields.number("disk_size"),
-            image=fields.text("image"),
-            streaming=container_runtime.streaming(fields, of_cluster),
-            hub_mirror=container_runtime.registry_hosts(record),
+            Known("default-pool", origin) if default else fields.text("name"),
+            self.folder,
+            size=_size(fields, self._zones(fields, of_cluster, cluster), default=default),
+            upgrade=upgrade if default else upgrades.of_pool(fields, machine.gpu, spot),
+            machine=machine,
+            addresses=self._addresses(fields, address, of_cluster, cluster),
+            market=Market(spot=spot, reservation=_reservation(fields)),
+            scheduling=fields.record_of(Scheduling, taints=_taints(record)),
+            placement=fields.record_of(Placement),
+            system=fields.record_of(
+                System,
+                streaming=container_runtime.streaming(fields, of_cluster),
+                hub_mirror=container_runtime.registry_hosts(record),
+            ),
         )
         self.found.pools.append(pool)
         self.found.sharings += gpus.sharing(fields, pool)
+
+    def _addresses(self, fields: Fields, address: str, of_cluster: Fields | None, cluster: Cluster | None) -> Addresses:
+        subnet, place = self._subnet(fields, cluster), fields.record.span
+        return Addresses(
+            mapped(subnet, lambda found: (found,)),
+            self._may_be_in(subnet, fields, of_cluster),
+            Known(value=False, origin=Origin((place,))),
+            self._max_pods(fields, of_cluster),
+            pod_range=self._range_of(fields, address, place, of_cluster, cluster),
+        )
 
     def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
         """How many zones a pool's nodes are in; counts are per zone."""
@@ -318,12 +318,6 @@ class _Gke(Reader):
             return self.default_number("cluster.zones", Origin((cluster.place,)))
         return mapped(shared, lambda names: len(set(names)))
 
-    def _surge(self, fields: Fields) -> Value[Surge]:
-        """What an upgrade adds: some nodes, or with BLUE_GREEN the pool a second time."""
-        if equals(fields.text("strategy"), "BLUE_GREEN"):
-            return mapped(fields.text("strategy"), lambda _: Surge(percent=100))
-        return mapped(fields.number("max_surge"), Surge)
-
     def _subnet(self, fields: Fields, cluster: Cluster | None) -> Value[Subnet]:
         own = fields.text("subnet") if fields.resource != DEFAULT_POOL else None
         if own is not None and not isinstance(own, Unset):
@@ -332,11 +326,11 @@ class _Gke(Reader):
             return Unknown("the pool's cluster is not in this code")
         return self.cluster_subnets[cluster.id]
 
-    def _may_be_in(self, fields: Fields, of_cluster: Fields | None) -> tuple[Subnet, ...]:
+    def _may_be_in(self, found: Value[Subnet], fields: Fields, of_cluster: Fields | None) -> tuple[Subnet, ...]:
         """The subnets that a pool's own reference, else its cluster's, may be to."""
         own = fields.raw("subnet") if fields.resource != DEFAULT_POOL else None
         datum = own if own is not None or of_cluster is None else of_cluster.raw("subnet")
-        return self.maybe(datum, self.addressed(Subnet, SUBNET))
+        return self.candidates(found, datum, self.addressed(Subnet, SUBNET))
 
     def _max_pods(self, fields: Fields, of_cluster: Fields | None) -> Value[int]:
         own = fields.number("max_pods")
@@ -349,11 +343,6 @@ class _Gke(Reader):
             return found
         written = found.origin.missing is None  # another value belongs to the pool, not to the cluster and all of them
         return Known(found.value, Origin(found.origin.spans) if written else own.origin)
-
-    def _gpu(self, fields: Fields) -> Value[bool]:
-        if known(fields.number("gpus")):
-            return mapped(fields.number("gpus"), bool)
-        return mapped(fields.text("instance_type"), self.has_gpu)
 
     def _range_of(
         self, fields: Fields, address: str, place: Span, of_cluster: Fields | None, cluster: Cluster | None
@@ -380,7 +369,17 @@ def _given(name: Value[str]) -> Value[str]:
     return Unset(name.origin) if isinstance(name, Known) and not name.value else name
 
 
-def _size(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
+def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
+    """The size of a pool: of the default pool of a cluster, or of one that may be autoscaled."""
+    scaling = () if default else fields.record.blocks("autoscaling")
+    place = (*scaling, fields.record)[0].span if not isinstance(scaling, Unknown) else fields.record.span
+    autoscaled = scaling if isinstance(scaling, Unknown) else Known(bool(scaling), Origin((place,)))
+    total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
+    least, most = (_bound(fields, autoscaled, spread, bound) for bound in ("min", "max"))
+    return Size(autoscaled, least, most, spread, times=1 if total else known(spread) or 1)
+
+
+def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
     """A bound of an autoscaled pool, or the size of another: a total as it is, any other count in every zone."""
     if not isinstance(autoscaled, Known):
         return Unknown(reason(autoscaled, "autoscaling"), autoscaled.origin)

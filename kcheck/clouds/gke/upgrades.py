@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
-from kcheck.model import Surge
+from kcheck.model import Surge, Upgrade
 from kcheck.numbers import profiles
 from kcheck.source.values import Known, Origin, Unknown, Value, equals, known, mapped
 
@@ -12,23 +12,18 @@ if TYPE_CHECKING:
     from kcheck.numbers.fields import Fields
 
 
-class Upgrade(TypedDict, total=False):
-    """The fields of a pool that say how it is upgraded."""
-
-    rolling: Value[Surge]
-    max_surge: Value[int]
-    max_unavailable: Value[int]
-    scarce_surge: Value[bool]
-
-
 def of_pool(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Upgrade:
-    """The fields of a pool that say how it is upgraded."""
-    return {
-        "rolling": _rolling(fields),
-        "max_surge": fields.number("max_surge"),
-        "max_unavailable": fields.number("max_unavailable"),
-        "scarce_surge": _scarce(fields, gpu, spot),
-    }
+    """How a pool is upgraded."""
+    return fields.record_of(
+        Upgrade, surge=_surge(fields), rolling=_rolling(fields), scarce_surge=_scarce(fields, gpu, spot)
+    )
+
+
+def _surge(fields: Fields) -> Value[Surge]:
+    """What an upgrade adds: some nodes, or with BLUE_GREEN the pool a second time."""
+    if equals(fields.text("strategy"), "BLUE_GREEN"):
+        return mapped(fields.text("strategy"), lambda _: Surge(percent=100))
+    return mapped(fields.number("max_surge"), Surge)
 
 
 def _scarce(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Value[bool]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.clouds.reader import unique
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
-from kcheck.model import NOTHING, Cluster, NodePool, Plane, PodRange, Surge
+from kcheck.model import NOTHING, Addresses, Cluster, NodePool, Plane, PodRange, Scheduling, Size, Surge, Upgrade
 from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
 from kcheck.source.ip_ranges import parse_cidr
@@ -63,7 +63,7 @@ def tune(settings: Iterable[Source], inventory: Inventory) -> None:
             for i, pool in enumerate(inventory.pools):
                 own = pool.id.startswith(f"{CLOUD}/") and (pool.root == "." or source.path.startswith(f"{pool.root}/"))
                 if own:
-                    inventory.pools[i] = replace(pool, neighbours=neighbours)
+                    inventory.pools[i] = replace(pool, system=replace(pool.system, neighbours=neighbours))
 
 
 def _folder(key: str) -> str:
@@ -199,16 +199,19 @@ class _Cluster:
                 f"{self.address}/nodes",
                 Known(cluster, self.origin),
                 Known("nodes", self.origin),
-                Known(value=True, origin=self.origin),
-                min_nodes=Known(0, self.origin),
-                max_nodes=Unknown("kubeadm does not say how many nodes there are; --nodes does", self.origin),
-                surge=Known(Surge(), self.origin),
-                subnets=NOTHING,
-                pods_take_addresses=Known(value=False, origin=self.origin),
-                root=self.folder,
+                self.folder,
                 managed=False,
-                pod_range=Known(pod_range, self.origin) if pod_range else Unset(self.origin),
-                labels=Known(self.labels, self.origin) if self.labels else Unset(self.origin),
+                size=Size(
+                    Known(value=True, origin=self.origin),
+                    Known(0, self.origin),
+                    Unknown("kubeadm does not say how many nodes there are; --nodes does", self.origin),
+                ),
+                upgrade=Upgrade(surge=Known(Surge(), self.origin)),
+                addresses=Addresses(
+                    pods_take_addresses=Known(value=False, origin=self.origin),
+                    pod_range=Known(pod_range, self.origin) if pod_range else Unset(self.origin),
+                ),
+                scheduling=Scheduling(Known(self.labels, self.origin) if self.labels else Unset(self.origin)),
             )
         )
 

@@ -30,8 +30,8 @@ def walls(ground: Ground) -> Iterator[Wall]:
 def _places(ground: Ground) -> list[Place]:
     found: dict[Place, None] = {}
     for pool in ground.pools:
-        found |= dict.fromkeys((*(known(pool.subnets) or ()), *(known(pool.pod_subnets) or ())))
-        pod_range = known(pool.pod_range)
+        found |= dict.fromkeys((*(known(pool.addresses.subnets) or ()), *(known(pool.addresses.pod_subnets) or ())))
+        pod_range = known(pool.addresses.pod_range)
         if pod_range is not None:
             found[pod_range] = None
     return list(found)

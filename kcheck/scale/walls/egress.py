@@ -47,13 +47,13 @@ def _ports(ground: Ground) -> Iterator[Wall]:
         return
 
     def fits(unknown: Surge) -> Fits:
-        surges = {pool.id: known(pool.surge) or unknown for pool in ground.pools}
+        surges = {pool.id: known(pool.upgrade.surge) or unknown for pool in ground.pools}
         return lambda sizes: (
             sum(size + surge_nodes(surges[name], size) for name, size in sizes.items()) + others <= most
         )
 
     least = fits(Surge())
-    exact = all(isinstance(pool.surge, Known) for pool in ground.pools)
+    exact = all(isinstance(pool.upgrade.surge, Known) for pool in ground.pools)
     trial = ground.trial(least, least if exact else fits(Surge(percent=100)), {pool.id: 1 for pool in ground.pools})
     found = reach(trial, ground.growth)
     if found is not None:

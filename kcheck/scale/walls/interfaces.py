@@ -27,7 +27,7 @@ def walls(ground: Ground) -> Iterator[Wall]:
     if None not in units.values() and not known(cni.prefix_delegation):
         yield from _wall(ground, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, {})
     held = {pool.id: _interfaces(pool, cni, ground.cluster.cloud) for pool in ground.pools}
-    zones = {pool.id: tuple(subnet.id for subnet in known(pool.subnets) or ()) for pool in ground.pools}
+    zones = {pool.id: tuple(subnet.id for subnet in known(pool.addresses.subnets) or ()) for pool in ground.pools}
     if None not in held.values() and all(zones.values()):
         yield from _wall(ground, "interfaces", "vpc.interfaces", {k: v or 0 for k, v in held.items()}, zones)
 
@@ -53,18 +53,18 @@ def _wall(
     )
     yield from ground.grown(
         mechanism, "the cluster", takes, room=entry.number, weights=each, arithmetic=text,
-        cause=ground.pools[0].max_nodes, entry=entry,
+        cause=ground.pools[0].size.max_nodes, entry=entry,
     )  # fmt: skip
 
 
 def _interfaces(pool: NodePool, cni: Cni, name: str) -> int | None:
     """Interfaces of a node with one pod of its own, those of EFA included; None where the type is not known."""
-    if not isinstance(pool.instance_types, Known) or not isinstance(cni.warm_interfaces, Known):
+    if not isinstance(pool.machine.instance_types, Known) or not isinstance(cni.warm_interfaces, Known):
         return None
-    found = [machines.interfaces(name, type_) for type_ in pool.instance_types.value]
+    found = [machines.interfaces(name, type_) for type_ in pool.machine.instance_types.value]
     if not found or None in found:
         return None
     count, addresses = min(one for one in found if one is not None)
     single = known(cni.prefix_delegation) or known(cni.warm_ips) is not None or known(cni.minimum_ips) is not None
     warm = 0 if single else cni.warm_interfaces.value  # the warm interface is of the plain mode only
-    return cloud(name).interfaces_held(1, addresses, warm, count) + max(0, len(known(pool.efa) or ()) - 1)
+    return cloud(name).interfaces_held(1, addresses, warm, count) + max(0, len(known(pool.machine.efa) or ()) - 1)

@@ -34,16 +34,18 @@ def _maximum(ground: Ground) -> Iterator[Wall]:
     maximum = world.sizes.maximum(cluster)
     if not ground.pools or cluster.plane is not None or world.autoscaling.beyond_pools(cluster):
         return
-    biggest = max(ground.pools, key=lambda pool: (bool(known(pool.autoscaled)), number(pool.max_nodes, 0)))
+    biggest = max(ground.pools, key=lambda pool: (bool(known(pool.size.autoscaled)), number(pool.size.max_nodes, 0)))
     entry = ("hard", _FAQ)
     if isinstance(maximum, Known):
-        parts = [f"{pool.display_name} {known(pool.max_nodes):,}" for pool in ground.pools if known(pool.max_nodes)]
+        parts = [
+            f"{pool.display_name} {known(pool.size.max_nodes):,}" for pool in ground.pools if known(pool.size.max_nodes)
+        ]
         text = f"{' + '.join(parts[:6])}{' + ...' if len(parts) > 6 else ''} = {maximum.value:,}"
         nodes = Interval(maximum.value, maximum.value)
-        yield ground.wall("maximum", "the pools", nodes, text, biggest.max_nodes, entry)
+        yield ground.wall("maximum", "the pools", nodes, text, biggest.size.max_nodes, entry)
     else:
-        unknown = next((pool for pool in ground.pools if not isinstance(pool.max_nodes, Known)), biggest)
-        yield ground.unknown("maximum", "the pools", reason_of(maximum), unknown.max_nodes, entry)
+        unknown = next((pool for pool in ground.pools if not isinstance(pool.size.max_nodes, Known)), biggest)
+        yield ground.unknown("maximum", "the pools", reason_of(maximum), unknown.size.max_nodes, entry)
 
 
 # --- of the cluster
@@ -84,16 +86,16 @@ def counted(pool: NodePool, nodes: int, world: World) -> int | Unknown:
     cluster = known(pool.cluster)
     if cluster is None:
         return Unknown(reason_of(pool.cluster), pool.cluster.origin)
-    if isinstance(pool.zone_count, Unknown):
-        return pool.zone_count
-    if isinstance(pool.zone_count, Known):
-        return -(-nodes // max(1, int(pool.zone_count.value)))
+    if isinstance(pool.size.zone_count, Unknown):
+        return pool.size.zone_count
+    if isinstance(pool.size.zone_count, Known):
+        return -(-nodes // max(1, int(pool.size.zone_count.value)))
     counts_surge = world.numbers.limits(cluster.cloud).get("pool.counts_surge")
     if counts_surge is None or not counts_surge.value:
         return nodes
-    if not isinstance(pool.surge, Known):
-        return Unknown(reason_of(pool.surge), pool.surge.origin)
-    return nodes + surge_nodes(pool.surge.value, nodes)
+    if not isinstance(pool.upgrade.surge, Known):
+        return Unknown(reason_of(pool.upgrade.surge), pool.upgrade.surge.origin)
+    return nodes + surge_nodes(pool.upgrade.surge.value, nodes)
 
 
 def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
@@ -109,7 +111,7 @@ def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
     first = counted(pool, 1, world)
     if isinstance(first, Unknown) or ground.gap:
         why = ground.gap or (first.reason if isinstance(first, Unknown) else "")
-        yield ground.unknown(mechanism, scope, why, cause=pool.max_nodes, entry=entry, key=pool.id, pools=[pool])
+        yield ground.unknown(mechanism, scope, why, cause=pool.size.max_nodes, entry=entry, key=pool.id, pools=[pool])
         return
 
     def takes(sizes: Sizes) -> int:
@@ -118,6 +120,6 @@ def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
 
     text = f"{entry.value:,} {limits['pool.what'].value if 'pool.what' in limits else 'nodes'}"
     yield from ground.grown(
-        mechanism, scope, takes, room=entry.number, weights={pool.id: 1}, arithmetic=text, cause=pool.max_nodes,
+        mechanism, scope, takes, room=entry.number, weights={pool.id: 1}, arithmetic=text, cause=pool.size.max_nodes,
         entry=entry, key=pool.id, pools=[pool],
     )  # fmt: skip

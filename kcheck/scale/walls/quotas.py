@@ -33,10 +33,10 @@ def needs(cluster: Cluster, world: World) -> list[Need]:
 def _needs(cluster: Cluster, world: World) -> Iterator[Need]:
     found: dict[str, Need] = {}
     for pool in world.pools.of_cluster(cluster):
-        if not isinstance(pool.instance_types, Known) or not pool.instance_types.value:
+        if not isinstance(pool.machine.instance_types, Known) or not pool.machine.instance_types.value:
             continue
-        name = max(pool.instance_types.value, key=lambda one: _vcpus(cluster.cloud, one))
-        for quota in machines.quotas(cluster.cloud, name, spot=bool(known(pool.spot))):
+        name = max(pool.machine.instance_types.value, key=lambda one: _vcpus(cluster.cloud, one))
+        for quota in machines.quotas(cluster.cloud, name, spot=bool(known(pool.market.spot))):
             amount = _amount(cluster.cloud, name, quota.counts, pool)
             if amount:
                 need = found.setdefault(quota.code, Need(quota, {}, []))
@@ -52,16 +52,16 @@ def _vcpus(cloud: str, name: str) -> int:
 
 def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
     """What one node counts against a quota; 0 where that is not known."""
-    machine = machines.machine(cloud, name)
+    machine, disk = machines.machine(cloud, name), known(pool.machine.disk_type)
     match counts:
         case "vcpus":
             return (machine.vcpus or 0) if machine else 0
         case "gpus":
-            return known(pool.gpus) or (machine.gpus if machine else 0) or 0
+            return known(pool.machine.gpus) or (machine.gpus if machine else 0) or 0
         case "ssd":
-            return (known(pool.disk_size) or 0) if known(pool.disk_type) in ("pd-balanced", "pd-ssd") else 0
+            return (known(pool.machine.disk_size) or 0) if disk in ("pd-balanced", "pd-ssd") else 0
         case "standard_disk":
-            return (known(pool.disk_size) or 0) if known(pool.disk_type) == "pd-standard" else 0
+            return (known(pool.machine.disk_size) or 0) if disk == "pd-standard" else 0
     return 0
 
 
@@ -86,7 +86,7 @@ def at_target(cluster: Cluster, world: World) -> list[Asked]:
     for need in needs(cluster, world):
         many = amount(need, {name: size or 0 for name, size in nodes.items()})
         sized = all(nodes[pool.id] is not None for pool in need.pools)
-        market = all(not isinstance(pool.spot, Unknown) for pool in need.pools)
+        market = all(not isinstance(pool.market.spot, Unknown) for pool in need.pools)
         if many or not sized:
             result.append(Asked(need, many, complete and sized and market))
     return result
@@ -102,7 +102,7 @@ def walls(ground: Ground) -> Iterator[Wall]:
     for need in needs(ground.cluster, ground.world):
         entry = ground.limits[f"quota.{need.quota.key}"]
         scope = f"{need.quota.code} ({need.quota.name})"
-        cause = need.pools[0].max_nodes
+        cause = need.pools[0].size.max_nodes
         if not isinstance(entry.value, int) or ground.gap:
             why = (
                 ground.gap if isinstance(entry.value, int) else f"the quota differs by account: it takes {_each(need)}"

@@ -66,12 +66,12 @@ def cilium_fits(cluster: Cluster, world: World) -> Value[bool]:
     found = world.pools.all_of_cluster(cluster)
     if isinstance(found, Unknown):
         return found
-    windows = anyone(cluster, [mapped(pool.system, lambda name: name.lower() == "windows") for pool in found])
+    windows = anyone(cluster, [mapped(pool.system.os, lambda name: name.lower() == "windows") for pool in found])
     if not isinstance(windows, Known) or windows.value:
         return mapped(windows, lambda _: False)
     if equals(cluster.network_mode, "overlay"):
         return computed(cluster, value=True)
-    apart = [not isinstance(pool.pod_subnets, Unset) for pool in found]
+    apart = [not isinstance(pool.addresses.pod_subnets, Unset) for pool in found]
     return computed(cluster, value=bool(apart) and all(apart))
 
 
@@ -87,9 +87,11 @@ def region(cluster: Cluster, world: World) -> Value[str]:
         return computed(cluster, None)
     places: list[tuple[Span, Value[str]]] = [(cluster.place, own)]
     for pool in pools:
-        refers = isinstance(pool.location, Known) and pool.location.origin.written == own.origin.written
-        if not refers and not isinstance(pool.location, Unset):
-            places.append((pool.place, pool.location))
+        refers = (
+            isinstance(pool.placement.location, Known) and pool.placement.location.origin.written == own.origin.written
+        )
+        if not refers and not isinstance(pool.placement.location, Unset):
+            places.append((pool.place, pool.placement.location))
     if all(_is_beside(value, place) for place, value in places):
         return computed(cluster, own.value.rpartition("-")[0])
     return computed(cluster, None)

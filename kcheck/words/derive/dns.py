@@ -42,9 +42,9 @@ def sufficient(cluster: Cluster, world: World) -> Value[int]:
 def neighbours(pool: NodePool, world: World) -> Value[int]:
     """Others that the kernel of a node knows at most: as written; by its default where nobody sets it for us."""
     cluster = known(pool.cluster)
-    if cluster is not None and cloud(cluster.cloud).own_kernel and isinstance(pool.neighbours, Unset):
+    if cluster is not None and cloud(cluster.cloud).own_kernel and isinstance(pool.system.neighbours, Unset):
         return computed(pool, world.numbers.limits("any")["arp.entries"].number)
-    return pool.neighbours
+    return pool.system.neighbours
 
 
 def addon(cluster: Cluster, _world: World) -> Value[bool]:

@@ -19,7 +19,7 @@ _NOTICE = "spot.notice"
 def _growing(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
     """The autoscaled pools that pods can land on."""
     found = world.pools.candidates(template)
-    return found if isinstance(found, Unknown) else [pool for pool, _ in found if known(pool.autoscaled)]
+    return found if isinstance(found, Unknown) else [pool for pool, _ in found if known(pool.size.autoscaled)]
 
 
 def coming(workload: Workload, world: World) -> Value[int]:
@@ -31,7 +31,7 @@ def coming(workload: Workload, world: World) -> Value[int]:
         found = _growing(template, world)
         if isinstance(found, Unknown) or not isinstance(template.count, Known):
             return Unknown(reason_of(found if isinstance(found, Unknown) else template.count))
-        ready = sum(number(pool.min_nodes, 0) * (placement.per_node(template, pool) or 1) for pool in found)
+        ready = sum(number(pool.size.min_nodes, 0) * (placement.per_node(template, pool) or 1) for pool in found)
         sum_ += max(0, template.count.value - ready) if found else 0
     return computed(workload, sum_)
 
@@ -55,7 +55,7 @@ def mover(template: PodTemplate, world: World) -> Value[str]:
 
 def _half_empty(template: PodTemplate, pool: NodePool) -> bool:
     """Whether a node with one such pod uses less than half of its GPUs: only then the cluster autoscaler drains it."""
-    of_node = known(pool.gpus)
+    of_node = known(pool.machine.gpus)
     return of_node is not None and number(template.gpus, 0) * 2 < of_node
 
 
@@ -75,14 +75,16 @@ def honoured(template: PodTemplate, world: World) -> Value[int]:
     if isinstance(found, Unknown):
         return found
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
-    spot = [pool for pool, certain in found if certain and known(pool.spot)]
+    spot = [pool for pool, certain in found if certain and known(pool.market.spot)]
     if cluster is not None and spot and len(spot) == len(found):
         entry = world.numbers.limits(cluster.cloud).get(_NOTICE)
         return computed(template, entry.number if entry else None)
     autoscaler = world.autoscaling.autoscaler(cluster) if cluster else None
     if autoscaler is None or not isinstance(autoscaler.grace, Known | Unknown):
         return computed(template, None)
-    moved = [pool for pool, certain in found if certain and known(pool.autoscaled) and known(pool.mode) != "Karpenter"]
+    moved = [
+        pool for pool, certain in found if certain and known(pool.size.autoscaled) and known(pool.mode) != "Karpenter"
+    ]
     if not moved or STAY in (known(template.annotations) or {}):
         return computed(template, None)
     return autoscaler.grace
@@ -91,7 +93,7 @@ def honoured(template: PodTemplate, world: World) -> Value[int]:
 def cut_by(template: PodTemplate, world: World) -> Value[str]:
     """What gives them no more time."""
     pools = world.pools.candidates(template)
-    spot = not isinstance(pools, Unknown) and bool(pools) and all(known(pool.spot) for pool, _ in pools)
+    spot = not isinstance(pools, Unknown) and bool(pools) and all(known(pool.market.spot) for pool, _ in pools)
     return computed(template, "a spot node is taken back" if spot else "the cluster autoscaler drains a node")
 
 
@@ -104,8 +106,10 @@ def pins(template: PodTemplate, world: World) -> Value[str]:
     autoscaler = world.autoscaling.autoscaler(cluster)
     if autoscaler is None or not known(autoscaler.skip_local_storage) or _moves(template):
         return computed(template, None)
-    grown = [pool for pool, certain in found if certain and known(pool.autoscaled) and known(pool.mode) != "Karpenter"]
-    held = next((pool for pool in grown if known(pool.gpu) and known(pool.taints)), None)
+    grown = [
+        pool for pool, certain in found if certain and known(pool.size.autoscaled) and known(pool.mode) != "Karpenter"
+    ]
+    held = next((pool for pool in grown if known(pool.machine.gpu) and known(pool.scheduling.taints)), None)
     return computed(template, held.display_name if held else None)
 
 

@@ -78,12 +78,12 @@ def _warm(cluster: Cluster, world: World) -> int | Unknown:
         return Unknown(f"{cluster.address} gets nodes beside its pools")
     sum_ = 0
     for pool in pools:
-        least = pool.min_nodes if known(pool.autoscaled) is not False else pool.max_nodes
-        if known(pool.gpu) is False or known(least) == 0:
+        least = pool.size.min_nodes if known(pool.size.autoscaled) is not False else pool.size.max_nodes
+        if known(pool.machine.gpu) is False or known(least) == 0:
             continue
-        if not isinstance(least, Known) or not isinstance(pool.gpus, Known):
-            return Unknown(reason_of(least if not isinstance(least, Known) else pool.gpus))
-        sum_ += least.value * pool.gpus.value
+        if not isinstance(least, Known) or not isinstance(pool.machine.gpus, Known):
+            return Unknown(reason_of(least if not isinstance(least, Known) else pool.machine.gpus))
+        sum_ += least.value * pool.machine.gpus.value
     return sum_
 
 
@@ -114,4 +114,4 @@ def _comes(workload: Workload, world: World) -> bool:
         if isinstance(found, Unknown):
             return False
         pools += [pool for pool, _ in found]
-    return bool(pools) and all(known(pool.autoscaled) for pool in pools)
+    return bool(pools) and all(known(pool.size.autoscaled) for pool in pools)

@@ -50,7 +50,9 @@ def copies(one: Sharing, _world: World) -> Value[int]:
 def _chosen(template: PodTemplate, near: list[Sharing], world: World) -> list[Sharing]:
     """The configurations that the nodes of all pools take on which pods land, by a label of theirs; else none."""
     pools = world.pools.candidates(template)
-    names = [(known(pool.labels) or {}).get(_CHOSEN) for pool, _ in (() if isinstance(pools, Unknown) else pools)]
+    names = [
+        (known(pool.scheduling.labels) or {}).get(_CHOSEN) for pool, _ in (() if isinstance(pools, Unknown) else pools)
+    ]
     found = [one for one in near if one.id.rpartition("/")[2] in names]
     return found if None not in names and len(found) == len(set(names)) else []
 

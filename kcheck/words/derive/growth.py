@@ -65,7 +65,7 @@ def _capped_by_cores(autoscaler: Autoscaler, target: int, world: World) -> Value
     if needed.value <= most.value:
         cluster = known(autoscaler.cluster)
         exact = cluster is not None and all(
-            isinstance(pool.instance_types, Known) for pool in world.pools.of_cluster(cluster)
+            isinstance(pool.machine.instance_types, Known) for pool in world.pools.of_cluster(cluster)
         )
         return computed(autoscaler, None) if exact else Unknown("the machine types of all pools are not known")
     return Known(target * most.value // needed.value, most.origin)
@@ -86,7 +86,8 @@ def _cores(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 def _vcpus(pool: NodePool, cluster: Cluster | None) -> int:
     """Processors of the smallest machine of a pool; 0 where one is not known."""
-    read = (machines.machine(cluster.cloud, name) for name in known(pool.instance_types) or ()) if cluster else ()
+    types = known(pool.machine.instance_types) or ()
+    read = (machines.machine(cluster.cloud, name) for name in types) if cluster else ()
     return min(((machine.vcpus or 0) if machine else 0 for machine in read), default=0)
 
 
@@ -115,10 +116,10 @@ def _groups(
     if isinstance(pools, Unknown):
         return pools
     for pool in pools:
-        if known(pool.autoscaled) is False:
+        if known(pool.size.autoscaled) is False:
             continue
         values = key(pool)
-        unknown = next((value for value in (pool.autoscaled, *values) if isinstance(value, Unknown)), None)
+        unknown = next((value for value in (pool.size.autoscaled, *values) if isinstance(value, Unknown)), None)
         if unknown is not None:
             return unknown
         groups[tuple(_plain(value) for value in values)].append(pool)
@@ -134,7 +135,7 @@ def _plain(value: Value[object]) -> Hashable:
 
 def choices(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Different machine types among which it chooses for the same pods, at most: those of pools with equal taints."""
-    groups = _groups(autoscaler, world, lambda pool: (pool.taints, pool.instance_types))
+    groups = _groups(autoscaler, world, lambda pool: (pool.scheduling.taints, pool.machine.instance_types))
     if isinstance(groups, Unknown):
         return groups
     types = defaultdict(set)
@@ -153,13 +154,15 @@ def twins(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 
 def _shape(pool: NodePool) -> tuple[Value[object], ...]:
-    if known(pool.gpu) is False:
-        return pool.taints, pool.instance_types, pool.labels
-    places = mapped(pool.subnets, lambda subnets: tuple(subnet.id for subnet in subnets))
+    machine, scheduling = pool.machine, pool.scheduling
+    if known(machine.gpu) is False:
+        return scheduling.taints, machine.instance_types, scheduling.labels
+    places = mapped(pool.addresses.subnets, lambda subnets: tuple(subnet.id for subnet in subnets))
     cluster = known(pool.cluster)
     joins = cloud(cluster.cloud).joins_in_scale_set if cluster is not None else lambda _: False
-    fabric = mapped(pool.instance_types, lambda names: pool.id if any(map(joins, names)) else "")
-    return pool.gpu, pool.taints, pool.instance_types, pool.labels, places, pool.zones, fabric
+    fabric = mapped(machine.instance_types, lambda names: pool.id if any(map(joins, names)) else "")
+    zones = pool.placement.zones
+    return machine.gpu, scheduling.taints, machine.instance_types, scheduling.labels, places, zones, fabric
 
 
 def widest(autoscaler: Autoscaler, world: World) -> Value[int]:

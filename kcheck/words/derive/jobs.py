@@ -113,7 +113,7 @@ def on_spot(workload: Workload, world: World) -> Value[bool]:
         if isinstance(found, Unknown):
             continue
         pools = [pool for pool, certain in found if certain]
-        if pools and len(pools) == len(found) and all(known(pool.spot) for pool in pools):
+        if pools and len(pools) == len(found) and all(known(pool.market.spot) for pool in pools):
             return computed(workload, value=True)
     return computed(workload, value=False)
 
@@ -231,7 +231,7 @@ def alike(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
     found = world.pools.candidates(template)
     if isinstance(found, Unknown):
         return found
-    sizes = {(known(pool.gpus), placement.smallest(pool)) for pool, _ in found}
+    sizes = {(known(pool.machine.gpus), placement.smallest(pool)) for pool, _ in found}
     same = len(found) == 1 or (len(sizes) == 1 and None not in sizes.pop())
     return [pool for pool, _ in found] if same and all(certain for _, certain in found) else []
 
@@ -259,7 +259,7 @@ def idle_gpus(template: PodTemplate, world: World) -> Value[int]:
     if isinstance(found, Unknown):
         return found
     fits = placement.per_node(template, found[0]) if found else None
-    of_node = known(found[0].gpus) if found else None
+    of_node = known(found[0].machine.gpus) if found else None
     if not cards or not fits or of_node is None:
         return computed(template, None)
     return computed(template, of_node - fits * cards)
@@ -279,7 +279,7 @@ def idle_cost(template: PodTemplate, world: World) -> Value[str]:
     if not isinstance(template.count, Known):
         return Unknown(reason_of(template.count), template.count.origin)
     nodes = template.count.value // max(1, placement.per_node(template, pool) or 1)
-    return computed(template, money.part(pool, world, nodes, Fraction(idle, known(pool.gpus))))
+    return computed(template, money.part(pool, world, nodes, Fraction(idle, known(pool.machine.gpus))))
 
 
 def crowd(template: PodTemplate, world: World) -> Value[str]:
@@ -308,11 +308,12 @@ def rdma(template: PodTemplate, _world: World) -> Value[bool]:
 def node(template: PodTemplate, world: World) -> Value[str]:
     """Machine types, GPUs and vCPUs of a node of its pools, in words; null where it is not known."""
     found = alike(template, world)
-    types = [] if isinstance(found, Unknown) else [name for pool in found for name in known(pool.instance_types) or ()]
+    pools = () if isinstance(found, Unknown) else found
+    types = [name for pool in pools for name in known(pool.machine.instance_types) or ()]
     if isinstance(found, Unknown) or not types:
         return computed(template, None)
     vcpus = placement.smallest(found[0])
-    text = f"{'/'.join(dict.fromkeys(types))} with {known(found[0].gpus) or 0} GPUs"
+    text = f"{'/'.join(dict.fromkeys(types))} with {known(found[0].machine.gpus) or 0} GPUs"
     text += f" and {vcpus} vCPUs" if vcpus else ""
     return computed(template, text)
 

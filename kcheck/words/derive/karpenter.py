@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.model import NOTHING, NodePool
+from kcheck.model import Machine, Market, NodePool, Scheduling, Size
 from kcheck.scale import placement
 from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number
 from kcheck.words.derive.basics import computed
@@ -82,17 +82,10 @@ def _nodes(pool: KarpenterPool) -> NodePool:
         pool.id,
         pool.cluster,
         pool.name,
-        autoscaled=computed(pool, value=True),
-        min_nodes=NOTHING,
-        max_nodes=NOTHING,
-        surge=NOTHING,
-        subnets=NOTHING,
-        pods_take_addresses=NOTHING,
-        instance_types=Unknown("the machine types are Karpenter's choice"),
-        gpu=pool.gpu,
-        labels=labels if isinstance(labels, Unknown) else computed(pool, labels),
-        taints=pool.taints,
-        spot=pool.spot,
+        size=Size(autoscaled=computed(pool, value=True)),
+        machine=Machine(Unknown("the machine types are Karpenter's choice"), pool.gpu),
+        scheduling=Scheduling(labels if isinstance(labels, Unknown) else computed(pool, labels), pool.taints),
+        market=Market(spot=pool.spot),
     )
 
 

@@ -180,8 +180,8 @@ def _beside(pod_range: PodRange, world: World) -> Iterator[tuple[str, Value[str]
     clusters = [cluster for pool in users if (cluster := known(pool.cluster))]
     own = [one for one in world.inventory.reserved if one.id == pod_range.id]
     for pool in users:
-        if isinstance(pool.subnets, Unknown):
-            yield f"the network of {pool.display_name}", pool.subnets
+        if isinstance(pool.addresses.subnets, Unknown):
+            yield f"the network of {pool.display_name}", pool.addresses.subnets
     for root in dict.fromkeys((pod_range.root, *(one.root for one in own), *(one.root for one in clusters))):
         module = world.root_module(root)
         for network in module.networks:

@@ -54,7 +54,9 @@ def outbound_addresses(cluster: Cluster, world: World) -> Value[int]:
         return computed(cluster, None)
     total = 0
     for pool in world.pools.of_cluster(cluster):
-        nodes = combined(lambda size, surge: size + surge_nodes(surge, size), world.sizes.of_pool(pool), pool.surge)
+        nodes = combined(
+            lambda size, surge: size + surge_nodes(surge, size), world.sizes.of_pool(pool), pool.upgrade.surge
+        )
         if isinstance(nodes, Unknown):
             return computed(cluster, None)
         total += nodes

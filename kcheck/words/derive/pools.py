@@ -46,7 +46,7 @@ def jobs_need(pool: NodePool, world: World) -> Value[int]:
         need = None if workload.per_node else _fills(workload, pool)
         if need is None:
             continue
-        own, beside = Fraction(number(pool.max_nodes, 0), need), sum(_room(workload, other) for other in others)
+        own, beside = Fraction(number(pool.size.max_nodes, 0), need), sum(_room(workload, other) for other in others)
         if beside < 1 and (own >= 1 or own + beside < 1):
             needs.append(need)
     return computed(pool, max(needs, default=None))
@@ -56,7 +56,7 @@ def _fills(workload: Workload, pool: NodePool) -> int | None:
     """How many nodes of a pool a GPU workload fills; None if its pods do not fit or something is not known."""
     nodes = 0
     for template in workload.templates:
-        pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.gpus, 0)
+        pods, gpus, of_node = known(template.count), number(template.gpus, 0), number(pool.machine.gpus, 0)
         if pods is None or gpus > of_node:
             return None
         nodes += -(-int(pods) // (of_node // gpus)) if gpus else 0
@@ -66,12 +66,12 @@ def _fills(workload: Workload, pool: NodePool) -> int | None:
 def _room(workload: Workload, pool: NodePool) -> Fraction:
     """Which part of a GPU workload a pool has room for."""
     need = _fills(workload, pool)
-    return Fraction(number(pool.max_nodes, 0), need) if need else Fraction(0)
+    return Fraction(number(pool.size.max_nodes, 0), need) if need else Fraction(0)
 
 
 def max_count(pool: NodePool, _world: World) -> Value[int]:
     """The largest size of a pool as it is written."""
-    return mapped(pool.max_nodes, lambda nodes: nodes // pool.times)
+    return mapped(pool.size.max_nodes, lambda nodes: nodes // pool.size.times)
 
 
 def wanted_nodes(pool: NodePool, world: World) -> Value[int]:
@@ -86,7 +86,7 @@ def wanted_count(pool: NodePool, world: World) -> Value[int]:
     need = known(jobs_need(pool, world)) or 0
 
     def written(nodes: int) -> int:
-        each = -(-nodes // pool.times)
+        each = -(-nodes // pool.size.times)
         return each if nodes == need else round_up(each)
 
     return mapped(wanted_nodes(pool, world), written)
@@ -101,25 +101,25 @@ def wanted(pool: NodePool, world: World) -> Value[str]:
 def surge(pool: NodePool, world: World) -> Value[int]:
     """Nodes that an upgrade adds to a pool."""
     nodes = world.sizes.of_pool(pool)
-    if not isinstance(nodes, Known) or not isinstance(pool.surge, Known):
-        return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.surge))
-    return Known(surge_nodes(pool.surge.value, nodes.value), pool.surge.origin)
+    if not isinstance(nodes, Known) or not isinstance(pool.upgrade.surge, Known):
+        return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.upgrade.surge))
+    return Known(surge_nodes(pool.upgrade.surge.value, nodes.value), pool.upgrade.surge.origin)
 
 
 def grown(pool: NodePool, world: World) -> Value[int]:
     """Its nodes when the cluster reaches its target, as far as its own maximum lets it."""
     nodes = world.sizes.of_pool(pool)
-    return mapped(nodes, lambda many: min(many, number(pool.max_nodes, many)))
+    return mapped(nodes, lambda many: min(many, number(pool.size.max_nodes, many)))
 
 
 def parallel(pool: NodePool, world: World) -> Value[int]:
     """Nodes that an upgrade replaces at a time."""
     nodes = grown(pool, world)
-    if isinstance(pool.rolling, Unset):
-        return pool.rolling
-    if not isinstance(nodes, Known) or not isinstance(pool.rolling, Known):
-        return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.rolling))
-    return Known(surge_nodes(pool.rolling.value, nodes.value), pool.rolling.origin)
+    if isinstance(pool.upgrade.rolling, Unset):
+        return pool.upgrade.rolling
+    if not isinstance(nodes, Known) or not isinstance(pool.upgrade.rolling, Known):
+        return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.upgrade.rolling))
+    return Known(surge_nodes(pool.upgrade.rolling.value, nodes.value), pool.upgrade.rolling.origin)
 
 
 def rounds(pool: NodePool, world: World) -> Value[int]:
@@ -130,23 +130,23 @@ def rounds(pool: NodePool, world: World) -> Value[int]:
 
 def sufficient_parallel(pool: NodePool, world: World) -> Value[int]:
     """A tenth of the nodes, as far as the cloud allows; null where a percentage is written, or that is too few."""
-    nodes, rolling = known(grown(pool, world)), known(pool.rolling)
+    nodes, rolling = known(grown(pool, world)), known(pool.upgrade.rolling)
     if nodes is None or rolling is None or rolling.percent:
         return computed(pool, None)
     share, rounds = (world.numbers.limits("any")[key].number for key in ("upgrade.share", "upgrade.rounds"))
     many = max(1, min(round_up(-(-nodes * share // 100)), rolling.most or nodes))
-    beside = 0 if known(pool.scarce_surge) else rolling.beside
+    beside = 0 if known(pool.upgrade.scarce_surge) else rolling.beside
     return computed(pool, many - beside if nodes <= many * rounds else None)
 
 
 def scarce_surge(pool: NodePool, _world: World) -> Value[bool]:
     """Whether an upgrade adds machines of which there are rarely more."""
-    return computed(pool, value=False) if isinstance(pool.scarce_surge, Unset) else pool.scarce_surge
+    return computed(pool, value=False) if isinstance(pool.upgrade.scarce_surge, Unset) else pool.upgrade.scarce_surge
 
 
 def upgrade_default(pool: NodePool, _world: World) -> Value[bool]:
     """Whether how it is upgraded is the default of a variable of a module that is called: others call that too."""
-    return computed(pool, any(map(_of_called_module, [(pool, pool.rolling), (pool, pool.max_surge)])))
+    return computed(pool, any(map(_of_called_module, [(pool, pool.upgrade.rolling), (pool, pool.upgrade.max_surge)])))
 
 
 def _of_called_module(found: tuple[NodePool, Value[object]]) -> bool:
@@ -161,9 +161,9 @@ def _of_called_module(found: tuple[NodePool, Value[object]]) -> bool:
 def closed(pool: NodePool, _world: World) -> Value[bool]:
     """Whether a taint keeps pods that do not tolerate it away; the cloud's own taint of GPU nodes counts."""
     cluster = known(pool.cluster)
-    taints = pool.taints
+    taints = pool.scheduling.taints
     tainted = cluster is not None and cloud(cluster.cloud).taints_gpu_nodes
-    if tainted and known(pool.gpu) and not isinstance(taints, Unknown):
+    if tainted and known(pool.machine.gpu) and not isinstance(taints, Unknown):
         return computed(pool, value=True)
     if isinstance(taints, Unset):
         return Known(value=False, origin=taints.origin)
@@ -177,12 +177,12 @@ _KEEPS_AWAY = frozenset(
 
 def efa_of(kind: str) -> Callable[[NodePool, World], Value[int]]:
     """How many EFA interfaces of a type a node has."""
-    return lambda pool, _world: mapped(pool.efa, lambda kinds: kinds.count(kind))
+    return lambda pool, _world: mapped(pool.machine.efa, lambda kinds: kinds.count(kind))
 
 
 def pod_addresses(pool: NodePool, world: World) -> Value[int]:
     """Addresses that one node takes for its pods: its block, or one for each pod that it may run."""
-    return _for_pods(pool, world, pool.max_pods)
+    return _for_pods(pool, world, pool.addresses.max_pods)
 
 
 def pod_addresses_if_few(pool: NodePool, world: World) -> Value[int]:
@@ -192,8 +192,8 @@ def pod_addresses_if_few(pool: NodePool, world: World) -> Value[int]:
 
 
 def _for_pods(pool: NodePool, _world: World, pods: Value[int]) -> Value[int]:
-    cluster, pod_range = known(pool.cluster), known(pool.pod_range)
-    if cluster is not None and cluster.cni is None and known(pool.pods_take_addresses):
+    cluster, pod_range = known(pool.cluster), known(pool.addresses.pod_range)
+    if cluster is not None and cluster.cni is None and known(pool.addresses.pods_take_addresses):
         return mapped(pods, lambda count: count)
     if pod_range is None or not isinstance(pod_range.block, Unset):
         return computed(pool, 0)  # none, or a block that does not follow from the pods
@@ -202,7 +202,7 @@ def _for_pods(pool: NodePool, _world: World, pods: Value[int]) -> Value[int]:
 
 def idle_cost(pool: NodePool, world: World) -> Value[str]:
     """What the smallest size of a pool costs an hour, in brackets; empty where no price is known."""
-    return computed(pool, money.hourly(pool, world, number(pool.min_nodes, 0)))
+    return computed(pool, money.hourly(pool, world, number(pool.size.min_nodes, 0)))
 
 
 def nvme(pool: NodePool, _world: World) -> Value[int]:
@@ -210,7 +210,7 @@ def nvme(pool: NodePool, _world: World) -> Value[int]:
     cluster = known(pool.cluster)
     if cluster is None:
         return Unknown(reason_of(pool.cluster))
-    found = [machines.machine(cluster.cloud, name) for name in known(pool.instance_types) or ()]
+    found = [machines.machine(cluster.cloud, name) for name in known(pool.machine.instance_types) or ()]
     return computed(pool, min((one.nvme for one in found if one), default=0))
 
 
@@ -220,12 +220,12 @@ def better_disk(pool: NodePool, world: World) -> Value[bool]:
     least = world.numbers.limits(cluster.cloud).get("disk.vcpus") if cluster is not None else None
     if cluster is None or least is None:
         return computed(pool, value=True)
-    if isinstance(pool.instance_types, Unknown):
-        return Unknown(pool.instance_types.reason, pool.instance_types.origin)
+    if isinstance(pool.machine.instance_types, Unknown):
+        return Unknown(pool.machine.instance_types.reason, pool.machine.instance_types.origin)
     own = cloud(cluster.cloud)
-    found = [own.boots_from_own_disk(name, least.number) for name in known(pool.instance_types) or ()]
+    found = [own.boots_from_own_disk(name, least.number) for name in known(pool.machine.instance_types) or ()]
     if None in found:
-        return Unknown("which disks its machines have is not known", pool.instance_types.origin)
+        return Unknown("which disks its machines have is not known", pool.machine.instance_types.origin)
     return computed(pool, bool(found) and all(found))
 
 
@@ -235,17 +235,18 @@ def takes_no_fast_disk(pool: NodePool, _world: World) -> Value[bool]:
     setting = profiles.settings(cluster.cloud).get("pool.other_disks") if cluster else None
     if setting is None:
         return computed(pool, value=False)
-    if isinstance(pool.instance_types, Unknown):
-        return Unknown(pool.instance_types.reason, pool.instance_types.origin)
+    if isinstance(pool.machine.instance_types, Unknown):
+        return Unknown(pool.machine.instance_types.reason, pool.machine.instance_types.origin)
     pattern = re.compile(str(setting.value))
-    return computed(pool, any(map(pattern.search, known(pool.instance_types) or ())))
+    return computed(pool, any(map(pattern.search, known(pool.machine.instance_types) or ())))
 
 
 def zones(pool: NodePool, _world: World) -> Value[int]:
     """Over how many zones, or subnets, a pool is spread."""
-    if isinstance(pool.zone_count, Known):
-        return computed(pool, pool.zone_count.value)
-    return computed(pool, len(pool.subnets.value)) if isinstance(pool.subnets, Known) else pool.subnets
+    if isinstance(pool.size.zone_count, Known):
+        return computed(pool, pool.size.zone_count.value)
+    subnets = pool.addresses.subnets
+    return computed(pool, len(subnets.value)) if isinstance(subnets, Known) else subnets
 
 
 def widest(cluster: Cluster, world: World) -> Value[int]:
@@ -279,7 +280,7 @@ def job_pods(pool: NodePool, world: World) -> Value[str]:
 
 def subnets_of(pool: NodePool, _world: World) -> Value[tuple[Subnet, ...]] | list[Subnet]:
     """The subnets of a pool's nodes."""
-    return list(pool.subnets.value) if isinstance(pool.subnets, Known) else pool.subnets
+    return list(pool.addresses.subnets.value) if isinstance(pool.addresses.subnets, Known) else pool.addresses.subnets
 
 
 def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
@@ -289,7 +290,7 @@ def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
 
 
 def _batch(cluster: Cluster, world: World) -> Value[bool]:
-    flags = [flag for pool in world.pools.of_cluster(cluster) for flag in (pool.gpu, pool.spot)]
+    flags = [flag for pool in world.pools.of_cluster(cluster) for flag in (pool.machine.gpu, pool.market.spot)]
     jobs = [w for w in world.deployed.on(cluster).workloads if w.batch or number(w.gpus, 0)]
     return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs)])
 
@@ -303,17 +304,17 @@ def deployed_here(cluster: Cluster, world: World) -> Value[bool]:
 def autoscaled(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster is autoscaled."""
     return anyone(
-        cluster, (pool.autoscaled for pool in world.pools.of_cluster(cluster)), world.pools.all_of_cluster(cluster)
+        cluster, (pool.size.autoscaled for pool in world.pools.of_cluster(cluster)), world.pools.all_of_cluster(cluster)
     )
 
 
 def plain(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster is without GPUs, so that there is a place for pods that need none."""
-    flags = (mapped(pool.gpu, operator.not_) for pool in world.pools.of_cluster(cluster))
+    flags = (mapped(pool.machine.gpu, operator.not_) for pool in world.pools.of_cluster(cluster))
     return anyone(cluster, flags, world.pools.all_of_cluster(cluster))
 
 
 def crowded(pool: NodePool, world: World) -> Value[bool]:
     """Whether a subnet of a pool's nodes is full before its clusters reach their targets."""
-    subnets = known(pool.subnets) or ()
-    return anyone(pool, (demands.overflows(subnet, world) for subnet in subnets), pool.subnets)
+    subnets = known(pool.addresses.subnets) or ()
+    return anyone(pool, (demands.overflows(subnet, world) for subnet in subnets), pool.addresses.subnets)

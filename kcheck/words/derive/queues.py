@@ -334,7 +334,9 @@ def miscounts_gpus(one: Quota, _world: World) -> Value[bool]:
 def gpu_nodes(one: Quota, world: World) -> Value[bool]:
     """Whether a pool of the cluster of a quota has GPUs."""
     cluster = world.inventory.cluster_of.get(one)
-    return computed(one, cluster is not None and any(known(pool.gpu) for pool in world.pools.of_cluster(cluster)))
+    return computed(
+        one, cluster is not None and any(known(pool.machine.gpu) for pool in world.pools.of_cluster(cluster))
+    )
 
 
 def quota_gpu_job(one: Quota, world: World) -> Value[str]:
@@ -366,7 +368,7 @@ def has_gpus(one: Scheduler, world: World) -> Value[bool]:
     if known(volcano_user(one, world)):
         return computed(one, value=True)
     cluster = world.inventory.cluster_of.get(one)
-    return anyone(one, [pool.gpu for pool in world.pools.of_cluster(cluster)] if cluster else [])
+    return anyone(one, [pool.machine.gpu for pool in world.pools.of_cluster(cluster)] if cluster else [])
 
 
 def volcano_user(one: Scheduler, world: World) -> Value[str]:

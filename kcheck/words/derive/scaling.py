@@ -31,7 +31,7 @@ def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
     cluster = known(autoscaler.cluster)
     if cluster is None or world.sizes.requested(cluster) is not None:
         return computed(autoscaler, value=False)
-    return anyone(autoscaler, (is_default(pool, pool.max_nodes) for pool in world.pools.of_cluster(cluster)))
+    return anyone(autoscaler, (is_default(pool, pool.size.max_nodes) for pool in world.pools.of_cluster(cluster)))
 
 
 def growable_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
@@ -50,13 +50,13 @@ def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown
         return pools
     shares: list[money.Share] = []
     for pool in pools:
-        if not isinstance(pool.autoscaled, Known):
-            return Unknown(reason_of(pool.autoscaled), pool.autoscaled.origin)
-        if pool.autoscaled.value:
+        if not isinstance(pool.size.autoscaled, Known):
+            return Unknown(reason_of(pool.size.autoscaled), pool.size.autoscaled.origin)
+        if pool.size.autoscaled.value:
             nodes = world.sizes.of_pool(pool)
             if not isinstance(nodes, Known):
                 return Unknown(reason_of(nodes), nodes.origin)
-            shares.append((pool, max(0, nodes.value - number(pool.min_nodes, 0))))
+            shares.append((pool, max(0, nodes.value - number(pool.size.min_nodes, 0))))
     return shares
 
 

@@ -24,14 +24,14 @@ def text(pool: NodePool, _world: World) -> Value[str]:
 
 def parts(pool: NodePool, _world: World) -> Value[dict[str, str]]:
     """The same in its parts; null where the cards are not those that the taint is called after."""
-    if isinstance(pool.instance_types, Unknown):
-        return pool.instance_types
-    types = known(pool.instance_types) or ()
+    if isinstance(pool.machine.instance_types, Unknown):
+        return pool.machine.instance_types
+    types = known(pool.machine.instance_types) or ()
     if not types or any(map(_OTHERS.search, types)):
         return computed(pool, None)
-    return computed(pool, {"key": CARDS[0], "value": "true", "effect": pool.no_schedule})
+    return computed(pool, {"key": CARDS[0], "value": "true", "effect": pool.scheduling.no_schedule})
 
 
 def form(pool: NodePool, _world: World) -> Value[str]:
     """How it is written: as a text, an item, or a member of a map."""
-    return computed(pool, pool.taint_form)
+    return computed(pool, pool.scheduling.taint_form)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kcheck.words.derive import basics
@@ -33,10 +34,11 @@ class Field(NamedTuple):
 
 
 def simple(
-    name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = True, kind: str = "scalar"
+    name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = True, kind: str = "scalar", of: str = ""
 ) -> Field:
-    """A field that is a field of the model."""
-    return Field(name, kind, type_, unit, nullable, meaning=meaning, read=lambda thing, _world: getattr(thing, name))
+    """A field that is a field of the model, or of one of its records."""
+    get = attrgetter(f"{of}.{name}" if of else name)
+    return Field(name, kind, type_, unit, nullable, meaning=meaning, read=lambda thing, _world: get(thing))
 
 
 def made(

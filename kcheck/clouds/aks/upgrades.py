@@ -1,0 +1,50 @@
+"""How AKS upgrades a pool: with nodes that it adds, or without some of those that are there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.model import Surge, Upgrade
+from kcheck.numbers import profiles
+from kcheck.source.units import minor_version
+from kcheck.source.values import Known, Unknown, Unset, Value, equals, mapped
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster
+    from kcheck.numbers.fields import Fields
+
+
+def of_pool(fields: Fields, cluster: Cluster | None) -> Upgrade:
+    """How a pool is upgraded."""
+    surge, missing = _surge(fields, cluster), fields.text("max_unavailable")
+    without = isinstance(fields.text("max_surge"), Unset) and isinstance(missing, Known)
+    return Upgrade(
+        surge,
+        _parsed(missing) if without and isinstance(missing, Known) else surge,
+        mapped(fields.number("drain_timeout"), lambda minutes: minutes * 60),
+    )
+
+
+def _surge(fields: Fields, cluster: Cluster | None) -> Value[Surge]:
+    """What an upgrade adds: as written, nothing with max_unavailable and on spot pools, else AKS's default."""
+    written = fields.text("max_surge")
+    if isinstance(written, Known):
+        return _parsed(written)
+    if isinstance(written, Unknown):
+        return written
+    if equals(fields.text("priority"), "Spot") or isinstance(fields.text("max_unavailable"), Known):
+        return Known(Surge(), written.origin)
+    version = cluster.version if cluster else written
+    if isinstance(version, Unknown):
+        return Unknown(version.reason, version.origin)
+    minor = minor_version(version.value) if isinstance(version, Known) else None
+    default = "surge.before_1_32" if minor is not None and minor < 32 else "surge.from_1_32"
+    return _parsed(Known(profiles.settings("aks")[default].text, written.origin))
+
+
+def _parsed(written: Known[str]) -> Value[Surge]:
+    """A number of nodes or a percentage, as text."""
+    number = written.value.removesuffix("%")
+    if not number.isdigit():
+        return Unknown(f"`{written.value}` is neither a number nor a percentage", written.origin)
+    return Known(Surge(percent=int(number)) if written.value.endswith("%") else Surge(int(number)), written.origin)

@@ -1,0 +1,215 @@
+"""Pools of nodes, and Karpenter's, whatever the cloud."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.model.thing import NOTHING, Thing
+from kcheck.source.values import Known, known
+
+if TYPE_CHECKING:
+    from kcheck.model.clusters import Cluster, PodRange, Subnet
+    from kcheck.source.values import Value
+
+
+class Surge(NamedTuple):
+    """What an upgrade adds to a pool: a number of nodes, or a percentage of it, within bounds.
+
+    `beside` is how many of the nodes another setting gives.
+    """
+
+    nodes: int = 0
+    percent: int = 0
+    least: int = 0
+    most: int | None = None
+    beside: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Size:
+    """How many nodes a pool has. `max_nodes` is the maximum of an autoscaled pool, else its size.
+
+    `zone_count` is over how many zones the nodes are spread, where the cloud counts by zone, and `times` by how many of
+    them the written size is multiplied.
+    """
+
+    autoscaled: Value[bool] = NOTHING
+    min_nodes: Value[int] = NOTHING
+    max_nodes: Value[int] = NOTHING
+    zone_count: Value[int] = NOTHING
+    times: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Upgrade:
+    """How a pool is upgraded: what it adds, and how many nodes it replaces at a time (`rolling`).
+
+    It waits `drain_timeout` seconds for each. `max_surge` and `max_unavailable` are what `rolling` is made of;
+    `scarce_surge` says that there are rarely more such machines (GKE).
+    """
+
+    surge: Value[Surge] = NOTHING
+    rolling: Value[Surge] = NOTHING
+    drain_timeout: Value[int] = NOTHING
+    max_surge: Value[int] = NOTHING
+    max_unavailable: Value[int] = NOTHING
+    scarce_surge: Value[bool] = NOTHING
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """The machine of a node. It has `gpus`; those that are attached to it are of the type `accelerator`.
+
+    Its boot disk is of `disk_type` and `disk_size` (GB); `efa` are the types of its EFA interfaces.
+    """
+
+    instance_types: Value[tuple[str, ...]] = NOTHING
+    gpu: Value[bool] = NOTHING
+    gpus: Value[int] = NOTHING
+    accelerator: Value[str] = NOTHING
+    disk_type: Value[str] = NOTHING
+    disk_size: Value[int] = NOTHING
+    efa: Value[tuple[str, ...]] = NOTHING
+
+    @property
+    def efa_addresses(self) -> int:
+        """Addresses that the EFA interfaces of a node take beside the others, as far as is known."""
+        return max(0, (known(self.efa) or ()).count("efa") - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Addresses:
+    """Where nodes and their pods take addresses. Where `subnets` is not known, `candidates` are some that it may be in.
+
+    `pods_take_addresses` says that pods take addresses of the nodes' subnets; else each node takes a block of
+    `pod_range`, or some addresses of `pod_subnets` (`pod_addresses`: with one pod, at least and at most).
+    """
+
+    subnets: Value[tuple[Subnet, ...]] = NOTHING
+    candidates: tuple[Subnet, ...] = ()
+    pods_take_addresses: Value[bool] = NOTHING
+    max_pods: Value[int] = NOTHING
+    pod_subnets: Value[tuple[Subnet, ...]] = NOTHING
+    pod_addresses: Value[tuple[int, int]] = NOTHING
+    pod_range: Value[PodRange] = NOTHING
+
+
+@dataclass(frozen=True, eq=False)
+class Market:
+    """How machines are bought: `charge` says how they are paid, `reservation` by what they are reserved, and paid.
+
+    `bid` is how a spot pool bids, `price_caps` the most that it pays for a machine type in dollars an hour;
+    `on_demand_fallback` says that it takes nodes at full price where there are no others.
+    """
+
+    spot: Value[bool] = NOTHING
+    charge: Value[str] = NOTHING
+    bid: Value[str] = NOTHING
+    price_caps: Value[dict[str, str]] = NOTHING
+    on_demand_fallback: Value[bool] = NOTHING
+    reservation: Value[str] = NOTHING
+
+
+@dataclass(frozen=True, eq=False)
+class Scheduling:
+    """What pods choose nodes by. Taints are written `key=value:Effect`.
+
+    In the code they are as `taint_form` says: a text, an item with its parts, or a member of a map; `no_schedule` is
+    the effect.
+    """
+
+    labels: Value[dict[str, str]] = NOTHING
+    taints: Value[tuple[str, ...]] = NOTHING
+    taint_form: str = "item"
+    no_schedule: str = "NoSchedule"
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where the nodes are. `location_policy` says in which zones a pool grows (GKE).
+
+    `together` is the placement group or policy that keeps nodes close to each other, `deployment_set` what keeps them
+    on different hosts (ACK).
+    """
+
+    zones: Value[tuple[str, ...]] = NOTHING
+    location: Value[str] = NOTHING
+    location_policy: Value[str] = NOTHING
+    together: Value[str] = NOTHING
+    deployment_set: Value[str] = NOTHING
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """What runs on a node before its pods. `image` names its system, `os` is Linux or Windows (AKS).
+
+    `boot_data` is what the user adds to its start, `local_disks` says whether that joins the local disks. Its kernel is
+    told to know at most `neighbours` others. `streaming` says that containers start before their image is there,
+    `hub_mirror` that nodes ask a mirror before Docker Hub.
+    """
+
+    image: Value[str] = NOTHING
+    os: Value[str] = NOTHING
+    boot_data: Value[str] = NOTHING
+    local_disks: Value[bool] = NOTHING
+    neighbours: Value[int] = NOTHING
+    streaming: Value[bool] = NOTHING
+    hub_mirror: Value[bool] = NOTHING
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NodePool(Thing):
+    """A set of equal nodes; `managed` says that the cloud runs the group. `mode` is System or User (AKS)."""
+
+    address: str
+    cluster: Value[Cluster]
+    name: Value[str]
+    root: str = ""
+    mode: Value[str] = NOTHING
+    managed: bool = True
+    size: Size = field(default_factory=Size)
+    upgrade: Upgrade = field(default_factory=Upgrade)
+    machine: Machine = field(default_factory=Machine)
+    addresses: Addresses = field(default_factory=Addresses)
+    market: Market = field(default_factory=Market)
+    scheduling: Scheduling = field(default_factory=Scheduling)
+    placement: Placement = field(default_factory=Placement)
+    system: System = field(default_factory=System)
+
+    @property
+    def display_name(self) -> str:
+        """What people call the pool."""
+        return self.name.value if isinstance(self.name, Known) else self.address.rsplit(".", 1)[-1]
+
+    @property
+    def full_name(self) -> str:
+        """The name with the cluster's, where several clusters have a pool of that name."""
+        cluster = known(self.cluster)
+        return f"{known(cluster.name) or cluster.address}/{self.display_name}" if cluster else self.address
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KarpenterPool(Thing):
+    """What Karpenter may make nodes for: a NodePool, or a Provisioner of old. Times are in seconds.
+
+    `limits` are written `cpu=1000`, `budgets` are the numbers of nodes that it may disrupt at a time. Nodes are
+    replaced after `expire_after`; empty ones, by the `policy` also under-used ones, are taken away after
+    `consolidate_after`. Unset is never. With `replicas` it has that many nodes, whatever pods want. Its nodes have
+    `labels` and `taints`, as those of a node pool.
+    """
+
+    kind: str
+    cluster: Value[Cluster]
+    name: Value[str]
+    api: Value[str]
+    limits: Value[tuple[str, ...]]
+    policy: Value[str]
+    consolidate_after: Value[int]
+    budgets: Value[tuple[str, ...]]
+    expire_after: Value[int]
+    gpu: Value[bool]
+    spot: Value[bool]
+    replicas: Value[int] = NOTHING
+    labels: Value[dict[str, str]] = NOTHING
+    taints: Value[tuple[str, ...]] = NOTHING
