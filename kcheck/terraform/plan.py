@@ -17,34 +17,13 @@ from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance, ObjectRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
     from kcheck.source.text import Source, Span
     from kcheck.source.values import Record
     from kcheck.syntax.hcl import nodes
     from kcheck.terraform.filesystem import Files
 
-_LINKS = {
-    "subnet_ids": ("aws_subnet",),
-    "vpc_zone_identifier": ("aws_subnet",),
-    "vpc_id": ("aws_vpc", "alicloud_vpc"),
-    "cluster_name": ("aws_eks_cluster",),
-    "vnet_subnet_id": ("azurerm_subnet",),
-    "pod_subnet_id": ("azurerm_subnet",),
-    "kubernetes_cluster_id": ("azurerm_kubernetes_cluster",),
-    "virtual_network_name": ("azurerm_virtual_network",),
-    "cluster": ("google_container_cluster",),
-    "network": ("google_compute_network",),
-    "subnetwork": ("google_compute_subnetwork",),
-    "id": ("aws_launch_template",),
-    "vswitch_ids": ("alicloud_vswitch",),
-    "worker_vswitch_ids": ("alicloud_vswitch",),
-    "pod_vswitch_ids": ("alicloud_vswitch",),
-    "cluster_id": ("alicloud_cs_managed_kubernetes", "alicloud_cs_kubernetes"),
-}
-"""Attribute -> the types of resources that it refers to."""
-
-_LISTS = frozenset({"subnet_ids", "vpc_zone_identifier", "vswitch_ids", "worker_vswitch_ids", "pod_vswitch_ids"})
 _IDS = ("id", "self_link", "arn")
 _CALL = re.compile(r"module\.([\w-]+)(\[[^\]]*\])?")
 _INDEX = re.compile(r"\[[^\]]*\]")
@@ -52,8 +31,11 @@ _NULL = {"constant_value": None}
 """The expression of an argument that nobody wrote."""
 
 
-def read(source: Source) -> Module | Problem:
-    """The root module that a plan describes; a Problem if the file is no plan."""
+def read(source: Source, targets: Mapping[str, tuple[str, ...]], lists: Set[str]) -> Module | Problem:
+    """The root module that a plan describes; a Problem if the file is no plan.
+
+    `targets` are the types of resources that attributes refer to; those of `lists` refer to several.
+    """
     whole = source.span(0, min(1, len(source.data)))
     try:
         text = source.data.decode()
@@ -61,7 +43,7 @@ def read(source: Source) -> Module | Problem:
         tops = dict(json.members(text, start))
         if "planned_values" not in tops or "format_version" not in tops:
             return Problem("this is no plan: `terraform show -json PLAN` writes one", whole)
-        return _Plan(source, text, tops)
+        return _Plan(source, text, tops, targets, lists)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return Problem(f"this plan cannot be read: {error}", whole)
 
@@ -82,13 +64,15 @@ class _Nowhere:
 class _Plan(Module):
     """The root module of a plan: only its resources are there, those of called modules with their full address."""
 
-    def __init__(self, source: Source, text: str, tops: dict[str, int]) -> None:
+    def __init__(
+        self, source: Source, text: str, tops: dict[str, int], targets: Mapping[str, tuple[str, ...]], lists: Set[str]
+    ) -> None:
         super().__init__(Configuration(source.path), {}, _Nowhere())
         self.source = source
         self.text = text
         root = _part(_plain(text, tops.get("configuration")), "root_module", dict)
         _check(root)
-        self.links = _Links(root)
+        self.links = _Links(root, targets, lists)
         self.changes = {
             _part(change, "address", str): _part(change, "change", dict)
             for change in _plain(text, tops.get("resource_changes")) or ()
@@ -298,8 +282,9 @@ class _Nested(ObjectRecord):
 class _Links:
     """What the code of a plan refers to, for values that are only known after apply."""
 
-    def __init__(self, root: dict[str, Any]) -> None:
+    def __init__(self, root: dict[str, Any], targets: Mapping[str, tuple[str, ...]], lists: Set[str]) -> None:
         self.root = root
+        self.targets, self.lists = targets, lists
         self.addresses: dict[tuple[str, str], list[tuple[str, Any]]] = {}
         """(module without indexes, type and name) -> addresses of the instances, with their index."""
         self.ids: dict[str, str] = {}
@@ -316,7 +301,7 @@ class _Links:
 
     def of(self, name: str, value: Datum | None, own: str, module: str, index: Any, place: Span) -> Datum | None:
         """What an attribute refers to, as an id that is known after apply; None if that cannot be told."""
-        wanted = _LINKS.get(name)
+        wanted = self.targets.get(name)
         if wanted is None:
             return None
         if value is not None:
@@ -331,7 +316,7 @@ class _Links:
             chosen = self._resolved(_references(resource.get("for_each_expression")), path, index, wanted, frozenset())
             found = chosen if not direct and len(chosen) == 1 else [] if chosen else found
         here = Origin((place,))
-        if name in _LISTS:
+        if name in self.lists:
             return Known(tuple(_id(address, here) for address in found), here) if found else None
         return _id(found[0], here) if len(found) == 1 else None
 

@@ -12,9 +12,12 @@ from click.testing import CliRunner
 from kcheck.cli import cli
 from kcheck.clouds import registry
 from kcheck.config.config import Config
+from kcheck.engine import linter
+from kcheck.files.tree import Tree
 from kcheck.generate.assembly import check_files, generate
 from kcheck.generate.intent import with_defaults
 from kcheck.scale import walls
+from kcheck.source.values import Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -71,6 +74,23 @@ def test_capacity_names_the_walls(write: Callable[[Mapping[str, str]], Path]) ->
     assert pods["move"] == "a shorter prefix of pod_cidr"  # the cloud's own
     assert (limit["nodes"], limit["before_target"], limit["line"]) == (3000, False, 2)
     assert limit["move"] == "a second cluster"  # any cloud's
+
+
+def test_a_plan_links_pools_to_their_cluster(write: Callable[[Mapping[str, str]], Path]) -> None:
+    written = {"cluster": {"name": "train", "pod_cidr": "10.0.0.0/20"}, "pool": {"name": "gpu", "size": 5000}}
+    parts = [{"address": f"toy_{kind}.a", "mode": "managed", "type": f"toy_{kind}", "name": "a"} for kind in written]
+    resources = [part | {"values": values} for part, values in zip(parts, written.values(), strict=True)]
+    after = {"address": "toy_pool.a", "change": {"after_unknown": {"cluster_id": True}}}
+    expressions = {"cluster_id": {"references": ["toy_cluster.a.id", "toy_cluster.a"]}}
+    plan = {
+        "format_version": "1.2",
+        "planned_values": {"root_module": {"resources": resources}},
+        "resource_changes": [after],
+        "configuration": {"root_module": {"resources": [part | {"expressions": expressions} for part in parts]}},
+    }
+    write({"plan.json": json.dumps(plan)})
+    (pool,) = linter.run(Tree(["plan.json"]), Config()).world.inventory.pools
+    assert isinstance(pool.cluster, Known)
 
 
 def test_a_baseline_knows_the_cluster_from_elsewhere(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.cloud import Cloud, Limit
+from kcheck.clouds.cloud import Cloud, Limit, Reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +19,7 @@ class Toy(Cloud):
 
     name = "toy"
     resources = ("toy_",)
+    references = (Reference("cluster_id", ("toy_cluster",)),)
     generator = "tests.clouds.toy.generator"
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
