@@ -39,6 +39,14 @@ class Label(NamedTuple):
     on_demand: str = ""
 
 
+class Reference(NamedTuple):
+    """An attribute and the types of resources that it refers to; `many` says that it is a list."""
+
+    attribute: str
+    kinds: tuple[str, ...]
+    many: bool = False
+
+
 class Cloud(Protocol):
     """What is read of a cloud, and what its nodes, addresses and control planes are like.
 
@@ -50,6 +58,8 @@ class Cloud(Protocol):
     resources: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
+    references: tuple[Reference, ...] = ()
+    """What of its resources refers to others, for plans: these do not say it of what is only known after apply."""
     pool_labels: tuple[str, ...] = ()
     """Labels of nodes that have the name of their pool."""
     spot_label: Label | None = None

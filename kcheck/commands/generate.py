@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from kcheck.generate.assembly import Output
     from kcheck.generate.intent import Intent
 
-_CLOUDS = tuple(CLOUDS)
-
 
 @click.command("generate", short_help="Write a cluster that is right for N nodes, each number with its reason.")
-@click.argument("cloud", required=False, type=click.Choice(_CLOUDS))
+@click.argument("cloud", required=False, type=click.Choice(tuple(CLOUDS)))
 @click.option("--nodes", type=click.IntRange(min=1), default=None, help="Training nodes at the peak.")
 @click.option(
     "--intent", "file", metavar="FILE", default=None, help="What the cluster is for; --show-intent prints one."
@@ -91,7 +89,7 @@ def _intent(cloud: str | None, nodes: int | None, file: str | None, source: str 
             raise ConfigError(f"{source} is a cluster of {found}, not of {cloud}")
         cloud = found
     if cloud is None:
-        raise ConfigError(f"which cloud? kcheck generate {'|'.join(_CLOUDS)}")
+        raise ConfigError(f"which cloud? kcheck generate {'|'.join(CLOUDS)}")
     if nodes is not None:
         given["nodes"] = nodes
     return intent.with_defaults(cloud, given)
@@ -132,7 +130,7 @@ def _leftover_files(made: dict[str, bytes], folder: str) -> list[str]:
     """Files that are there as another cluster would have them, and this one has not."""
     from kcheck.generate import render
 
-    every = {path for cloud in _CLOUDS for path, _ in render.names(cloud)}
+    every = {path for cloud in CLOUDS for path, _ in render.names(cloud)}
     targets = (os.path.join(folder, *path.split("/")) for path in sorted(every - made.keys()))
     return [target for target in targets if os.path.lexists(target)]
 

@@ -9,7 +9,7 @@ from kcheck.config.config import nearest
 from kcheck.engine.rule import source_entry
 from kcheck.engine.rule_files import RuleError
 from kcheck.numbers import profiles
-from kcheck.numbers.clouds import CLOUDS
+from kcheck.numbers.clouds import owners
 from kcheck.syntax import cel
 from kcheck.words.raw_views import OPEN
 from kcheck.words.raw_views import SUBJECTS as RAW
@@ -115,7 +115,7 @@ def problems(rule: Rule) -> Iterator[Mistake]:
         message = f"there is no subject {rule.subject}; {nearest(rule.subject, (*SUBJECTS, *RAW))}"
         yield Mistake((("subject",), "", 0), message)
         return
-    limits = {key for cloud in ("any", *CLOUDS) for key in profiles.limits(cloud)}
+    limits = {key for cloud in owners() for key in profiles.limits(cloud)}
     allowed = (
         words(rule.subject) | {f"limits.{key}" for key in limits} | {f"limits.{key.split('.')[0]}" for key in limits}
     )

@@ -14,7 +14,7 @@ from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, Setting, read_bytes
 from kcheck.engine.rule_files import RuleError
 from kcheck.model import Raw
 from kcheck.numbers import profiles
-from kcheck.numbers.clouds import CLOUDS
+from kcheck.numbers.clouds import owners
 from kcheck.numbers.profiles import Loader
 from kcheck.source.bundled import RULES
 from kcheck.source.units import as_text
@@ -143,10 +143,9 @@ def check_limits(config: Config) -> None:
     """
     for name in config.limits:
         cloud, _, key = name.partition(".")
-        entry = profiles.limits(cloud).get(key) if cloud in ("any", *CLOUDS) else None
+        entry = profiles.limits(cloud).get(key) if cloud in owners() else None
         if entry is None or not isinstance(entry.value, int | None):
-            clouds = ("any", *CLOUDS)
-            known = tuple(f"{c}.{k}" for c in clouds for k, e in profiles.limits(c).items() if e.kind != "hard")
+            known = tuple(f"{c}.{k}" for c in owners() for k, e in profiles.limits(c).items() if e.kind != "hard")
             raise ConfigError(f"limits: there is no limit {name}; {nearest(name, known)}")
         if entry.kind == "hard":
             raise ConfigError(f"limits: {name} is a hard limit of {entry.value} {entry.unit}; nobody can raise it")

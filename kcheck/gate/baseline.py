@@ -210,18 +210,17 @@ def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _patterns(clouds: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """The parts of a name: cloud, folder or file, environment, the rest; and how another name begins in the rest."""
-    from kcheck.numbers.clouds import CLOUDS
-
-    clouds = "|".join(CLOUDS)
     name = rf"(?:({clouds})/)?(?:([^:@\"\[]+)(@[^:]*)?:)?(.*)"
     return re.compile(name, re.DOTALL), re.compile(rf"(/[\w-]+/)(?=(?:{clouds})/)")
 
 
 def _rename_parts(name: str, placed: Callable[[str, str, str, str], str]) -> str:
     """An object by another name, that a function makes of its parts; so is one that is named in it."""
-    whole, inner = _patterns()
+    from kcheck.numbers.clouds import CLOUDS
+
+    whole, inner = _patterns("|".join(CLOUDS))
     match = whole.fullmatch(name)
     cloud, place, environment, rest = (part or "" for part in match.groups()) if match else ("", "", "", name)
     first, *more = inner.split(rest, maxsplit=1)  # a limit of a pool is called by both

@@ -10,6 +10,11 @@ CLOUDS = {name: os.path.join(PROFILES, name) for name in ("aks", "eks", "gke", "
 """The folder of each cloud's numbers, by its name."""
 
 
+def owners() -> tuple[str, ...]:
+    """Whose numbers there are: those of every cloud, `any`, and of each."""
+    return ("any", *CLOUDS)
+
+
 def folder(cloud: str) -> str:
     """The folder of a cloud's numbers, or of `any`, those of every cloud."""
     return CLOUDS.get(cloud) or os.path.join(PROFILES, cloud)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
 
 import yaml
 
-from kcheck.numbers.clouds import CLOUDS, folder
+from kcheck.numbers.clouds import folder, owners
 from kcheck.source.bundled import PROFILES
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def entry(name: str) -> ProfileValue | None:
         return flag(rest)
     cloud, _, key = rest.partition(".")
     tables = {"limits": limits, "settings": settings}
-    return tables[group](cloud).get(key) if group in tables and cloud in ("any", *CLOUDS) else None
+    return tables[group](cloud).get(key) if group in tables and cloud in owners() else None
 
 
 def chart_minor(version: str) -> int | None:
@@ -246,17 +246,29 @@ def workloads() -> dict[str, WorkloadKind]:
 
 
 class Mechanism(TypedDict):
-    """What ends the growth of a cluster: its name, the limits that make it, and how it is moved, by cloud."""
+    """What ends the growth of a cluster: its name, the limits that make it, and how it is moved."""
 
     what: str
     limits: list[str]
-    move: dict[str, str]
+    move: str
 
 
 @cache
 def mechanisms() -> dict[str, Mechanism]:
     """What ends the growth of clusters: how it is called, and how it is moved."""
     data: dict[str, Mechanism] = load_yaml(os.path.join(PROFILES, "mechanisms.yaml"))
+    return data
+
+
+def move(mechanism: str, cloud: str) -> str:
+    """How a wall is moved on a cloud."""
+    return _moves(cloud).get(mechanism) or mechanisms()[mechanism]["move"]
+
+
+@cache
+def _moves(cloud: str) -> dict[str, str]:
+    path = os.path.join(folder(cloud), "moves.yaml")
+    data: dict[str, str] = load_yaml(path) if os.path.exists(path) else {}
     return data
 
 

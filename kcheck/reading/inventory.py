@@ -108,8 +108,13 @@ def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
     from kcheck.syntax.problem import Problem
     from kcheck.terraform import plan
 
+    references = [one for cloud in registry.every() for one in cloud.references]
+    targets: dict[str, tuple[str, ...]] = {}
+    for one in references:
+        targets[one.attribute] = (*targets.get(one.attribute, ()), *one.kinds)
+    lists = {one.attribute for one in references if one.many}
     for source in tree.plans:
-        root = plan.read(source)
+        root = plan.read(source, targets, lists)
         if isinstance(root, Problem):
             reading.problems.append(root)
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.engine import rule_words, rules
 from kcheck.numbers import profiles
-from kcheck.numbers.clouds import CLOUDS
+from kcheck.numbers.clouds import owners
 from kcheck.report import page
 from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
 from kcheck.source.units import shown
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kcheck.numbers.profiles import ProfileValue
     from kcheck.report.page import Block, Line
 
-OWNERS = ("any", *CLOUDS)
 INDEX = "docs/limits.md"
 _FOLDER = "docs/limits"
 _KINDS = {
@@ -52,7 +51,7 @@ def names() -> dict[str, ProfileValue]:
     """All limits, quotas and defaults, by names such as limits.eks.pool.quota."""
     found: dict[str, ProfileValue] = {}
     for table, entries in (("limits", profiles.limits), ("settings", profiles.settings)):
-        for cloud in OWNERS:
+        for cloud in owners():
             own = {k: e for k, e in entries(cloud).items() if cloud == "any" or k not in entries("any")}
             found |= {f"{table}.{cloud}.{key}": entry for key, entry in own.items()}
     return found
@@ -115,13 +114,12 @@ def _walls(name: str) -> Iterator[Point]:
     cloud, _, key = rest.partition(".")
     if table != "limits":
         return
-    for mechanism in profiles.mechanisms().values():
+    for mechanism_name, mechanism in profiles.mechanisms().items():
         if key in mechanism["limits"]:
-            move = mechanism["move"].get(cloud, mechanism["move"]["any"])
             yield Point(
                 (
                     Name("kcheck capacity", "docs/commands.md#kcheck-capacity"),
-                    f": {mechanism['what']}. To move it: {move}",
+                    f": {mechanism['what']}. To move it: {profiles.move(mechanism_name, cloud)}",
                 )
             )
 
@@ -138,7 +136,7 @@ def _users() -> Mapping[str, list[Rule]]:
     for rule in rules.load():
         named = {source for source in rule.sources if profiles.entry(source) is not None}
         for key in rule_words.limits(rule):
-            own = [f"limits.{cloud}.{key}" for cloud in OWNERS if f"limits.{cloud}.{key}" in names()]
+            own = [f"limits.{cloud}.{key}" for cloud in owners() if f"limits.{cloud}.{key}" in names()]
             named |= set(own) if not named.intersection(own) else set()  # else the rule is for those it names
         for one in named:
             found.setdefault(one, []).append(rule)
@@ -205,7 +203,7 @@ def _index() -> str:
         "- [Flags of the cluster autoscaler](limits/flags.md)\n"
     )
     parts = [head]
-    for cloud in OWNERS:
+    for cloud in owners():
         rows = [
             [page.link(link(name), INDEX), page.escaped(value(entry)), entry.kind, entry.checked, entry.confidence]
             for name, entry in names().items()

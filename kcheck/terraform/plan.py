@@ -17,7 +17,7 @@ from kcheck.terraform.plan_links import Json, Links, argument, part, without_ind
 from kcheck.terraform.resource import Instance, ObjectRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
     from kcheck.source.text import Source, Span
     from kcheck.source.values import Record
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from kcheck.terraform.filesystem import Files
 
 
-def read(source: Source) -> Module | Problem:
-    """The root module that a plan describes; a Problem if the file is no plan."""
+def read(source: Source, targets: Mapping[str, tuple[str, ...]], lists: Set[str]) -> Module | Problem:
+    """The root module that a plan describes; a Problem if the file is no plan.
+
+    `targets` are the types of resources that attributes refer to; those of `lists` refer to several.
+    """
     whole = source.span(0, min(1, len(source.data)))
     try:
         text = source.data.decode()
@@ -34,7 +37,7 @@ def read(source: Source) -> Module | Problem:
         tops = dict(json.members(text, start))
         if "planned_values" not in tops or "format_version" not in tops:
             return Problem("this is no plan: `terraform show -json PLAN` writes one", whole)
-        return _Plan(source, text, tops)
+        return _Plan(source, text, tops, targets, lists)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return Problem(f"this plan cannot be read: {error}", whole)
 
@@ -55,13 +58,15 @@ class _Nowhere:
 class _Plan(Module):
     """The root module of a plan: only its resources are there, those of called modules with their full address."""
 
-    def __init__(self, source: Source, text: str, tops: dict[str, int]) -> None:
+    def __init__(
+        self, source: Source, text: str, tops: dict[str, int], targets: Mapping[str, tuple[str, ...]], lists: Set[str]
+    ) -> None:
         super().__init__(Configuration(source.path), {}, _Nowhere())
         self.source = source
         self.text = text
         root = part(_plain(text, tops.get("configuration")), "root_module", dict)
         _check(root)
-        self.links = Links(root)
+        self.links = Links(root, targets, lists)
         self.changes = {
             part(change, "address", str): part(change, "change", dict)
             for change in _plain(text, tops.get("resource_changes")) or ()

@@ -8,29 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from kcheck.source.values import Datum, Known, Origin, Symbol, Unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Set
+
     from kcheck.source.text import Span
 
-_LINKS = {
-    "subnet_ids": ("aws_subnet",),
-    "vpc_zone_identifier": ("aws_subnet",),
-    "vpc_id": ("aws_vpc", "alicloud_vpc"),
-    "cluster_name": ("aws_eks_cluster",),
-    "vnet_subnet_id": ("azurerm_subnet",),
-    "pod_subnet_id": ("azurerm_subnet",),
-    "kubernetes_cluster_id": ("azurerm_kubernetes_cluster",),
-    "virtual_network_name": ("azurerm_virtual_network",),
-    "cluster": ("google_container_cluster",),
-    "network": ("google_compute_network",),
-    "subnetwork": ("google_compute_subnetwork",),
-    "id": ("aws_launch_template",),
-    "vswitch_ids": ("alicloud_vswitch",),
-    "worker_vswitch_ids": ("alicloud_vswitch",),
-    "pod_vswitch_ids": ("alicloud_vswitch",),
-    "cluster_id": ("alicloud_cs_managed_kubernetes", "alicloud_cs_kubernetes"),
-}
-"""Attribute -> the types of resources that it refers to."""
-
-_LISTS = frozenset({"subnet_ids", "vpc_zone_identifier", "vswitch_ids", "worker_vswitch_ids", "pod_vswitch_ids"})
 _IDS = ("id", "self_link", "arn")
 _CALL = re.compile(r"module\.([\w-]+)(\[[^\]]*\])?")
 _INDEX = re.compile(r"\[[^\]]*\]")
@@ -59,8 +40,9 @@ def part(whole: Json, name: str, kind: type[_T]) -> _T:
 class Links:
     """What the code of a plan refers to, for values that are only known after apply."""
 
-    def __init__(self, root: Json) -> None:
+    def __init__(self, root: Json, targets: Mapping[str, tuple[str, ...]], lists: Set[str]) -> None:
         self.root = root
+        self.targets, self.lists = targets, lists
         self.addresses: dict[tuple[str, str], list[tuple[str, object]]] = {}
         """(module without indexes, type and name) -> addresses of the instances, with their index."""
         self.ids: dict[str, str] = {}
@@ -76,7 +58,7 @@ class Links:
 
     def of(self, name: str, value: Datum | None, own: str, module: str, index: object, place: Span) -> Datum | None:
         """What an attribute refers to, as an id that is known after apply; None if that cannot be told."""
-        wanted = _LINKS.get(name)
+        wanted = self.targets.get(name)
         if wanted is None:
             return None
         if value is not None:
@@ -93,7 +75,7 @@ class Links:
             )
             found = chosen if not direct and len(chosen) == 1 else [] if chosen else found
         here = Origin((place,))
-        if name in _LISTS:
+        if name in self.lists:
             return Known(tuple(_id(address, here) for address in found), here) if found else None
         return _id(found[0], here) if len(found) == 1 else None
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcheck.numbers.clouds import CLOUDS
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -96,6 +97,14 @@ def test_strangers_do_not_meet_through_a_third(one: str, other: str) -> None:
 def test_the_model_knows_values_only() -> None:
     known = {package(name) for module in MODULES if package(module) == "model" for name in imports(module)}
     assert known <= {"model", "source"}
+
+
+@pytest.mark.parametrize(
+    "module", [name for name in MODULES if package(name) not in {"clouds", "generate"} and name != "numbers.clouds"]
+)
+def test_no_cloud_is_named_where_all_are_meant(module: str) -> None:
+    nodes = ast.walk(ast.parse(MODULES[module].read_text()))
+    assert {node.value for node in nodes if isinstance(node, ast.Constant) and node.value in CLOUDS} == set()
 
 
 READERS = {"source", "syntax", "files"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.cloud import Cloud, Limit
+from kcheck.clouds.cloud import Cloud, Limit, Reference
 from kcheck.numbers import profiles
 from kcheck.source.interval import Interval
 from kcheck.source.values import Known, equals, reason_of
@@ -23,6 +23,13 @@ class Ack(Cloud):
     name = "ack"
     resources = ("alicloud_cs_",)
     beside = ("alicloud_vpc", "alicloud_vswitch")
+    references = (
+        Reference("vpc_id", ("alicloud_vpc",)),
+        Reference("vswitch_ids", ("alicloud_vswitch",), many=True),
+        Reference("worker_vswitch_ids", ("alicloud_vswitch",), many=True),
+        Reference("pod_vswitch_ids", ("alicloud_vswitch",), many=True),
+        Reference("cluster_id", ("alicloud_cs_managed_kubernetes", "alicloud_cs_kubernetes")),
+    )
     picks_service_range = True
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.aks import machines, outbound
-from kcheck.clouds.cloud import Cloud, Label, Limit
+from kcheck.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.source.interval import Interval
 from kcheck.source.values import Known, equals, reason_of
 
@@ -25,6 +25,12 @@ class Aks(Cloud):
     name = "aks"
     resources = ("azurerm_kubernetes_", "azapi_resource")
     beside = ("azurerm_virtual_network", "azurerm_subnet")
+    references = (
+        Reference("vnet_subnet_id", ("azurerm_subnet",)),
+        Reference("pod_subnet_id", ("azurerm_subnet",)),
+        Reference("kubernetes_cluster_id", ("azurerm_kubernetes_cluster",)),
+        Reference("virtual_network_name", ("azurerm_virtual_network",)),
+    )
     pool_labels = ("agentpool", "kubernetes.azure.com/agentpool")
     spot_label = Label(_SPOT, "spot")
     spot_labels = (_SPOT,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.cloud import Cloud, Label, Limit
+from kcheck.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.clouds.eks import addresses as arithmetic
 
 if TYPE_CHECKING:
@@ -23,6 +23,13 @@ class Eks(Cloud):
     resources = ("aws_eks_",)
     beside = ("aws_vpc", "aws_subnet", "aws_autoscaling_group")
     objects = ("ClusterConfig",)
+    references = (
+        Reference("subnet_ids", ("aws_subnet",), many=True),
+        Reference("vpc_zone_identifier", ("aws_subnet",), many=True),
+        Reference("vpc_id", ("aws_vpc",)),
+        Reference("cluster_name", ("aws_eks_cluster",)),
+        Reference("id", ("aws_launch_template",)),
+    )
     pool_labels = ("eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name")
     spot_label = Label("eks.amazonaws.com/capacityType", "SPOT", "ON_DEMAND")
     admits_asked_resources = True  # since 1.19: https://github.com/aws/containers-roadmap/issues/739

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.cloud import Cloud, Label, Limit
+from kcheck.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.clouds.gke import outbound
 from kcheck.source.values import known
 
@@ -24,6 +24,11 @@ class Gke(Cloud):
     name = "gke"
     resources = ("google_container_",)
     beside = ("google_compute_network", "google_compute_subnetwork", "google_compute_router_nat")
+    references = (
+        Reference("cluster", ("google_container_cluster",)),
+        Reference("network", ("google_compute_network",)),
+        Reference("subnetwork", ("google_compute_subnetwork",)),
+    )
     pool_labels = ("cloud.google.com/gke-nodepool",)
     spot_label = Label(_SPOT, "true")
     spot_labels = (_SPOT, _PREEMPTIBLE)

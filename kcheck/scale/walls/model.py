@@ -62,8 +62,7 @@ class Wall(Thing):
     @property
     def move(self) -> str:
         """How to move it."""
-        ways: dict[str, str] = profiles.mechanisms()[self.mechanism]["move"]
-        return ways.get(self.cluster.cloud, ways["any"])
+        return profiles.move(self.mechanism, self.cluster.cloud)
 
     @property
     def why(self) -> str:

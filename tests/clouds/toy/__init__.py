@@ -1,0 +1,1 @@
+"""A cloud that only the tests know: what a further cloud needs."""
