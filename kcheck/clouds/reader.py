@@ -203,10 +203,10 @@ class Reader:
                     found |= {address: thing.value} if isinstance(thing, Known) else {}
         return found
 
-    def candidates(self, known_one: Value[object], datum: Datum | None, things: Mapping[str, N]) -> tuple[N, ...]:
+    def candidates(self, certain: Value[object], datum: Datum | None, things: Mapping[str, N]) -> tuple[N, ...]:
         """The things that a reference may be to, where its branch and thus the thing is not known."""
         found: list[N] = []
-        for one in () if isinstance(known_one, Known) else possible(datum):
+        for one in () if isinstance(certain, Known) else possible(datum):
             link = linked(one, things)
             if link is not None:
                 found.append(link.value)

@@ -1,0 +1,43 @@
+"""Records of the model are filled from the tables of the clouds."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcheck.kubernetes.record import MappingRecord
+from kcheck.model import NOTHING, Market, Placement, Scheduling
+from kcheck.numbers.fields import Fields
+from kcheck.source.text import Source
+from kcheck.source.values import Known, known
+from kcheck.syntax import yaml
+
+GROUP = b"""spot: true
+labels: {team: vision}
+capacityReservation: {capacityReservationTarget: {capacityReservationID: cr-1}}
+"""
+
+
+@pytest.fixture
+def fields() -> Fields:
+    root = next(yaml.documents(Source("group.yaml", GROUP))).root
+    assert isinstance(root, yaml.Mapping)
+    return Fields("eks", "ClusterConfig.group", MappingRecord(root))
+
+
+def test_what_the_table_has_is_read_by_name_and_type(fields: Fields) -> None:
+    market, scheduling = fields.record_of(Market), fields.record_of(Scheduling)
+    assert known(market.spot) is True
+    assert known(market.reservation) == "cr-1"
+    assert known(scheduling.labels) == {"team": "vision"}
+
+
+def test_what_is_given_stays(fields: Fields) -> None:
+    no = Known(value=False, origin=NOTHING.origin)
+    assert fields.record_of(Market, no).spot is no
+    assert fields.record_of(Market, spot=no).spot is no
+
+
+def test_what_the_table_lacks_stays_unset(fields: Fields) -> None:
+    assert fields.record_of(Market).bid is NOTHING
+    assert fields.record_of(Scheduling).taint_form == "item"
+    assert fields.record_of(Placement).location is NOTHING
