@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds import karpenter_pools
 from kcheck.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, required, text
-from kcheck.clouds.reader import fits, gpus_of, text_of
+from kcheck.clouds.reader import gpus_of, matches_pattern, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, Addresses, Machine, Market, NodePool, Scheduling, Size, Surge, System, Upgrade
@@ -82,7 +82,7 @@ def _pool(
             subnets=_subnets(node_class, name, needs.get(ZONE, ("", ())), cluster, inventory, place),
             pods_take_addresses=cluster.pods_take_addresses,
         ),
-        market=Market(spot=karpenter_pools.spot(needs, place)),
+        market=Market(spot=karpenter_pools.is_spot(needs, place)),
         scheduling=Scheduling(_labels(tree, name, place), _taints(tree)),
         system=System(local_disks=_local_disks(node_class)),
     )
@@ -215,4 +215,4 @@ def _has(subnet: Subnet, key: str, pattern: str) -> bool:
     else:
         tags = subnet.tags
         value = tags.value.get(key) if isinstance(tags, Known) else None
-    return fits(value, pattern)
+    return matches_pattern(value, pattern)

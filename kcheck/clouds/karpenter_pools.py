@@ -58,7 +58,7 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Cluster | None) -> Karpenter
         budgets=_budgets(tree, place),
         expire_after=_time(fields, "expire_after", place),
         gpu=_gpu(tree, kind, needs, place),
-        spot=spot(needs, place),
+        spot=is_spot(needs, place),
         replicas=_replicas(fields),
     )
 
@@ -210,7 +210,7 @@ def _is_gpu_family(name: str) -> bool:
     return name in ("p", "g", "gr", "trn", "inf", "dl") or has_accelerator("eks", name)
 
 
-def spot(needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin) -> Value[bool]:
+def is_spot(needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin) -> Value[bool]:
     """Whether its nodes are spot and nothing else."""
     listed = _listed(needs, CAPACITY)
     return Known("spot" in listed and "on-demand" not in listed, place)

@@ -175,7 +175,7 @@ class Reader:
         found = (*self.found.networks, *self.found.subnets, *self.found.clusters)
         return [thing for thing in found if isinstance(thing, kind)]
 
-    def named(
+    def find_named(
         self, value: Value[str], kind: type[N], what: str, fits: Callable[[N], bool] = lambda _thing: True
     ) -> Value[N]:
         """The one thing of a kind that has this name and fits: of this root, else of another one.
@@ -191,7 +191,7 @@ class Reader:
             return Known(found[0], value.origin)
         return Unknown(f"no single {what} named {value.value} in this code", value.origin)
 
-    def addressed(self, kind: type[N], resource: str) -> dict[str, N]:
+    def by_reference(self, kind: type[N], resource: str) -> dict[str, N]:
         """The things of a kind by what refers to them: their address, or a data source that asks for their name."""
         found: dict[str, N] | None = self._addressed.get(kind)
         if found is None:
@@ -199,7 +199,7 @@ class Reader:
             for address, record in self.root.sources(resource):
                 name = record.entry("name")
                 if isinstance(name, Known) and isinstance(name.value, str):
-                    thing = self.named(Known(name.value, name.origin), kind, "thing")
+                    thing = self.find_named(Known(name.value, name.origin), kind, "thing")
                     found |= {address: thing.value} if isinstance(thing, Known) else {}
         return found
 
@@ -207,14 +207,14 @@ class Reader:
         """The things that a reference may be to, where its branch and thus the thing is not known."""
         found: list[N] = []
         for one in () if isinstance(certain, Known) else possible(datum):
-            link = linked(one, things)
+            link = resolve_reference(one, things)
             if link is not None:
                 found.append(link.value)
             elif isinstance(one, Known) and isinstance(one.value, str):
                 found += [thing for thing in things.values() if equals(thing.name, one.value)]
         return tuple(dict.fromkeys(found))
 
-    def several(self, datum: Datum | None, things: Mapping[str, T], what: str) -> Value[tuple[T, ...]]:
+    def resolve_list(self, datum: Datum | None, things: Mapping[str, T], what: str) -> Value[tuple[T, ...]]:
         """The things that the references of a list are to; Unknown if one leads out of this root."""
         if datum is None:
             return NOTHING
@@ -222,9 +222,9 @@ class Reader:
             return datum
         found = []
         for item in datum.value if isinstance(datum.value, tuple) else ():
-            link = linked(item, things)
+            link = resolve_reference(item, things)
             if link is None:
-                return Unknown(reason(unlinked(item, what), what), datum.origin)
+                return Unknown(why_missing(unresolved_reference(item, what), what), datum.origin)
             found.append(link.value)
         return Known(tuple(dict.fromkeys(found)), datum.origin)
 
@@ -245,7 +245,7 @@ class Reader:
         }
 
 
-def linked(datum: Datum | None, things: Mapping[str, T]) -> Known[T] | None:
+def resolve_reference(datum: Datum | None, things: Mapping[str, T]) -> Known[T] | None:
     """The thing whose id or name the datum refers to; `things` are by address."""
     if not isinstance(datum, Unknown) or datum.symbol is None:
         return None
@@ -261,7 +261,7 @@ _PART = re.compile(r"\$\{[^}]*\}")
 """A part of such a text that is not known."""
 
 
-def fits(text: str | None, pattern: str | None) -> bool:
+def matches_pattern(text: str | None, pattern: str | None) -> bool:
     """Whether a text fits a pattern with `*` and `?`; a part of either that is not known stands for one character."""
     if text is None or not pattern:
         return False
@@ -276,7 +276,7 @@ def text_of(value: Value[object]) -> str | None:
     return symbol.address.strip('"') if symbol is not None and symbol.attribute == "text" else None
 
 
-def unique(identity: str, inventory: Inventory) -> str:
+def unique_identity(identity: str, inventory: Inventory) -> str:
     """An identity for a cluster that no other one has: documents of one file may have the same name."""
     taken = {cluster.id for cluster in inventory.clusters}
     number, found = 1, identity
@@ -341,29 +341,29 @@ _MEMBER = "gpu"
 """What the taint of GPU nodes is called in a map of taints."""
 
 
-def together(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
+def joined_ranges(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
     """The ranges of a network; unknown if one is."""
     texts = []
     for cidr in cidrs:
         if not isinstance(cidr, Known):
-            return Unknown(reason(cidr, "cidr_block"), cidr.origin)
+            return Unknown(why_missing(cidr, "cidr_block"), cidr.origin)
         texts.append(cidr.value)
     return Known(tuple(texts), cidrs[0].origin or Origin(()))
 
 
-def unlinked(value: Value[object], what: str) -> Unset | Unknown:
+def unresolved_reference(value: Value[object], what: str) -> Unset | Unknown:
     """A reference that leads out of this root."""
     if isinstance(value, Known):
         return Unknown(f"the {what} is given as an id and is not in this root", value.origin)
     return value
 
 
-def reason(value: Value[object], name: str) -> str:
+def why_missing(value: Value[object], name: str) -> str:
     """Why a value that is needed is not there; `name` is what would have to be written."""
     return value.reason if isinstance(value, Unknown) else f"{name} is not written"
 
 
-def same(first: Value[object], second: Value[object]) -> bool:
+def same_value(first: Value[object], second: Value[object]) -> bool:
     """Whether two values are equal, or come from the same unknown place, so that they will be."""
     if isinstance(first, Known) and isinstance(second, Known):
         return bool(first.value == second.value)
@@ -380,12 +380,12 @@ def first_span(instance: Instance, kind: str) -> Span:
     return nested[0].span if not isinstance(nested, Unknown) and nested else instance.span
 
 
-def referred(value: Value[str]) -> Value[str]:
+def text_reference(value: Value[str]) -> Value[str]:
     """A text that names something; where it comes from a resource, which never gives none, that resource."""
     symbol = value.symbol if isinstance(value, Unknown) else None
     return Known(symbol.address, value.origin or Origin(())) if symbol and symbol.attribute != "?" else value
 
 
-def either(value: Value[T], default: Callable[[Origin], Value[T]]) -> Value[T]:
+def or_default(value: Value[T], default: Callable[[Origin], Value[T]]) -> Value[T]:
     """The value, or a default where it is not written."""
     return default(value.origin) if isinstance(value, Unset) else value

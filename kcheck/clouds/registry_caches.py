@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.reader import linked
+from kcheck.clouds.reader import resolve_reference
 from kcheck.model import Mirror
 from kcheck.numbers.fields import Fields
 from kcheck.source.values import known
@@ -70,7 +70,7 @@ def _acr(root: Module, instance: Instance) -> Mirror | None:
     fields = Fields("aks", _ACR, instance)
     source, target = str(known(fields.text("source")) or ""), known(fields.text("target"))
     registries = {one.address: Fields("aks", _REGISTRY, one).text("name") for one in root.instances(_REGISTRY)}
-    owner = linked(fields.raw("registry"), registries)
+    owner = resolve_reference(fields.raw("registry"), registries)
     name = known(owner.value) if owner is not None else None
     upstream, _, path = source.partition("/")
     parts = (f"{name or '<registry>'}.azurecr.io", str(target or "<repository>").removesuffix("*").rstrip("/"))

@@ -155,7 +155,7 @@ def _at(container: Span) -> nodes.Block | nodes.Tuple | None:
     for block in _blocks(container.source):
         if block.type and (block.span.start, block.span.end) == container[1:]:
             return block
-        for entry in block.body.entries.values():
+        for entry in block.body.attributes.values():
             if entry.value_span.start <= container.start and container.end <= entry.value_span.end:
                 for node in nodes.walk(entry.expression):
                     if isinstance(node, nodes.Object | nodes.Tuple) and node.span[1:] == container[1:]:

@@ -42,7 +42,7 @@ class Configuration:
         self.incomplete = self.incomplete or bool(file.problems)
         for block in file.body.blocks:
             if block.type == "locals":
-                for name, entry in block.body.entries.items():
+                for name, entry in block.body.attributes.items():
                     self.locals[name] = entry
                 continue
             if block.type == "provider":
@@ -71,6 +71,6 @@ class Configuration:
 
 def _merge(base: nodes.Block, override: nodes.Block) -> None:
     """Terraform's merging: attributes replace attributes, nested blocks all blocks of their type."""
-    base.body.entries.update(override.body.entries)
+    base.body.attributes.update(override.body.attributes)
     replaced = {block.type for block in override.body.blocks}
     base.body.blocks = [block for block in base.body.blocks if block.type not in replaced] + override.body.blocks

@@ -36,7 +36,7 @@ def evaluate(expression: str, root: str, config: Config) -> Answer:
     """
     source = Source("<expression>", f"value = (\n{expression}\n)".encode())
     file = parse(source)
-    entry = file.body.entries.get("value")
+    entry = file.body.attributes.get("value")
     if file.problems or entry is None:
         return _unknown(file.problems[0].message if file.problems else "this is not an expression")
     loader = Loader(Tree([root]), config)

@@ -110,7 +110,7 @@ class Module:
         block = self.configuration.variables.get(name)
         if block is None:
             return self._lost(f"var.{name}")
-        entries = block.body.entries
+        entries = block.body.attributes
         given = self.inputs.get(name)
         if given is None or (_is_null(given) and _says(block, "nullable", value=False)):
             if "default" not in entries:
@@ -238,7 +238,7 @@ class Module:
         block = self.configuration.outputs.get(name)
         if block is None:
             return self._lost(f"output.{name}")
-        entry = block.body.entries.get("value")
+        entry = block.body.attributes.get("value")
         value = evaluate(entry.expression, self.scope) if entry else None
         if value is not None and entry is not None:
             self.scope.checked(value, f"{self.address}.{name}", entry.span)
@@ -250,7 +250,7 @@ class Module:
         """The sources of modules that were not read."""
         for module in self.all():
             for name, block in module.configuration.calls.items():
-                source = block.body.entries.get("source")
+                source = block.body.attributes.get("source")
                 if source is not None and isinstance(module.call(name), Unknown):
                     yield source.value_span.text.strip('"')
 
@@ -272,7 +272,7 @@ class _Arguments:
         self.instance = instance
 
     def get(self, name: str) -> Datum | None:
-        written = name in self.instance.block.body.entries and name not in _CALL_ARGUMENTS
+        written = name in self.instance.block.body.attributes and name not in _CALL_ARGUMENTS
         return self.instance.attribute(name) if written else None
 
 
@@ -328,7 +328,7 @@ def _echo(record: BlockRecord, name: str) -> Datum | None:
 
 def _says(block: nodes.Block, name: str, *, value: bool) -> bool:
     """Whether an argument that must be a literal has this value."""
-    entry = block.body.entries.get(name)
+    entry = block.body.attributes.get(name)
     expression = entry.expression if entry else None
     return isinstance(expression, nodes.Literal) and expression.value is value
 

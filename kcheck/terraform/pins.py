@@ -32,7 +32,7 @@ def _required(module: Module) -> Iterator[tuple[str, str]]:
     if configuration.skeleton:
         return
     for block in configuration.required:
-        for name, entry in block.body.entries.items():
+        for name, entry in block.body.attributes.items():
             node = entry.expression
             if isinstance(node, nodes.Object):
                 parts = {_text(key): _text(value) for key, value in node.entries}
@@ -40,7 +40,7 @@ def _required(module: Module) -> Iterator[tuple[str, str]]:
             else:
                 yield name, _text(node)
     for provider in configuration.providers:
-        written = provider.body.entries.get("version")
+        written = provider.body.attributes.get("version")
         if written is not None:
             yield provider.labels[0], _text(written.expression)
 

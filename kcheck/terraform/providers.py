@@ -20,7 +20,7 @@ def of(instance: Instance, root: Module) -> BlockRecord | None:
     if not root.configuration.providers:
         return None
     block = instance.block
-    entry = block.body.entries.get("provider")
+    entry = block.body.attributes.get("provider")
     name, _, alias = entry.value_span.text.strip('"').partition(".") if entry else ("", "", "")
     prefix = block.labels[0].partition("_")[0]
     kinds = (name,) if name else (prefix, f"{prefix}-beta")
@@ -32,6 +32,6 @@ def of(instance: Instance, root: Module) -> BlockRecord | None:
 
 
 def _alias(provider: nodes.Block) -> str:
-    entry = provider.body.entries.get("alias")
+    entry = provider.body.attributes.get("alias")
     expression = entry.expression if entry else None
     return str(expression.value) if isinstance(expression, nodes.Literal) else ""

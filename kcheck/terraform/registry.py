@@ -162,7 +162,7 @@ def locked_providers(file: nodes.File) -> dict[str, str]:
     """The provider versions that a `.terraform.lock.hcl` pins, by the provider's name."""
     result = {}
     for block in file.body.all("provider"):
-        version = block.body.entries.get("version")
+        version = block.body.attributes.get("version")
         if block.labels and version is not None and isinstance(version.expression, nodes.Literal):
             result[block.labels[0].rpartition("/")[2]] = str(version.expression.value)
     return result

@@ -46,7 +46,7 @@ class BlockRecord:
 
     def entry(self, name: str) -> Datum | None:
         """The value of an attribute, or None if it is not written."""
-        entry = self.block.body.entries.get(name)
+        entry = self.block.body.attributes.get(name)
         if entry is None:
             return None
         if name not in self._values:
@@ -85,7 +85,7 @@ class BlockRecord:
     def names(self) -> Iterable[str]:
         """The names of its attributes and the types of its nested blocks."""
         kinds = (b.labels[0] if b.type == "dynamic" and b.labels else b.type for b in self.block.body.blocks)
-        return dict.fromkeys((*self.block.body.entries, *kinds))
+        return dict.fromkeys((*self.block.body.attributes, *kinds))
 
     def absent(self, path: tuple[str, ...]) -> Origin:
         """The origin of something that is not written in this block; a skeleton has no place for it."""
@@ -104,13 +104,13 @@ class BlockRecord:
         """What a `dynamic` block makes nested blocks of a type from; None if it does more than to hand on members."""
         block = self._dynamic(kind)
         content = next(iter(block.body.all("content")), None) if block is not None else None
-        if block is None or content is None or "for_each" not in block.body.entries:
+        if block is None or content is None or "for_each" not in block.body.attributes:
             return None
         iterator = _iterator(block, kind)
-        for name, entry in content.body.entries.items():
+        for name, entry in content.body.attributes.items():
             if not re.search(rf"\b{iterator}\.value\W+{name}\b", entry.value_span.text):
                 return None
-        return evaluate(block.body.entries["for_each"].expression, self.scope)
+        return evaluate(block.body.attributes["for_each"].expression, self.scope)
 
     def attribute(self, name: str) -> Datum:
         """What a reference to an attribute or nested block of this block gives."""
@@ -201,7 +201,7 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
     known, one instance stands for all; it is not certain.
     """
     origin = Origin((block.header,))
-    entries = block.body.entries
+    entries = block.body.attributes
     if "count" in entries:
         return _counted(block, address, scope, evaluate(entries["count"].expression, scope))
     if "for_each" not in entries:
@@ -263,13 +263,13 @@ def _pairs(collection: Datum) -> list[tuple[str, Datum]] | Unknown:
 
 def _iterator(block: nodes.Block, kind: str) -> str:
     """What a `dynamic` block calls the element at hand."""
-    entry = block.body.entries.get("iterator")
+    entry = block.body.attributes.get("iterator")
     return entry.value_span.text.strip('"') if entry is not None else kind
 
 
 def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unknown:
     """The blocks that a `dynamic` block generates."""
-    entries = block.body.entries
+    entries = block.body.attributes
     content = next(iter(block.body.all("content")), None)
     if content is None or "for_each" not in entries:
         return []

@@ -140,7 +140,7 @@ class Loader:
         if source is None:
             return "its source is not a plain text"
         locked = partial(self._locked, module.root.configuration.folder)
-        found = registry.find(source, _text(block, "version") or "", block.body.entries.keys(), locked)
+        found = registry.find(source, _text(block, "version") or "", block.body.attributes.keys(), locked)
         return found if found is not None else f"kcheck does not read modules from {source}"
 
     def _locked(self, folder: str) -> dict[str, str]:
@@ -206,6 +206,6 @@ def _local(configuration: Configuration, block: nodes.Block) -> str | None:
 
 def _text(block: nodes.Block, name: str) -> str | None:
     """An argument that Terraform wants as a literal string."""
-    entry = block.body.entries.get(name)
+    entry = block.body.attributes.get(name)
     expression = entry.expression if entry else None
     return str(expression.value) if isinstance(expression, nodes.Literal) else None

@@ -61,14 +61,14 @@ def _refuses(module: Module, name: str, values: Mapping[Place, Data]) -> bool:
     """Whether a variable would not take its value with some of its parts changed."""
     block = module.configuration.variables[name]
     changed = _changed(module.scope.namespace("var").attribute(name), values)
-    kind = block.body.entries.get("type")
+    kind = block.body.attributes.get("type")
     try:
         changed = convert_to(changed, kind.expression) if kind else changed
     except EvaluationError:
         return True
     scope = module.scope.with_names(var=Known(_Variables(module, name, changed), Origin(())))
     for validation in block.body.all("validation"):
-        condition = validation.body.entries.get("condition")
+        condition = validation.body.attributes.get("condition")
         found = evaluate(condition.expression, scope) if condition else None
         if isinstance(found, Known) and _is_false(found.value):
             return True

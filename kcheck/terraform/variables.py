@@ -81,7 +81,7 @@ class Variables:
         file = self._parse(source)
         self.problems += [problem for problem in file.problems if problem not in self.problems]
         nothing = Scope({})
-        return {name: evaluate(entry.expression, nothing) for name, entry in file.body.entries.items()}
+        return {name: evaluate(entry.expression, nothing) for name, entry in file.body.attributes.items()}
 
     def _json(self, source: Source) -> dict[str, Datum]:
         from kcheck.syntax import json
@@ -100,7 +100,7 @@ class Variables:
             block = configuration.variables.get(name)
             if block is None:
                 continue
-            entry = block.body.entries.get("type")
+            entry = block.body.attributes.get("type")
             text = source.data.decode()
             place = source.span(0, len(source.data))
             if entry is None or entry.value_span.text.strip('"') in _LITERAL:

@@ -65,7 +65,7 @@ def inserted(text: str, name: str, value: str | int | bool) -> str:
 
 
 def members(block: nodes.Block) -> dict[str, str]:
-    return {name: entry.value_span.text for name, entry in block.body.entries.items()}
+    return {name: entry.value_span.text for name, entry in block.body.attributes.items()}
 
 
 @given(LINES, st.data(), VALUES)
@@ -73,7 +73,7 @@ def test_a_replaced_value_leaves_its_run_aligned(lines: list[Line], data: st.Dat
     at = data.draw(st.sampled_from([i for i, line in enumerate(lines) if line.name] or [-1]))
     assume(at >= 0)
     text = rendered(lines)
-    span = read(text).body.entries[lines[at].name].value_span
+    span = read(text).body.attributes[lines[at].name].value_span
     after = [*lines[:at], lines[at]._replace(value=value), *lines[at + 1 :]]
     assert apply_aligned(text.encode(), [Edit(span, value)]).decode() == rendered(after)
 
@@ -136,7 +136,7 @@ def formatted(terraform: str, texts: dict[str, str]) -> dict[str, str]:
 
 def places(block: nodes.Block) -> list[nodes.Block]:
     """The blocks and objects that something can be inserted into."""
-    values = (entry.expression for entry in block.body.entries.values())
+    values = (entry.expression for entry in block.body.attributes.values())
     objects = [nodes.as_block(value) for value in values if isinstance(value, nodes.Object)]
     return [block, *objects, *(place for nested in block.body.blocks for place in places(nested))]
 
@@ -185,7 +185,7 @@ def test_what_terraform_fmt_accepts_stays_so_with_other_values(
         spans = [
             entry.value_span
             for place in places(read(text))
-            for entry in place.body.entries.values()
+            for entry in place.body.attributes.values()
             if isinstance(entry.expression, nodes.Literal)
         ]
         edits = [Edit(spans[at % len(spans)], write.literal(value))] if spans else []

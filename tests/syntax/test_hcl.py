@@ -25,7 +25,7 @@ def read(text: str | bytes) -> nodes.File:
 def value(text: str) -> object:
     file = read(f"x = {text}\n")
     assert not file.problems
-    datum = evaluate(file.body.entries["x"].expression, Scope({}))
+    datum = evaluate(file.body.attributes["x"].expression, Scope({}))
     assert isinstance(datum, Known), datum
     return datum.value
 
@@ -76,26 +76,26 @@ def test_not_utf8_is_a_problem_with_its_line() -> None:
 
 
 def test_comments_before_the_body() -> None:
-    assert list(read("# note\n\n/* more */\nx = 1\n").body.entries) == ["x"]
+    assert list(read("# note\n\n/* more */\nx = 1\n").body.attributes) == ["x"]
 
 
 @pytest.mark.parametrize("text", ["", "\n", "# only\n", "\ufeff", "\ufeff# x\n"])
 def test_empty_files(text: str) -> None:
     file = read(text)
     assert not file.problems
-    assert not file.body.entries
+    assert not file.body.attributes
 
 
 def test_crlf_and_byte_order_mark_keep_spans() -> None:
     file = read("\ufeffa = 1\r\nb = {\r\n  c = 2\r\n}\r\n".encode())
-    assert file.body.entries["a"].value_span.text == "1"
-    assert file.body.entries["b"].value_span.text == "{\r\n  c = 2\r\n}"
-    assert file.body.entries["a"].span.begin == (1, 1)
+    assert file.body.attributes["a"].value_span.text == "1"
+    assert file.body.attributes["b"].value_span.text == "{\r\n  c = 2\r\n}"
+    assert file.body.attributes["a"].span.begin == (1, 1)
 
 
 def test_deep_nesting_is_unknown_and_no_crash() -> None:
     file = read("x = " + "[" * 5000 + "]" * 5000 + "\n")
-    for entry in file.body.entries.values():
+    for entry in file.body.attributes.values():
         assert isinstance(entry.expression, nodes.Invalid)
     deep = "a {\n" * 3000 + "}\n" * 3000
     assert read(deep).body.blocks[0].type == "a"
@@ -203,7 +203,7 @@ def test_insert(before: str, wanted: dict[tuple[str, ...], str | int | bool], af
 )
 def test_insert_into_an_object(before: str, wanted: dict[tuple[str, ...], int], after: str) -> None:
     """The brace may close on the line of the last member."""
-    node = read(f"a = {before}\n").body.entries["a"].expression
+    node = read(f"a = {before}\n").body.attributes["a"].expression
     assert isinstance(node, nodes.Object)
     insertion = Insertion()
     for path, new in wanted.items():
@@ -225,7 +225,7 @@ def test_insert_into_an_object(before: str, wanted: dict[tuple[str, ...], int], 
     ],
 )
 def test_append(before: str, after: str) -> None:
-    node = read(f"a = {before}\n").body.entries["a"].expression
+    node = read(f"a = {before}\n").body.attributes["a"].expression
     assert isinstance(node, nodes.Tuple)
     insertion = Insertion()
     insertion.append("x")

@@ -317,7 +317,7 @@ def test_additions_to_yaml_in_a_heredoc(data: st.DataObject, document: tuple[str
 def heredoc(source: Source) -> Known[Any]:
     file = parse(source)
     assert not file.problems
-    datum = evaluate(file.body.entries["values"].expression, Scope({}))
+    datum = evaluate(file.body.attributes["values"].expression, Scope({}))
     assert isinstance(datum, Known)
     return datum
 

@@ -75,7 +75,7 @@ def _told(text: str, ask: Ask) -> list[str]:
 
 
 def _source(block: nodes.Block) -> str:
-    entry = block.body.entries.get("source")
+    entry = block.body.attributes.get("source")
     value = entry.expression.value if entry and isinstance(entry.expression, nodes.Literal) else ""
     return str(value)
 
@@ -109,7 +109,7 @@ def _blocks(body: nodes.Body) -> Iterator[tuple[str, Span, nodes.Body]]:
 def _strange(body: nodes.Body, listed: Listed, path: str, meta: frozenset[str] = NONE) -> Iterator[Told]:
     attributes = listed.get("attributes", "").split()
     values, nested = _values(listed), _nested(listed)
-    for name, entry in body.entries.items():
+    for name, entry in body.attributes.items():
         if name in attributes or name in meta:
             continue
         if name in values:
@@ -129,14 +129,14 @@ def _strange(body: nodes.Body, listed: Listed, path: str, meta: frozenset[str] =
 
 def _lacking(body: nodes.Body, listed: Listed, path: str, meta: frozenset[str] = NONE) -> Iterator[Told]:
     inner, values, nested = list(_blocks(body)), _values(listed), _nested(listed)
-    given = body.entries.keys() | {name for name, _, _ in inner} | meta
+    given = body.attributes.keys() | {name for name, _, _ in inner} | meta
     yield from (
         (body.span, f"{path}: `{name}` is required") for name in listed.get("required", "").split() if name not in given
     )
     for name, _, own in inner:
         if name in nested:
             yield from _lacking(own, nested[name], f"{path}.{name}")
-    for name, entry in body.entries.items():
+    for name, entry in body.attributes.items():
         if name in values:
             yield from _objects(_lacking, entry.expression, *values[name], f"{path}.{name}")
 

@@ -48,7 +48,7 @@ def theirs(terraform: str, expressions: list[str], folder: Path) -> list[str]:
 def value(text: str) -> Datum:
     file = parse(Source("x", f"x = {text}\n".encode()))
     assert not file.problems, (text, file.problems)
-    return evaluate(file.body.entries["x"].expression, SCOPE)
+    return evaluate(file.body.attributes["x"].expression, SCOPE)
 
 
 HERE = Origin(())
@@ -125,7 +125,7 @@ def test_heredoc(text: str, terraform: str, tmp_path: Path) -> None:
         [terraform, "console"], input="jsonencode(local.x)", capture_output=True, text=True, check=True, cwd=tmp_path
     )
     file = parse(Source("x", (tmp_path / "main.tf").read_bytes()))
-    datum = evaluate(file.body.blocks[0].body.entries["x"].expression, Scope({}))
+    datum = evaluate(file.body.blocks[0].body.attributes["x"].expression, Scope({}))
     assert isinstance(datum, Known)
     assert datum.value == json.loads(json.loads(run.stdout.replace("$${", "${").replace("%%{", "%{")))
 

@@ -181,7 +181,7 @@ HERE = Origin(())
 def value(text: str, **names: Datum) -> Datum:
     file = parse(Source("x", f"x = {text}\n".encode()))
     assert not file.problems, (text, file.problems)
-    return evaluate(file.body.entries["x"].expression, Scope(names))
+    return evaluate(file.body.attributes["x"].expression, Scope(names))
 
 
 def ours(call: str) -> str:

@@ -53,7 +53,7 @@ def test_skeleton_declares_what_it_uses(path: str) -> None:
     assert not configuration.problems
     assert configuration.resources
     for block in configuration.variables.values():
-        assert "type" in block.body.entries
+        assert "type" in block.body.attributes
     text = Path(PROFILES, path).read_text()
     for name in configuration.variables:
         assert f"var.{name}" in text, f"{name} is declared for nothing"

@@ -9,17 +9,17 @@ from kcheck.clouds import container_runtime
 from kcheck.clouds.ack import addresses as arithmetic
 from kcheck.clouds.reader import (
     Reader,
-    either,
     gpu_of,
     gpus_of,
-    linked,
+    joined_ranges,
+    or_default,
     read_all,
-    reason,
-    referred,
+    resolve_reference,
     taint_form,
     taints_of,
-    together,
-    unlinked,
+    text_reference,
+    unresolved_reference,
+    why_missing,
 )
 from kcheck.model import (
     NOTHING,
@@ -89,13 +89,13 @@ class _Ack(Reader):
         for instance in self.root.instances(NETWORK):
             fields = self.fields(NETWORK, instance)
             cidrs = [fields.text("cidr"), *more.get(instance.address, ())]
-            self.network(instance, fields.text("name"), together(cidrs))
+            self.network(instance, fields.text("name"), joined_ranges(cidrs))
 
     def subnets(self) -> None:
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
-            found = linked(fields.raw("network"), self.addressed(Network, NETWORK))
-            network = found if found is not None else unlinked(fields.text("network"), "VPC")
+            found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
+            network = found if found is not None else unresolved_reference(fields.text("network"), "VPC")
             self.subnet(instance.address, instance.span, fields.text("name"), fields.text("cidr"), network)
 
     @cached_property
@@ -147,7 +147,7 @@ class _Ack(Reader):
             network_plugin=_plugin(fields, addons),
             service_cidr=fields.text("service_cidr"),
             security_group=_security_group(fields),
-            pod_subnets=self.several(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
+            pod_subnets=self.resolve_list(fields.raw("pod_subnets"), self.subnets_by_address, "vSwitch"),
         )
         self.found.clusters.append(cluster)
         if known(cluster.network_plugin) != "terway":
@@ -173,10 +173,12 @@ class _Ack(Reader):
     def pools(self) -> None:
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            owner = linked(fields.raw("cluster"), self.addressed(Cluster, CLUSTER)) or linked(
-                fields.raw("cluster"), self.addressed(Cluster, DEDICATED)
+            owner = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER)) or resolve_reference(
+                fields.raw("cluster"), self.by_reference(Cluster, DEDICATED)
             )
-            cluster: Value[Cluster] = owner if owner is not None else unlinked(fields.text("cluster"), "cluster")
+            cluster: Value[Cluster] = (
+                owner if owner is not None else unresolved_reference(fields.text("cluster"), "cluster")
+            )
             scaled = self._scaled(instance, fields)
             size = Size(scaled, *_sizes(fields, scaled))
             self._pool(fields, instance, instance.address, cluster, fields.text("name"), size)
@@ -226,7 +228,7 @@ class _Ack(Reader):
     def _addresses(
         self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None, place: Origin
     ) -> Addresses:
-        subnets = self.several(fields.raw("subnets"), self.subnets_by_address, "vSwitch")
+        subnets = self.resolve_list(fields.raw("subnets"), self.subnets_by_address, "vSwitch")
         pod_range = self.ranges.get(cluster.id) if cluster else None
         return Addresses(
             subnets,
@@ -253,13 +255,13 @@ class _Ack(Reader):
 
     def _autoscaler(self, instance: Instance) -> None:
         fields = self.fields(AUTOSCALER, instance)
-        owner = linked(fields.raw("cluster"), self.addressed(Cluster, CLUSTER))
+        owner = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
         self.found.autoscalers.append(
             fields.record_of(
                 Autoscaler,
                 self.identity(instance.address),
                 instance.span,
-                owner if owner is not None else unlinked(fields.text("cluster"), "cluster"),
+                owner if owner is not None else unresolved_reference(fields.text("cluster"), "cluster"),
                 "ack",
             )
         )
@@ -267,7 +269,7 @@ class _Ack(Reader):
 
 def _market(fields: Fields, record: Record) -> Market:
     spot = mapped(fields.text("bid"), lambda strategy: strategy != "NoSpot")
-    reservation = referred(fields.text("reservation"))
+    reservation = text_reference(fields.text("reservation"))
     return fields.record_of(Market, spot=spot, price_caps=_caps(record), reservation=reservation)
 
 
@@ -307,12 +309,12 @@ def _pod_addresses() -> tuple[int, int]:
 def _sizes(fields: Fields, scaled: Value[bool]) -> tuple[Value[int], Value[int]]:
     """Minimum and maximum of an autoscaled pool, or the size of another."""
     if not isinstance(scaled, Known):
-        why = Unknown(reason(scaled, "scaling_config"), scaled.origin)
+        why = Unknown(why_missing(scaled, "scaling_config"), scaled.origin)
         return why, why
     names = ("min", "max") if scaled.value else ("count", "count")
     what = "scaling_config.max_size" if scaled.value else "desired_size"
     first, second = (
-        either(fields.number(name), lambda origin: Unknown(f"{what} is not written", origin)) for name in names
+        or_default(fields.number(name), lambda origin: Unknown(f"{what} is not written", origin)) for name in names
     )
     return first, second
 

@@ -10,14 +10,14 @@ from kcheck.clouds.aks import addresses as arithmetic
 from kcheck.clouds.aks import upgrades
 from kcheck.clouds.reader import (
     Reader,
-    either,
     first_span,
-    linked,
+    or_default,
     read_all,
-    reason,
-    referred,
+    resolve_reference,
     text_of,
-    unlinked,
+    text_reference,
+    unresolved_reference,
+    why_missing,
 )
 from kcheck.model import (
     NOTHING,
@@ -104,8 +104,8 @@ class _Aks(Reader):
 
     def _network(self, fields: Fields) -> Value[Network]:
         """The network of a subnet: named by reference, or by a name that one network of the root has."""
-        found = linked(fields.raw("network"), self.addressed(Network, NETWORK))
-        return found if found is not None else self.named(fields.text("network"), Network, "virtual network")
+        found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
+        return found if found is not None else self.find_named(fields.text("network"), Network, "virtual network")
 
     @cached_property
     def subnets_by_address(self) -> dict[str, Subnet]:
@@ -154,24 +154,24 @@ class _Aks(Reader):
             self._pool(pool, address, record.span, owner, cluster)
 
     def pools(self) -> None:
-        addresses = self.addressed(Cluster, CLUSTER)
+        addresses = self.by_reference(Cluster, CLUSTER)
         kinds = [(POOL, instance) for instance in self.pool_instances[POOL]]
         kinds += [(ARM_POOL, instance) for instance in self._arm("agentPools")]
         for kind, instance in kinds:
             fields = self.fields(kind, instance)
-            owner = linked(fields.raw("cluster"), addresses) or self._cluster_with_id(fields.text("cluster"))
+            owner = resolve_reference(fields.raw("cluster"), addresses) or self._cluster_with_id(fields.text("cluster"))
             self._pool(fields, instance.address, instance.span, owner, known(owner))
 
     def _cluster_with_id(self, value: Value[str]) -> Value[Cluster]:
         """The cluster that an ARM id names."""
         match = _CLUSTER_ID.search(text_of(value) or "")
         if match is None:
-            return unlinked(value, "cluster")
-        return self.named(Known(match[1], value.origin or Origin(())), Cluster, "cluster")
+            return unresolved_reference(value, "cluster")
+        return self.find_named(Known(match[1], value.origin or Origin(())), Cluster, "cluster")
 
     def _subnet_named(self, name: Value[str], network: str) -> Subnet | None:
         """The subnet of a name in a network of a name, here or in another root."""
-        found: Subnet | None = known(self.named(name, Subnet, "subnet", lambda subnet: _is_in(subnet, network)))
+        found: Subnet | None = known(self.find_named(name, Subnet, "subnet", lambda subnet: _is_in(subnet, network)))
         return found
 
     def _range(self, instance: Instance, fields: Fields, cluster: Cluster) -> None:
@@ -226,7 +226,7 @@ class _Aks(Reader):
             CLOUD,
             instance.address,
             self.folder,
-            self.gap or gap,
+            gap=self.gap or gap,
             name=fields.text("name"),
             version=fields.text("version"),
             environment=self.root.environment,
@@ -261,7 +261,7 @@ class _Aks(Reader):
 
     def _machine(self, fields: Fields) -> Machine:
         name = fields.text("instance_type")
-        gpu = either(mapped(name, self.has_gpu), lambda at: Known(value=False, origin=at))
+        gpu = or_default(mapped(name, self.has_gpu), lambda at: Known(value=False, origin=at))
         types = mapped(name, lambda one: (one,))
         return fields.record_of(Machine, instance_types=types, gpu=gpu, gpus=self._gpus(name))
 
@@ -298,7 +298,7 @@ class _Aks(Reader):
     def _size(self, fields: Fields, autoscaled: Value[bool], bound: str) -> Value[int]:
         """The bound of an autoscaled pool, or the fixed size of another."""
         if not isinstance(autoscaled, Known):
-            return Unknown(reason(autoscaled, "auto_scaling_enabled"), autoscaled.origin)
+            return Unknown(why_missing(autoscaled, "auto_scaling_enabled"), autoscaled.origin)
         size = fields.number(bound if autoscaled.value else "count")
         if isinstance(size, Unset):
             what = f"{bound}_count" if autoscaled.value else "node_count"
@@ -322,13 +322,13 @@ class _Aks(Reader):
         return Known(entry.number, written.origin) if entry else written
 
     def _subnet_of(self, fields: Fields, name: str) -> Value[Subnet]:
-        found = linked(fields.raw(name), self.subnets_by_address)
+        found = resolve_reference(fields.raw(name), self.subnets_by_address)
         if found is not None:
             return found
         value = fields.text(name)
         match = _SUBNET_ID.search(text_of(value) or "")
         subnet = self._subnet_named(Known(match[2], value.origin or Origin(())), match[1]) if match else None
-        return Known(subnet, value.origin or Origin(())) if subnet else unlinked(value, "subnet")
+        return Known(subnet, value.origin or Origin(())) if subnet else unresolved_reference(value, "subnet")
 
 
 def _profiles(instance: Instance) -> tuple[Record, ...] | Unknown:
@@ -344,7 +344,7 @@ def _profiles(instance: Instance) -> tuple[Record, ...] | Unknown:
 
 def _market(fields: Fields) -> Market:
     spot = mapped(fields.text("priority"), lambda priority: priority == "Spot")
-    return Market(spot, price_caps=_caps(fields), reservation=referred(fields.text("reservation")))
+    return Market(spot, price_caps=_caps(fields), reservation=text_reference(fields.text("reservation")))
 
 
 def _caps(fields: Fields) -> Value[dict[str, str]]:
@@ -384,7 +384,7 @@ def _mode(cluster: Cluster | None) -> Known[str] | Unknown:
             return Unknown(f"network_plugin is {plugin.value}", plugin.origin)
         if isinstance(mode, Known):
             return mode
-    return Unknown(reason(plugin if isinstance(plugin, Unknown) else mode, "network_plugin"), plugin.origin)
+    return Unknown(why_missing(plugin if isinstance(plugin, Unknown) else mode, "network_plugin"), plugin.origin)
 
 
 def _pods_take_addresses(cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[bool]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds.eks import addon_settings, launch_templates, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
-from kcheck.clouds.reader import either, gpu_of, gpus_of, taints_of, unique
+from kcheck.clouds.reader import gpu_of, gpus_of, or_default, taints_of, unique_identity
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import (
     NODE_ADDRESSES,
@@ -62,7 +62,7 @@ class _Config:
         self.defaults = profiles.settings(CLOUD)
         label = known(self.fields.text("name")) or "?"
         self.address = f"{KIND}/{label}"
-        self.identity = unique(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
+        self.identity = unique_identity(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
 
     def _fields(self, resource: str, record: Record) -> Fields:
         return Fields(CLOUD, resource, record)
@@ -175,7 +175,7 @@ class _Config:
                         for one in _blocks(inner, name):
                             fields = self._fields(f"{KIND}.subnet", one)
                             why = f"the subnet {name} is given by its id"
-                            cidr = either(fields.text("cidr"), lambda o, why=why: Unknown(why, o))  # type: ignore[misc]
+                            cidr = or_default(fields.text("cidr"), lambda o, why=why: Unknown(why, o))  # type: ignore[misc]
                             result.append(self._subnet(name, cidr, Unknown("the VPC is given by its id")))
         return result
 
@@ -235,9 +235,9 @@ class _Config:
         https://github.com/eksctl-io/eksctl/blob/main/pkg/apis/eksctl.io/v1alpha5/validation.go
         """
         low, high, wanted = fields.number("min"), fields.number("max"), fields.number("count")
-        base = either(wanted, lambda origin: Known(self.defaults["eksctl.nodes"].number, origin))
-        minimum = either(low, lambda _: base)
-        maximum = either(high, lambda origin: _written_at(minimum, origin) if isinstance(wanted, Unset) else wanted)
+        base = or_default(wanted, lambda origin: Known(self.defaults["eksctl.nodes"].number, origin))
+        minimum = or_default(low, lambda _: base)
+        maximum = or_default(high, lambda origin: _written_at(minimum, origin) if isinstance(wanted, Unset) else wanted)
         if managed and isinstance(high, Unset):
             maximum = mapped(maximum, lambda most: max(1, most))
         alone = _blocks(fields.record, "capacityReservation")  # which is in one zone

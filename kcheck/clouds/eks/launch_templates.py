@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.reader import linked, referred, same
+from kcheck.clouds.reader import resolve_reference, same_value, text_reference
 from kcheck.model import NOTHING, System
 from kcheck.numbers import machines
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -22,11 +22,11 @@ ELSEWHERE = "the launch template is not in this root"
 
 def launch_template(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
     """The launch template of a group, by reference or by name."""
-    found = linked(fields.raw("launch_template"), templates)
+    found = resolve_reference(fields.raw("launch_template"), templates)
     if found is not None:
         return found.value
     name = fields.text("launch_template")
-    return next((template for template in templates.values() if same(template.text("name"), name)), None)
+    return next((template for template in templates.values() if same_value(template.text("name"), name)), None)
 
 
 def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
@@ -43,7 +43,7 @@ def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
     return Known(tuple(found), Origin((instance.span,))) if found else None
 
 
-def spot(fields: Fields, template: Fields | None) -> Value[bool]:
+def is_spot(fields: Fields, template: Fields | None) -> Value[bool]:
     """Whether all machines of a group are spot: by its launch template, or by its mixed-instances policy."""
     share, base = fields.number("on_demand"), fields.number("on_demand_base")
     if isinstance(share, Unset):
@@ -67,7 +67,7 @@ def reserved(fields: Fields) -> Value[str]:
     market = fields.text("market")
     if isinstance(market, Unknown) or known(market) == _BLOCK:
         return market
-    return referred(fields.text("reservation"))
+    return text_reference(fields.text("reservation"))
 
 
 _BLOCK = "capacity-block"

@@ -12,19 +12,19 @@ from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.eks import launch_templates as template_of
 from kcheck.clouds.reader import (
     Reader,
-    either,
-    fits,
     gpu_of,
     gpus_of,
-    linked,
+    joined_ranges,
+    matches_pattern,
+    or_default,
     read_all,
-    reason,
-    same,
+    resolve_reference,
+    same_value,
     taint_form,
     taints_of,
     text_of,
-    together,
-    unlinked,
+    unresolved_reference,
+    why_missing,
 )
 from kcheck.model import (
     NOTHING,
@@ -96,7 +96,9 @@ class _Eks(Reader):
         for instance in self.root.instances(NETWORK):
             fields = self.fields(NETWORK, instance)
             cidrs = [fields.text("cidr"), *more.get(instance.address, ())]
-            self.networks_by_address[instance.address] = self.network(instance, fields.text("name"), together(cidrs))
+            self.networks_by_address[instance.address] = self.network(
+                instance, fields.text("name"), joined_ranges(cidrs)
+            )
         for address, owner in owners.items():
             if owner in self.networks_by_address:
                 self.networks_by_address[address] = self.networks_by_address[owner]
@@ -106,8 +108,8 @@ class _Eks(Reader):
         for instance in self.root.instances(SUBNET):
             fields = self.fields(SUBNET, instance)
             datum = fields.raw("network")
-            found = linked(datum, networks) or self._of_association(datum, networks)
-            network = found if found is not None else unlinked(fields.text("network"), "VPC")
+            found = resolve_reference(datum, networks) or self._of_association(datum, networks)
+            network = found if found is not None else unresolved_reference(fields.text("network"), "VPC")
             cidr, tags = _text(fields.text("cidr")), _texts(fields.raw("tags"))
             subnet = self.subnet(
                 instance.address, instance.span, name=fields.text("name"), cidr=cidr, network=network, tags=tags,
@@ -148,7 +150,9 @@ class _Eks(Reader):
     def subnets_named(self, patterns: list[str]) -> list[Subnet]:
         """The subnets whose `Name` fits a pattern, in this root or, if none is here, in others."""
         near = self.names.all(self.area, Subnet)
-        found = [subnet for subnet in near if any(fits(text_of(subnet.name), pattern) for pattern in patterns)]
+        found = [
+            subnet for subnet in near if any(matches_pattern(text_of(subnet.name), pattern) for pattern in patterns)
+        ]
         return [subnet for subnet in found if subnet.root == self.folder] or found
 
     # --- clusters
@@ -190,7 +194,7 @@ class _Eks(Reader):
         """The subnets that custom networking puts pods into, as the add-on names them; unset where it does not."""
         found = []
         for datum in addon_settings.pod_subnets(addons):
-            link = linked(datum, self.subnets_by_address)
+            link = resolve_reference(datum, self.subnets_by_address)
             if link is None:
                 return Unknown("the subnets of pods are not in this root", datum.origin)
             found.append(link.value)
@@ -220,7 +224,7 @@ class _Eks(Reader):
                 continue
             fields = self.fields(GROUP, instance)
             template = template_of.launch_template(fields, templates)
-            spot = template_of.spot(fields, template)
+            spot = template_of.is_spot(fields, template)
             types = template_of.overrides(instance) or self._types(fields, template)
             self.found.pools.append(self._pool(instance, fields, owner, types, spot, template))
 
@@ -249,7 +253,9 @@ class _Eks(Reader):
             fields.text("name"),
             self.folder,
             managed=managed,
-            size=Size(growable, minimum, either(maximum, lambda origin: Unknown("max_size is not written", origin))),
+            size=Size(
+                growable, minimum, or_default(maximum, lambda origin: Unknown("max_size is not written", origin))
+            ),
             upgrade=upgrades.of_group(fields, max(1, len(known(subnets) or ())), strategy, managed=managed),
             machine=(template or fields).record_of(
                 Machine,
@@ -283,7 +289,7 @@ class _Eks(Reader):
 
     def _cluster(self, fields: Fields) -> Value[Cluster]:
         """The cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
-        found = linked(fields.raw("cluster"), self.addressed(Cluster, CLUSTER))
+        found = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
         if found is not None:
             return found
         name = fields.text("cluster")
@@ -306,9 +312,9 @@ class _Eks(Reader):
     def _cluster_named(self, name: Value[str], place: Origin) -> Value[Cluster]:
         """The one cluster of a name, or of the same unknown name."""
         if isinstance(name, Known):
-            found = self.named(name, Cluster, "cluster")
+            found = self.find_named(name, Cluster, "cluster")
             return Known(found.value, place) if isinstance(found, Known) else found
-        equal = [c for c in self.found.clusters if same(c.name, name)]
+        equal = [c for c in self.found.clusters if same_value(c.name, name)]
         if len(equal) == 1:
             return Known(equal[0], place)
         return name if isinstance(name, Unknown) else Unknown("the cluster's name is not written", name.origin)
@@ -324,13 +330,13 @@ class _Eks(Reader):
         items: Iterable[Datum] = datum.value if isinstance(datum.value, tuple) else ()
         found = []
         for item in items:
-            subnet = linked(item, self.subnets_by_address)
+            subnet = resolve_reference(item, self.subnets_by_address)
             if subnet is not None:
                 found.append(subnet.value)
                 continue
             asked = self._selected_by(item)
             if len(asked) != 1:
-                return Unknown(reason(unlinked(item, "subnet"), "subnet_ids"), datum.origin)
+                return Unknown(why_missing(unresolved_reference(item, "subnet"), "subnet_ids"), datum.origin)
             found += asked
         return Known(tuple(dict.fromkeys(found)), datum.origin)
 

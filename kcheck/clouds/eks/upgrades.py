@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.reader import either
+from kcheck.clouds.reader import or_default
 from kcheck.model import NOTHING, Surge, Upgrade
 from kcheck.numbers import profiles
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -43,4 +43,4 @@ def _rolling(fields: Fields) -> Value[Surge]:
     most, default = profiles.limits(_CLOUD)["pool.max_surge"].number, profiles.settings(_CLOUD)["pool.max_unavailable"]
     if not isinstance(percent, Unset):
         return mapped(percent, lambda share: Surge(percent=share, least=1, most=most))
-    return mapped(either(count, lambda at: Known(default.number, at)), lambda nodes: Surge(nodes, most=most))
+    return mapped(or_default(count, lambda at: Known(default.number, at)), lambda nodes: Surge(nodes, most=most))

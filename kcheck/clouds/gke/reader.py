@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds import container_runtime, nat_gateways
 from kcheck.clouds.gke import autoscaler, gpus, upgrades, zones
-from kcheck.clouds.reader import N, Reader, linked, read_all, reason, same, taints_of, text_of, unlinked
+from kcheck.clouds.reader import (
+    N,
+    Reader,
+    read_all,
+    resolve_reference,
+    same_value,
+    taints_of,
+    text_of,
+    unresolved_reference,
+    why_missing,
+)
 from kcheck.model import (
     NODE_ADDRESSES,
     NOTHING,
@@ -188,12 +198,12 @@ class _Gke(Reader):
             return fields.text("service_cidr")
         subnet = known(self._find(fields, "subnet", Subnet))
         found = self._secondary(subnet, name)
-        return found.cidr if found else Unknown(reason(name, "services_secondary_range_name"), name.origin)
+        return found.cidr if found else Unknown(why_missing(name, "services_secondary_range_name"), name.origin)
 
     def _secondary(self, subnet: Subnet | None, name: Value[str]) -> _Secondary | None:
         """The secondary range of a subnet with that name."""
         ranges = self.secondary[subnet.id] if subnet else ()
-        return next((found for found in ranges if same(found.name, name)), None)
+        return next((found for found in ranges if same_value(found.name, name)), None)
 
     def _range(self, cluster: Cluster, fields: Fields) -> None:
         """The range of the cluster's pods: a secondary range of its subnet, or a block of its own."""
@@ -237,17 +247,19 @@ class _Gke(Reader):
 
     def _find(self, fields: Fields, name: str, kind: type[N]) -> Value[N]:
         """The thing that a field refers to: by id, by name, or by a path that ends with its name."""
-        found = linked(fields.raw(name), self.addressed(kind, _RESOURCES[kind]))
+        found = resolve_reference(fields.raw(name), self.by_reference(kind, _RESOURCES[kind]))
         if found is not None:
             return found
         value = fields.text(name)
         text = text_of(value)
         last = None if text is None else text.rpartition("/")[2]
         if last and "$" not in last:
-            return self.named(Known(last, value.origin or Origin((fields.record.span,))), kind, name)
-        alike = [thing for thing in self.things(kind) if same(thing.name, value)]
+            return self.find_named(Known(last, value.origin or Origin((fields.record.span,))), kind, name)
+        alike = [thing for thing in self.things(kind) if same_value(thing.name, value)]
         return (
-            Known(alike[0], value.origin or Origin((fields.record.span,))) if len(alike) == 1 else unlinked(value, name)
+            Known(alike[0], value.origin or Origin((fields.record.span,)))
+            if len(alike) == 1
+            else unresolved_reference(value, name)
         )
 
     # --- pools
@@ -308,7 +320,7 @@ class _Gke(Reader):
             return Unknown("node_locations is not written, and the pool's cluster is not in this root")
         zonal = cluster.zonal
         if not isinstance(zonal, Known):
-            return Unknown(reason(zonal, "location"), zonal.origin)
+            return Unknown(why_missing(zonal, "location"), zonal.origin)
         shared = of_cluster.texts("zones")
         if isinstance(shared, Unknown):
             return shared
@@ -330,7 +342,7 @@ class _Gke(Reader):
         """The subnets that a pool's own reference, else its cluster's, may be to."""
         own = fields.raw("subnet") if fields.resource != DEFAULT_POOL else None
         datum = own if own is not None or of_cluster is None else of_cluster.raw("subnet")
-        return self.candidates(found, datum, self.addressed(Subnet, SUBNET))
+        return self.candidates(found, datum, self.by_reference(Subnet, SUBNET))
 
     def _max_pods(self, fields: Fields, of_cluster: Fields | None) -> Value[int]:
         own = fields.number("max_pods")
@@ -382,7 +394,7 @@ def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
 def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
     """A bound of an autoscaled pool, or the size of another: a total as it is, any other count in every zone."""
     if not isinstance(autoscaled, Known):
-        return Unknown(reason(autoscaled, "autoscaling"), autoscaled.origin)
+        return Unknown(why_missing(autoscaled, "autoscaling"), autoscaled.origin)
     if autoscaled.value and not isinstance(fields.number(f"total_{bound}"), Unset):
         return fields.number(f"total_{bound}")
     in_zone = fields.number(bound if autoscaled.value else "count")
@@ -392,13 +404,13 @@ def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: s
     if not isinstance(in_zone, Known):
         return in_zone
     if not isinstance(spread, Known):
-        return Unknown(reason(spread, "node_locations"), spread.origin)
+        return Unknown(why_missing(spread, "node_locations"), spread.origin)
     return Known(in_zone.value * spread.value, in_zone.origin)
 
 
 def _outside(name: Value[str], what: str) -> Unknown:
     """A range that is named and is not in this root."""
-    text = f"the range {name.value} is not in this root" if isinstance(name, Known) else reason(name, what)
+    text = f"the range {name.value} is not in this root" if isinstance(name, Known) else why_missing(name, what)
     return Unknown(text, name.origin)
 
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from kcheck.clouds.reader import unique
+from kcheck.clouds.reader import unique_identity
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Addresses, Cluster, NodePool, Plane, PodRange, Scheduling, Size, Surge, Upgrade
 from kcheck.numbers import profiles
@@ -111,7 +111,7 @@ class _Cluster:
         path = self.place.source.path
         self.folder = os.path.dirname(path) or "."
         self.address = f"{KIND}/{known(first.text('name'))}" if KIND in parts else "static pods"
-        self.identity = unique(f"{CLOUD}/{path if KIND in parts else self.folder}:{self.address}", inventory)
+        self.identity = unique_identity(f"{CLOUD}/{path if KIND in parts else self.folder}:{self.address}", inventory)
 
     def _serial_pulls(self) -> Value[bool]:
         """Whether kubelets pull one image after the other; the default where none of them is in the folder."""

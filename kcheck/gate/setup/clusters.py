@@ -127,7 +127,7 @@ def _unset_variables(root: Module, reading: Reading) -> set[str]:
     return {
         name
         for name, block in configuration.variables.items()
-        if "default" not in block.body.entries and name not in given
+        if "default" not in block.body.attributes and name not in given
     }
 
 

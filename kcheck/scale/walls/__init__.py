@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.scale.walls import addresses, egress, interfaces, limits, quotas
-from kcheck.scale.walls.model import Ground, Wall, numbers
+from kcheck.scale.walls.model import Wall, WallFinder, numbers
 from kcheck.source.values import known
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ def find_walls(cluster: Cluster, world: World) -> list[Wall]:
 
 
 def _of(cluster: Cluster, world: World) -> list[Wall]:
-    ground = Ground(cluster, world)
-    found = [wall for group in _GROUPS for wall in group.walls(ground)]
+    finder = WallFinder(cluster, world)
+    found = [wall for group in _GROUPS for wall in group.walls(finder)]
     return sorted(found, key=lambda wall: (wall.number is None, wall.number or 0, _rank(wall), wall.id))
 
 
@@ -39,7 +39,7 @@ def nodes_at(place: Place, pools: list[NodePool], world: World) -> int | None:
     if cluster is None:
         return None
     wall = next((wall for wall in find_walls(cluster, world) if wall.id.endswith(f"/{place.id}")), None)
-    sizes = numbers(wall.nodes, Ground(cluster, world)) if wall else None
+    sizes = numbers(wall.nodes, WallFinder(cluster, world)) if wall else None
     return None if sizes is None else sum(sizes[pool.id] for pool in dict.fromkeys(pools))
 
 

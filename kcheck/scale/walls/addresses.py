@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
     from kcheck.scale.addresses import Bounds, Place
     from kcheck.scale.growth import Demand, Trial
-    from kcheck.scale.walls.model import Fits, Ground, Wall
+    from kcheck.scale.walls.model import Fits, Wall, WallFinder
     from kcheck.source.interval import Interval
 
 
-def walls(ground: Ground) -> Iterator[Wall]:
+def walls(finder: WallFinder) -> Iterator[Wall]:
     """The walls of every subnet and range that a cluster has pools in."""
-    for place in _places(ground):
-        wall = _wall(place, ground)
+    for place in _places(finder):
+        wall = _wall(place, finder)
         if wall is not None:
             yield wall
 
 
-def _places(ground: Ground) -> list[Place]:
+def _places(finder: WallFinder) -> list[Place]:
     found: dict[Place, None] = {}
-    for pool in ground.pools:
+    for pool in finder.pools:
         found |= dict.fromkeys((*(known(pool.addresses.subnets) or ()), *(known(pool.addresses.pod_subnets) or ())))
         pod_range = known(pool.addresses.pod_range)
         if pod_range is not None:
@@ -37,42 +37,42 @@ def _places(ground: Ground) -> list[Place]:
     return list(found)
 
 
-def _wall(place: Place, ground: Ground) -> Wall | None:
-    world = ground.world
+def _wall(place: Place, finder: WallFinder) -> Wall | None:
+    world = finder.world
     pods = not isinstance(place, Subnet)
-    mechanism = _mechanism(place, ground)
-    block = "pod_range.block" if "pod_range.block" in ground.limits else "pod_range.formula"
-    entry = ground.limits[block if mechanism == "pod-range" else "subnet.reserved"]
+    mechanism = _mechanism(place, finder)
+    block = "pod_range.block" if "pod_range.block" in finder.limits else "pod_range.formula"
+    entry = finder.limits[block if mechanism == "pod-range" else "subnet.reserved"]
     found, there = demands.bounds(place, world), demands.room(place, world)
-    own = [] if isinstance(found, Unknown) else [p for p in found.pools if known(p.cluster) is ground.cluster]
+    own = [] if isinstance(found, Unknown) else [p for p in found.pools if known(p.cluster) is finder.cluster]
     name = known(place.name) or place.address
     scope = scope_of(own) if pods and own else f"range {name}" if pods else f"subnet {name}"
 
     def unknown(why: str) -> Wall:
-        return ground.unknown(mechanism, scope, why, cause=place.cidr, entry=entry, key=place.id, pools=own)
+        return finder.unknown(mechanism, scope, why, cause=place.cidr, entry=entry, key=place.id, pools=own)
 
-    if isinstance(found, Unknown) or not isinstance(there, Known) or ground.gap:
-        return unknown(ground.gap or reason_of(found if isinstance(found, Unknown) else there))
-    trial = _trial(found, there.value, ground)
-    nodes = reach(trial, ground.growth)
+    if isinstance(found, Unknown) or not isinstance(there, Known) or finder.gap:
+        return unknown(finder.gap or reason_of(found if isinstance(found, Unknown) else there))
+    trial = _trial(found, there.value, finder)
+    nodes = reach(trial, finder.growth)
     if nodes is None:
         return None
     if nodes.high is None and not nodes.low:
         return unknown(found.why)
-    text = _text(place, there.value, found, nodes, ground)
-    return ground.wall(
+    text = _text(place, there.value, found, nodes, finder)
+    return finder.wall(
         mechanism, scope, nodes=nodes, arithmetic=text, cause=place.cidr, entry=entry, key=place.id, trial=trial,
         pools=own,
     )  # fmt: skip
 
 
-def _mechanism(place: Place, ground: Ground) -> str:
+def _mechanism(place: Place, finder: WallFinder) -> str:
     if not isinstance(place, Subnet):
         return "pod-range"
-    return "pod-subnet" if ground.world.pools.holds_only_pods(place) else "subnet"
+    return "pod-subnet" if finder.world.pools.holds_only_pods(place) else "subnet"
 
 
-def _trial(found: Bounds, room: int, ground: Ground) -> Trial:
+def _trial(found: Bounds, room: int, finder: WallFinder) -> Trial:
     """Whether the pools fit at some sizes of this cluster's; those of other clusters have theirs at their targets."""
 
     def fits(each: list[Demand], empty: int) -> Fits:
@@ -81,19 +81,19 @@ def _trial(found: Bounds, room: int, ground: Ground) -> Trial:
             sum(demand.addresses(max(empty, sizes.get(pool.id, demand.nodes))) for pool, demand in pairs) <= room
         )
 
-    others = [pool for pool in found.pools if known(pool.cluster) is not ground.cluster]
-    high = found.high if all(isinstance(ground.world.sizes.of_pool(pool), Known) for pool in others) else None
+    others = [pool for pool in found.pools if known(pool.cluster) is not finder.cluster]
+    high = found.high if all(isinstance(finder.world.sizes.of_pool(pool), Known) for pool in others) else None
     weights: dict[str, int] = {}
     for pool, demand in zip(found.pools, found.high or found.low, strict=True):
         weights[pool.id] = weights.get(pool.id, 0) + demand.addresses(_MANY)
-    if ground.growth.known:
+    if finder.growth.known:
         least = fits(found.low, 0)
         exact = high is not None and all(map(_same, found.low, high))
         most = least if exact else None if high is None else fits(high, 0)
     else:  # any pool may be empty and have no surge, or have a node and all of it
         least = fits([demand._replace(surge=Surge()) for demand in found.low], 0)
         most = None if high is None else fits(high, 1)
-    return ground.trial(least, most, weights)
+    return finder.trial(least, most, weights)
 
 
 _MANY = 1000
@@ -112,11 +112,11 @@ def _each(found: Bounds, demands_: list[Demand]) -> list[int]:
     return list(total.values())
 
 
-def _text(place: Place, room: int, found: Bounds, nodes: Interval, ground: Ground) -> str:
+def _text(place: Place, room: int, found: Bounds, nodes: Interval, finder: WallFinder) -> str:
     """The arithmetic in words: with all numbers where they are exact."""
     what = "usable addresses" if isinstance(place, Subnet) else "addresses"
     begin = f"{known(place.cidr)} has {room:,} {what}"
-    sizes = numbers(nodes, ground)
+    sizes = numbers(nodes, finder)
     if sizes is not None:
         at = [d._replace(nodes=sizes.get(p.id, d.nodes)) for p, d in zip(found.pools, found.low, strict=True)]
         return f"{begin}; {demands.arithmetic([demand for demand in at if demand.nodes])}"

@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.model import Image
-    from kcheck.scale.walls.model import Fits, Ground, Wall
+    from kcheck.scale.walls.model import Fits, Wall, WallFinder
 
 
-def walls(ground: Ground) -> Iterator[Wall]:
+def walls(finder: WallFinder) -> Iterator[Wall]:
     """The walls of a cluster on its way out."""
-    yield from _ports(ground)
-    yield from _pulls(ground)
-    yield from _balancers(ground)
+    yield from _ports(finder)
+    yield from _pulls(finder)
+    yield from _balancers(finder)
 
 
-def _ports(ground: Ground) -> Iterator[Wall]:
+def _ports(finder: WallFinder) -> Iterator[Wall]:
     """Outbound ports: those of all nodes, and of the surge of an upgrade, on the public addresses."""
-    cluster = ground.cluster
+    cluster = finder.cluster
     ports, addresses = known(cluster.outbound_ports), known(cluster.outbound_ips)
-    entry = ground.limits.get("snat.ports_per_address")
+    entry = finder.limits.get("snat.ports_per_address")
     if entry is None or not ports or addresses is None:
         return
     most = cloud(cluster.cloud).outbound_nodes(ports, addresses, entry.number)
@@ -37,50 +37,50 @@ def _ports(ground: Ground) -> Iterator[Wall]:
         return
     text = f"{entry.number:,} ports x {addresses} addresses / {ports:,} ports of a node = {most:,} nodes with surge"
     cause = cluster.outbound_ports
-    others = _others(ground)
-    if ground.gap or others is None:
-        why = ground.gap or "other clusters of unknown size use the same gateway"
-        yield ground.unknown("outbound-ports", "the cluster", why, cause, entry)
+    others = _others(finder)
+    if finder.gap or others is None:
+        why = finder.gap or "other clusters of unknown size use the same gateway"
+        yield finder.unknown("outbound-ports", "the cluster", why, cause, entry)
         return
-    if not ground.pools:
-        yield ground.wall("outbound-ports", "the cluster", Interval(most, most), text, cause, entry)
+    if not finder.pools:
+        yield finder.wall("outbound-ports", "the cluster", Interval(most, most), text, cause, entry)
         return
 
     def fits(unknown: Surge) -> Fits:
-        surges = {pool.id: known(pool.upgrade.surge) or unknown for pool in ground.pools}
+        surges = {pool.id: known(pool.upgrade.surge) or unknown for pool in finder.pools}
         return lambda sizes: (
             sum(size + surge_nodes(surges[name], size) for name, size in sizes.items()) + others <= most
         )
 
     least = fits(Surge())
-    exact = all(isinstance(pool.upgrade.surge, Known) for pool in ground.pools)
-    trial = ground.trial(least, least if exact else fits(Surge(percent=100)), {pool.id: 1 for pool in ground.pools})
-    found = reach(trial, ground.growth)
+    exact = all(isinstance(pool.upgrade.surge, Known) for pool in finder.pools)
+    trial = finder.trial(least, least if exact else fits(Surge(percent=100)), {pool.id: 1 for pool in finder.pools})
+    found = reach(trial, finder.growth)
     if found is not None:
         text += f", {others:,} of them for other clusters" if others else ""
-        yield ground.wall("outbound-ports", "the cluster", found, text, cause, entry, trial=trial)
+        yield finder.wall("outbound-ports", "the cluster", found, text, cause, entry, trial=trial)
 
 
-def _others(ground: Ground) -> int | None:
+def _others(finder: WallFinder) -> int | None:
     """Nodes of other clusters on the same gateway; None where they are not known."""
-    origin = ground.cluster.outbound_ports.origin
-    if origin is None or not cloud(ground.cluster.cloud).shares_gateways:
+    origin = finder.cluster.outbound_ports.origin
+    if origin is None or not cloud(finder.cluster.cloud).shares_gateways:
         return 0
     others = [
         other
-        for other in ground.world.inventory.clusters
-        if other is not ground.cluster
+        for other in finder.world.inventory.clusters
+        if other is not finder.cluster
         and (own := other.outbound_ports.origin) is not None
         and own.spans
         and own.spans == origin.spans
     ]
-    nodes = total(map(ground.world.sizes.target, others))
+    nodes = total(map(finder.world.sizes.target, others))
     return None if isinstance(nodes, Unknown) else nodes
 
 
-def _pulls(ground: Ground) -> Iterator[Wall]:
+def _pulls(finder: WallFinder) -> Iterator[Wall]:
     """Anonymous pulls of fresh nodes from Docker Hub."""
-    cluster, world = ground.cluster, ground.world
+    cluster, world = finder.cluster, finder.world
     found: list[tuple[int, int | None]] = []
     images: list[Image] = []
     for workload in world.deployed.on(cluster).workloads:
@@ -107,26 +107,26 @@ def _pulls(ground: Ground) -> Iterator[Wall]:
         many = f"{addresses} public addresses" if sure else "one public address, if there are no more"
         text = f"{entry.number} anonymous pulls x {many}; up to {each} images on a fresh node"
         nodes = Interval(low, low if sure else None)
-        yield ground.wall("docker-hub", "the cluster", nodes, text, images[0].text, entry, pools=[])
+        yield finder.wall("docker-hub", "the cluster", nodes, text, images[0].text, entry, pools=[])
 
 
-def _balancers(ground: Ground) -> Iterator[Wall]:
+def _balancers(finder: WallFinder) -> Iterator[Wall]:
     """Services of load balancers, each port of which has all nodes behind it."""
-    if "load_balancer.configurations" not in ground.limits:
+    if "load_balancer.configurations" not in finder.limits:
         return
-    entry = ground.limits["load_balancer.configurations"]
-    for service in ground.world.deployed.on(ground.cluster).services:
+    entry = finder.limits["load_balancer.configurations"]
+    for service in finder.world.deployed.on(finder.cluster).services:
         if service.ports:
             nodes = egress.backend_nodes(entry.number, service.ports)
             text = f"{entry.number:,} places of a frontend / {service.ports} ports of the Service"
             scope = f"Service {known(service.name) or '?'}"
             cause = service.name
-            yield ground.wall(
+            yield finder.wall(
                 "load-balancer", scope, nodes=Interval(nodes, nodes), arithmetic=text, cause=cause, entry=entry,
                 key=service.id, pools=[],
             )  # fmt: skip
-    pool = ground.limits["load_balancer.pool"]
-    if equals(ground.cluster.outbound_type, "loadBalancer"):
+    pool = finder.limits["load_balancer.pool"]
+    if equals(finder.cluster.outbound_type, "loadBalancer"):
         text = "machines in a backend pool of the outbound load balancer"
         size = Interval(pool.number, pool.number)
-        yield ground.wall("load-balancer", "the cluster", size, text, ground.cluster.outbound_type, pool)
+        yield finder.wall("load-balancer", "the cluster", size, text, finder.cluster.outbound_type, pool)

@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.model import Cni, NodePool
-    from kcheck.scale.walls.model import Ground, Sizes, Wall
+    from kcheck.scale.walls.model import Sizes, Wall, WallFinder
 
 
-def walls(ground: Ground) -> Iterator[Wall]:
+def walls(finder: WallFinder) -> Iterator[Wall]:
     """The quotas of interfaces and of address units, where all of it is known."""
-    cni = ground.cluster.cni
-    inside = ground.cluster.pods_take_addresses
-    if cni is None or ground.gap or not ground.pools or not (known(inside) or known(cni.custom_networking)):
+    cni = finder.cluster.cni
+    inside = finder.cluster.pods_take_addresses
+    if cni is None or finder.gap or not finder.pools or not (known(inside) or known(cni.custom_networking)):
         return
-    units = {pool.id: per_node(pool, ground.world).bounds.exact for pool in ground.pools}
+    units = {pool.id: per_node(pool, finder.world).bounds.exact for pool in finder.pools}
     if None not in units.values() and not known(cni.prefix_delegation):
-        yield from _wall(ground, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, {})
-    held = {pool.id: _interfaces(pool, cni, ground.cluster.cloud) for pool in ground.pools}
-    zones = {pool.id: tuple(subnet.id for subnet in known(pool.addresses.subnets) or ()) for pool in ground.pools}
+        yield from _wall(finder, "address-units", "vpc.address_units", {k: v or 0 for k, v in units.items()}, {})
+    held = {pool.id: _interfaces(pool, cni, finder.cluster.cloud) for pool in finder.pools}
+    zones = {pool.id: tuple(subnet.id for subnet in known(pool.addresses.subnets) or ()) for pool in finder.pools}
     if None not in held.values() and all(zones.values()):
-        yield from _wall(ground, "interfaces", "vpc.interfaces", {k: v or 0 for k, v in held.items()}, zones)
+        yield from _wall(finder, "interfaces", "vpc.interfaces", {k: v or 0 for k, v in held.items()}, zones)
 
 
 def _wall(
-    ground: Ground, mechanism: str, key: str, each: dict[str, int], zones: dict[str, tuple[str, ...]]
+    finder: WallFinder, mechanism: str, key: str, each: dict[str, int], zones: dict[str, tuple[str, ...]]
 ) -> Iterator[Wall]:
     """A wall where `each` node takes so much of a quota: of all, or of one in each of the `zones` that a pool is in."""
-    entry = ground.limits[key]
+    entry = finder.limits[key]
     everywhere = {zone for own in zones.values() for zone in own}
 
     def takes(sizes: Sizes) -> int:
@@ -47,13 +47,13 @@ def _wall(
             for zone in everywhere
         )
 
-    parts = " and ".join(f"{each[pool.id]:,} a node of {pool.display_name}" for pool in ground.pools[:4])
+    parts = " and ".join(f"{each[pool.id]:,} a node of {pool.display_name}" for pool in finder.pools[:4])
     text = (
         f"{entry.number:,} {entry.unit}{f' in each of {len(everywhere)} zones' if len(everywhere) > 1 else ''}; {parts}"
     )
-    yield from ground.grown(
+    yield from finder.grown(
         mechanism, "the cluster", takes, room=entry.number, weights=each, arithmetic=text,
-        cause=ground.pools[0].size.max_nodes, entry=entry,
+        cause=finder.pools[0].size.max_nodes, entry=entry,
     )  # fmt: skip
 
 

@@ -13,66 +13,66 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.model import NodePool
-    from kcheck.scale.walls.model import Ground, Sizes, Wall
+    from kcheck.scale.walls.model import Sizes, Wall, WallFinder
     from kcheck.scale.world import World
 
 _FAQ = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md"
 
 
-def walls(ground: Ground) -> Iterator[Wall]:
+def walls(finder: WallFinder) -> Iterator[Wall]:
     """The maximum that is written, the limits of the cluster and of each pool."""
-    yield from _maximum(ground)
-    yield from _documented(ground)
-    for pool in ground.pools:
-        yield from _pool(pool, ground)
-        yield from _of_each_pool(pool, ground)
+    yield from _maximum(finder)
+    yield from _documented(finder)
+    for pool in finder.pools:
+        yield from _pool(pool, finder)
+        yield from _of_each_pool(pool, finder)
 
 
-def _maximum(ground: Ground) -> Iterator[Wall]:
+def _maximum(finder: WallFinder) -> Iterator[Wall]:
     """The sum of the pools' maxima, beyond which nothing grows."""
-    cluster, world = ground.cluster, ground.world
+    cluster, world = finder.cluster, finder.world
     maximum = world.sizes.maximum(cluster)
-    if not ground.pools or cluster.plane is not None or world.autoscaling.beyond_pools(cluster):
+    if not finder.pools or cluster.plane is not None or world.autoscaling.beyond_pools(cluster):
         return
-    biggest = max(ground.pools, key=lambda pool: (bool(known(pool.size.autoscaled)), number(pool.size.max_nodes, 0)))
+    biggest = max(finder.pools, key=lambda pool: (bool(known(pool.size.autoscaled)), number(pool.size.max_nodes, 0)))
     entry = ("hard", _FAQ)
     if isinstance(maximum, Known):
         parts = [
-            f"{pool.display_name} {known(pool.size.max_nodes):,}" for pool in ground.pools if known(pool.size.max_nodes)
+            f"{pool.display_name} {known(pool.size.max_nodes):,}" for pool in finder.pools if known(pool.size.max_nodes)
         ]
         text = f"{' + '.join(parts[:6])}{' + ...' if len(parts) > 6 else ''} = {maximum.value:,}"
         nodes = Interval(maximum.value, maximum.value)
-        yield ground.wall("maximum", "the pools", nodes, text, biggest.size.max_nodes, entry)
+        yield finder.wall("maximum", "the pools", nodes, text, biggest.size.max_nodes, entry)
     else:
-        unknown = next((pool for pool in ground.pools if not isinstance(pool.size.max_nodes, Known)), biggest)
-        yield ground.unknown("maximum", "the pools", reason_of(maximum), unknown.size.max_nodes, entry)
+        unknown = next((pool for pool in finder.pools if not isinstance(pool.size.max_nodes, Known)), biggest)
+        yield finder.unknown("maximum", "the pools", reason_of(maximum), unknown.size.max_nodes, entry)
 
 
 # --- of the cluster
 
 
-def _documented(ground: Ground) -> Iterator[Wall]:
+def _documented(finder: WallFinder) -> Iterator[Wall]:
     """What the cloud documents for a cluster, and beside that for each pool."""
-    own = cloud(ground.cluster.cloud)
-    for one in own.limits(ground.cluster, ground.limits):
+    own = cloud(finder.cluster.cloud)
+    for one in own.limits(finder.cluster, finder.limits):
         if one.unknown:
-            entry = ground.limits[one.key]
-            yield ground.unknown(one.mechanism, "the cluster", one.unknown, one.cause, entry)
+            entry = finder.limits[one.key]
+            yield finder.unknown(one.mechanism, "the cluster", one.unknown, one.cause, entry)
         elif one.nodes is not None:
-            entry = ground.limits[one.key]
-            yield ground.wall(one.mechanism, "the cluster", one.nodes, one.text, one.cause, entry)
+            entry = finder.limits[one.key]
+            yield finder.wall(one.mechanism, "the cluster", one.nodes, one.text, one.cause, entry)
         else:
-            yield ground.fixed(one.mechanism, one.key, one.cause, one.text)
+            yield finder.fixed(one.mechanism, one.key, one.cause, one.text)
 
 
-def _of_each_pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
+def _of_each_pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
     """What is documented for a pool by what scales it."""
-    scaling = [one for one in ground.world.inventory.autoscalers if known(one.cluster) is ground.cluster]
-    found = cloud(ground.cluster.cloud).pool_limit(scaling)
-    if found is None or ground.gap:
+    scaling = [one for one in finder.world.inventory.autoscalers if known(one.cluster) is finder.cluster]
+    found = cloud(finder.cluster.cloud).pool_limit(scaling)
+    if found is None or finder.gap:
         return
-    entry = ground.limits[found.key]
-    yield from ground.grown(
+    entry = finder.limits[found.key]
+    yield from finder.grown(
         found.mechanism, f"pool {pool.display_name}", lambda sizes: sizes[pool.id], entry.number, {pool.id: 1},
         arithmetic=found.text, cause=found.cause, entry=entry, key=pool.id, pools=[pool],
     )  # fmt: skip
@@ -98,20 +98,20 @@ def counted(pool: NodePool, nodes: int, world: World) -> int | Unknown:
     return nodes + surge_nodes(pool.upgrade.surge.value, nodes)
 
 
-def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
+def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
     """The limit of a pool: of all, of those in one zone, or of those that the cloud manages.
 
     Karpenter starts machines one by one, in no scale set or managed group that could be full.
     """
-    world, limits = ground.world, ground.limits
+    world, limits = finder.world, finder.limits
     mechanism, key = ("pool-limit", "pool.nodes") if "pool.nodes" in limits else ("pool-quota", "pool.quota")
     if key not in limits or (key == "pool.quota" and not pool.managed) or equals(pool.mode, "Karpenter"):
         return
     entry, scope = limits[key], f"pool {pool.display_name}"
     first = counted(pool, 1, world)
-    if isinstance(first, Unknown) or ground.gap:
-        why = ground.gap or (first.reason if isinstance(first, Unknown) else "")
-        yield ground.unknown(mechanism, scope, why, cause=pool.size.max_nodes, entry=entry, key=pool.id, pools=[pool])
+    if isinstance(first, Unknown) or finder.gap:
+        why = finder.gap or (first.reason if isinstance(first, Unknown) else "")
+        yield finder.unknown(mechanism, scope, why, cause=pool.size.max_nodes, entry=entry, key=pool.id, pools=[pool])
         return
 
     def takes(sizes: Sizes) -> int:
@@ -119,7 +119,7 @@ def _pool(pool: NodePool, ground: Ground) -> Iterator[Wall]:
         return many if isinstance(many, int) else entry.number + 1
 
     text = f"{entry.value:,} {limits['pool.what'].value if 'pool.what' in limits else 'nodes'}"
-    yield from ground.grown(
+    yield from finder.grown(
         mechanism, scope, takes, room=entry.number, weights={pool.id: 1}, arithmetic=text, cause=pool.size.max_nodes,
         entry=entry, key=pool.id, pools=[pool],
     )  # fmt: skip

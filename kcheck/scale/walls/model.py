@@ -77,7 +77,7 @@ class Wall(Thing):
         return self.nodes.low if self.nodes.high is None else self.nodes.high
 
 
-class Ground:
+class WallFinder:
     """A cluster whose walls are looked for: its pools and how they grow.
 
     `gap` says why pools may be missing, so that walls that depend on them are not known.
@@ -189,6 +189,6 @@ def scope_of(pools: list[NodePool]) -> str:
     return f"pools {', '.join(names[:-1])} and {names[-1]}" if len(names) < 4 else f"{len(names)} pools"
 
 
-def numbers(nodes: Interval | None, ground: Ground) -> Sizes | None:
+def numbers(nodes: Interval | None, finder: WallFinder) -> Sizes | None:
     """The sizes of the pools at a wall that is known exactly."""
-    return None if nodes is None or nodes.exact is None or not ground.growth.known else ground.sizes(nodes.exact)
+    return None if nodes is None or nodes.exact is None or not finder.growth.known else finder.sizes(nodes.exact)

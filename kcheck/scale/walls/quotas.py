@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from kcheck.model import Cluster, NodePool
     from kcheck.numbers.machines import Quota
-    from kcheck.scale.walls.model import Ground, Sizes, Wall
+    from kcheck.scale.walls.model import Sizes, Wall, WallFinder
     from kcheck.scale.world import World
 
 
@@ -97,23 +97,23 @@ def unit(need: Need) -> str:
     return {"vcpus": "vCPUs", "gpus": "GPUs"}.get(need.quota.counts, "GB")
 
 
-def walls(ground: Ground) -> Iterator[Wall]:
+def walls(finder: WallFinder) -> Iterator[Wall]:
     """A wall for each quota: where the number of the account is known, in the profile or the settings."""
-    for need in needs(ground.cluster, ground.world):
-        entry = ground.limits[f"quota.{need.quota.key}"]
+    for need in needs(finder.cluster, finder.world):
+        entry = finder.limits[f"quota.{need.quota.key}"]
         scope = f"{need.quota.code} ({need.quota.name})"
         cause = need.pools[0].size.max_nodes
-        if not isinstance(entry.value, int) or ground.gap:
+        if not isinstance(entry.value, int) or finder.gap:
             why = (
-                ground.gap if isinstance(entry.value, int) else f"the quota differs by account: it takes {_each(need)}"
+                finder.gap if isinstance(entry.value, int) else f"the quota differs by account: it takes {_each(need)}"
             )
-            yield ground.unknown("quota", scope, why, cause=cause, entry=entry, key=need.quota.code, pools=need.pools)
+            yield finder.unknown("quota", scope, why, cause=cause, entry=entry, key=need.quota.code, pools=need.pools)
             continue
         room = entry.value
 
         takes = partial(amount, need)
         text = f"a quota of {room:,}"
-        yield from ground.grown(
+        yield from finder.grown(
             "quota", scope, takes, room=room, weights=need.per_node, arithmetic=text, cause=cause, entry=entry,
             key=need.quota.code, pools=need.pools,
         )  # fmt: skip

@@ -66,7 +66,7 @@ def _parsed(span: Span) -> nodes.Expression | None:
         return None
     from kcheck.syntax.hcl.parse import parse
 
-    entry = parse(Source(span.source.path, f"{_BEFORE}{span.text}\n".encode())).body.entries.get("x")
+    entry = parse(Source(span.source.path, f"{_BEFORE}{span.text}\n".encode())).body.attributes.get("x")
     return entry.expression if entry else None
 
 

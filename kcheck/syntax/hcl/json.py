@@ -60,7 +60,7 @@ def _body(node: json.Node, kind: str) -> nodes.Body:
         elif name != _COMMENT:
             build = partial(_raw if (kind, name) in _RAW else expression, member.value)
             span = member.key.source.span(member.key.start, member.value.span.end)
-            body.entries[name] = nodes.Attribute(name, span, member.value.span, build)
+            body.attributes[name] = nodes.Attribute(name, span, member.value.span, build)
     return body
 
 
@@ -69,7 +69,7 @@ def _dynamic(member: json.Member) -> Iterator[nodes.Block]:
         for item in inner.value.value if isinstance(inner.value.value, list) else [inner.value]:
             if isinstance(item.value, dict):
                 body = _body(item, "dynamic")
-                content = body.entries.pop("content", None)
+                content = body.attributes.pop("content", None)
                 if content is not None:
                     body.blocks += _blocks("content", (), item.value["content"], 0)
                 yield nodes.Block("dynamic", (label,), body, item.span, inner.key)

@@ -22,7 +22,9 @@ def keys(span: Span) -> tuple[str, ...]:
 
 def member(span: Span, name: str) -> Span | None:
     """The value of an attribute of the block that begins at a place."""
-    entries = (block.body.entries.get(name) for block in body(span.source).nested() if block.span.start == span.start)
+    entries = (
+        block.body.attributes.get(name) for block in body(span.source).nested() if block.span.start == span.start
+    )
     return next((entry.value_span for entry in entries if entry is not None), None)
 
 
@@ -38,7 +40,7 @@ def _of_body(own: nodes.Body, span: Span) -> Iterator[str]:
             yield " ".join((block.type, *(f'"{label}"' for label in block.labels)))
             yield from _named(block.body, _of_body(block.body, span))
             return
-    for entry in own.entries.values():
+    for entry in own.attributes.values():
         if _holds(entry.span, span):
             yield entry.name
             yield from _of_expression(entry.expression, span)
@@ -48,7 +50,7 @@ def _of_body(own: nodes.Body, span: Span) -> Iterator[str]:
 def _named(own: nodes.Body, found: Iterator[str]) -> Iterator[str]:
     """The keys below a block; of one with a name and a value, the value has that name."""
     for at, key in enumerate(found):
-        entry = own.entries.get("name") if key == "value" and not at else None
+        entry = own.attributes.get("name") if key == "value" and not at else None
         literal = entry.expression if entry is not None else None
         yield str(literal.value) if isinstance(literal, nodes.Literal) else key
 

@@ -235,7 +235,7 @@ class Body:
     """The inside of a block or file. `span` reaches from brace to brace, or over the file."""
 
     span: Span
-    entries: dict[str, Attribute] = field(default_factory=dict)
+    attributes: dict[str, Attribute] = field(default_factory=dict)
     blocks: list[Block] = field(default_factory=list)
 
     def all(self, block_type: str) -> list[Block]:

@@ -77,7 +77,7 @@ def parse_expression(text: str, place: Span) -> nodes.Expression:
     """Read an expression that stands at `place` as a text; places inside of it are not told apart."""
     begin = "\n" * (place.begin.line - 1)
     source = Source(place.source.path, f"{begin}x = {text}\n".encode(), derived=True)
-    entry = parse(source).body.entries.get("x")
+    entry = parse(source).body.attributes.get("x")
     return entry.expression if entry else nodes.Invalid(place, f"`{text}` is not an expression")
 
 
@@ -164,7 +164,7 @@ class _Reader:
             row = child.end_point.row
             if child.type == "attribute":
                 entry = self.attribute(child)
-                body.entries.setdefault(entry.name, entry)
+                body.attributes.setdefault(entry.name, entry)
             elif child.type == "block" and depth < MAX_DEPTH:
                 body.blocks.append(self.block(child, depth))
 

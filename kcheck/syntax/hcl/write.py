@@ -106,7 +106,7 @@ class _Writer:
     def __init__(self, block: nodes.Block) -> None:
         self.block = block
         self.source: Source = block.span.source
-        self.entries = sorted(block.body.entries.values(), key=lambda entry: entry.span.start)
+        self.entries = sorted(block.body.attributes.values(), key=lambda entry: entry.span.start)
         self.objects = block.type in ("module", "")
         self.quoted = not block.type and bool(self.entries) and all(e.name.startswith('"') for e in self.entries)
         self.indent, self.step = self._indent()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.reader import Reader, linked, read_all, unlinked
+from kcheck.clouds.reader import Reader, read_all, resolve_reference, unresolved_reference
 from kcheck.model import Cluster, NodePool, PodRange, Surge
 from kcheck.model.pools import Addresses, Machine, Scheduling, Size, Upgrade
 from kcheck.source.values import Known, Origin, Unset, known, mapped
@@ -58,8 +58,8 @@ class _Toy(Reader):
     def pools(self) -> None:
         for instance in self.pool_instances[POOL]:
             fields = self.fields(POOL, instance)
-            owner = linked(fields.raw("cluster"), self.addressed(Cluster, CLUSTER))
-            cluster = owner if owner is not None else unlinked(fields.text("cluster"), "cluster")
+            owner = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
+            cluster = owner if owner is not None else unresolved_reference(fields.text("cluster"), "cluster")
             self.found.pools.append(self._pool(instance, fields, cluster))
 
     def _pool(self, instance: Instance, fields: Fields, cluster: Value[Cluster]) -> NodePool:
