@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds import registry
@@ -21,20 +20,6 @@ _STARTING = re.compile(r"not-ready$|/uninitialized$|startup-taint")
 
 _INSTANCE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 SPOT_VALUES = frozenset({"spot", "SPOT", "true", "Spot"})
-
-
-@cache
-def spot_labels() -> frozenset[str]:
-    """Labels by which pods ask for spot nodes."""
-    own = {label for one in registry.every() for label in (one.spot_label and one.spot_label.key, *one.spot_labels)}
-    return frozenset({label for label in own if label} | {"karpenter.sh/capacity-type"})
-
-
-@cache
-def _spot_only() -> frozenset[str]:
-    """Labels that other nodes do not have."""
-    return frozenset(label for one in registry.every() for label in one.spot_labels)
-
 
 _CLOUDS = (
     "kubernetes.io", "k8s.io", "cloud.google.com", "eks.amazonaws.com", "amazonaws.com", "kubernetes.azure.com",
@@ -122,9 +107,14 @@ def _is_own(one: Requirement) -> bool:
 
 
 def _is_spot(one: Requirement) -> bool:
+    clouds = list(registry.every())
+    only = any(one.key in cloud.spot_labels for cloud in clouds)
     if one.operator == "Exists":
-        return one.key in _spot_only()
-    return one.key in spot_labels() and one.operator == "In" and bool(one.values) and SPOT_VALUES.issuperset(one.values)
+        return only
+    labels = {cloud.spot_label.key for cloud in clouds if cloud.spot_label} | {"karpenter.sh/capacity-type"}
+    return (
+        (only or one.key in labels) and one.operator == "In" and bool(one.values) and SPOT_VALUES.issuperset(one.values)
+    )
 
 
 def landed(template: PodTemplate, pools: Iterable[NodePool]) -> list[NodePool] | Unknown | None:

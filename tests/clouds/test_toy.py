@@ -16,19 +16,23 @@ from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.generate.assembly import check_files, generate
 from kcheck.generate.intent import with_defaults
-from kcheck.scale import walls
+from kcheck.scale import placement, walls
 from kcheck.source.values import Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from kcheck.engine.linter import Result
+    from kcheck.model import Inventory
+
+
+def register() -> None:
+    registry.register("toy", str(Path(__file__).parent / "toy" / "profile"), "tests.clouds.toy.cloud")
 
 
 @pytest.fixture(autouse=True)
 def _toy() -> Iterator[None]:
-    folder = Path(__file__).parent / "toy" / "profile"
-    registry.register("toy", str(folder), "tests.clouds.toy.cloud")
+    register()
     yield
     registry.unregister("toy")
 
@@ -91,6 +95,16 @@ def test_a_plan_links_pools_to_their_cluster(write: Callable[[Mapping[str, str]]
     write({"plan.json": json.dumps(plan)})
     (pool,) = linter.run(Tree(["plan.json"]), Config()).world.inventory.pools
     assert isinstance(pool.cluster, Known)
+
+
+def test_pods_ask_for_spot_nodes_while_the_cloud_is_there(read: Callable[[Mapping[str, str]], Inventory]) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: quay.io/a/b:1}]\n"
+    (workload,) = read({"a.yaml": f"{pod}  nodeSelector: {{toy.example.com/spot: 'true'}}\n"}).workloads
+    assert placement.asks_for_spot(workload.templates[0])
+    registry.unregister("toy")
+    without = placement.asks_for_spot(workload.templates[0])
+    register()
+    assert not without
 
 
 def test_a_baseline_knows_the_cluster_from_elsewhere(

@@ -20,6 +20,7 @@ class Toy(Cloud):
     name = "toy"
     resources = ("toy_",)
     references = (Reference("cluster_id", ("toy_cluster",)),)
+    spot_labels = ("toy.example.com/spot",)
     generator = "tests.clouds.toy.generator"
 
     def read(self, roots: Sequence[Module], inventory: Inventory) -> None:
