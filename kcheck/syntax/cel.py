@@ -373,6 +373,7 @@ def _mask(text: str, at: int = 0) -> tuple[str, int]:
     return masked, len(text)
 
 
+@cache
 def split_place(text: str) -> tuple[str, str]:
     """Split `<expression>.<field>` at its last dot; SyntaxProblem if it has none, or an operator outside brackets."""
     found = _PLACE.fullmatch(_mask(text)[0]) if _mask(text)[1] == len(text) else None
@@ -381,7 +382,8 @@ def split_place(text: str) -> tuple[str, str]:
     return text[: found.start(1)].strip(), found[2]
 
 
-def holes(message: str) -> list[str | Hole]:
+@cache
+def holes(message: str) -> tuple[str | Hole, ...]:
     """Split a message into text, in which `{{` and `}}` are braces, and holes; SyntaxProblem for a lone brace."""
     parts: list[str | Hole] = []
     literal, at = "", 0
@@ -396,4 +398,4 @@ def holes(message: str) -> list[str | Hole]:
             raise SyntaxProblem(f"{char} of no hole in the message `{message}`: a brace is written {char}{char}")
         parts += [literal, Hole(hole)] if literal else [Hole(hole)]
         literal, at = "", end + 1
-    return [*parts, literal] if literal else parts
+    return (*parts, literal) if literal else tuple(parts)

@@ -435,7 +435,7 @@ def test_no_place(text: str) -> None:
     ],
 )
 def test_holes(message: str, expected: list[str | Hole]) -> None:
-    assert cel.holes(message) == expected
+    assert list(cel.holes(message)) == expected
 
 
 @pytest.mark.parametrize("message", ["{", "}", "a } b", "{}", "{ }", "{a", "{a)}", "{(a}", "{'a}", "{a}}", "{{a}"])
