@@ -101,7 +101,7 @@ class Reader:
         self._addressed: dict[type[_Named], Any] = {}
         self.defaults = profiles.settings(cloud)
         self.pool_instances = {kind: list(root.instances(kind)) for kind in pools}
-        self.pins = pins.of(root)
+        self.pins = pins.pinned_versions(root)
         self.gap = self._gap()
 
     def _gap(self) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
 
 
-def of(root: Module) -> Mapping[str, Range]:
+def pinned_versions(root: Module) -> Mapping[str, Range]:
     """The versions of each provider that all parts of a root allow; those that nobody mentions are missing."""
     result: dict[str, Range] = {}
     wanted = [pair for module in root.all() for pair in _required(module)]

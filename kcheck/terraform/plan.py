@@ -157,7 +157,7 @@ class _Planned(Instance):
         self._known = values if isinstance(values, dict) else {}
         self._unknown = change.get("after_unknown") or {}
         self._secret: list[object] = [change.get("after_sensitive") or {}, resource.get("sensitive_values") or {}]
-        self._link: Callable[[str, Datum | None], Datum | None] = lambda name, value: links.of(
+        self._link: Callable[[str, Datum | None], Datum | None] = lambda name, value: links.target(
             name, value, self._own, module, resource.get("index"), self.span
         )
 

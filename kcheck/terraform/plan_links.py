@@ -56,7 +56,7 @@ class Links:
             if isinstance(values.get(name), str) and values[name]:
                 self.ids[values[name]] = address
 
-    def of(self, name: str, value: Datum | None, own: str, module: str, index: object, place: Span) -> Datum | None:
+    def target(self, name: str, value: Datum | None, own: str, module: str, index: object, place: Span) -> Datum | None:
         """What an attribute refers to, as an id that is known after apply; None if that cannot be told."""
         wanted = self.targets.get(name)
         if wanted is None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.resource import Instance
 
 
-def of(instance: Instance, root: Module) -> BlockRecord | None:
+def provider_block(instance: Instance, root: Module) -> BlockRecord | None:
     """The provider of a resource, among those of the root module; None if it has none there.
 
     It is the one that the resource names, else the one without an alias whose name its type begins with.

@@ -61,11 +61,11 @@ class Loader:
             real = os.path.realpath(configuration.folder)
             for environment in by_root.get(real, ()):
                 files = [self.variables.file(path) for path in environment.var_files]
-                inputs = self.variables.of(configuration, files)
+                inputs = self.variables.values_for(configuration, files)
                 roots.append(Module(configuration, inputs, self, environment=environment.name))
             if real not in called and real not in by_root:
-                roots.append(Module(configuration, self.variables.of(configuration), self))
-        return roots or [Module(c, self.variables.of(c), self) for c in configurations]
+                roots.append(Module(configuration, self.variables.values_for(configuration), self))
+        return roots or [Module(c, self.variables.values_for(c), self) for c in configurations]
 
     def configuration(self, folder: Folder) -> Configuration:
         """What the files of a folder declare; override files are merged last."""

@@ -53,7 +53,7 @@ class Variables:
             raise ConfigError(f"{path}: there is no such variable file")
         return source
 
-    def of(self, configuration: Configuration, more: Iterable[Source] = ()) -> dict[str, Datum]:
+    def values_for(self, configuration: Configuration, more: Iterable[Source] = ()) -> dict[str, Datum]:
         """The values that a root's variables get, in Terraform's order: the last one wins."""
         folder = self.tree.folder(configuration.folder)
         files = [source for source in (folder.variables if folder else ()) if is_automatic(source.path)]

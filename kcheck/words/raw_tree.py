@@ -35,7 +35,7 @@ class Part(NamedTuple):
     inside: Missing | None = None
 
 
-def of(thing: Thing) -> Part:
+def raw_tree(thing: Thing) -> Part:
     """All of a manifest or a resource."""
     return _Builder(thing.place).root(thing)
 

@@ -54,7 +54,7 @@ class RawView(View):
         self._unknown: dict[str, str] = {}
         self._unknown_within: dict[str, str] = {}
         self._unknown_members: dict[str, str] = {}
-        self._root = import_module("kcheck.words.raw_tree").of(self.thing)
+        self._root = import_module("kcheck.words.raw_tree").raw_tree(self.thing)
         self._parts: list[Part] | None = None
         return self._whole()
 

@@ -20,7 +20,7 @@ def of_provider(instance: Instance, root: Module) -> Value[str]:
 
     https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgresource/regional_utils.go
     """
-    provider = providers.of(instance, root)
+    provider = providers.provider_block(instance, root)
     zone = provider.entry("zone") if provider is not None else None
     if isinstance(zone, Known) and isinstance(zone.value, str):
         return Known(zone.value, zone.origin)

@@ -123,7 +123,7 @@ def _path_beyond(path: str, root: str) -> str:
 def _unset_variables(root: Module, reading: Reading) -> set[str]:
     """The variables of a root that nothing gives a value."""
     configuration = root.configuration
-    given = reading.variables.of(configuration) if reading.variables else {}
+    given = reading.variables.values_for(configuration) if reading.variables else {}
     return {
         name
         for name, block in configuration.variables.items()

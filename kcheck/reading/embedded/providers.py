@@ -21,7 +21,7 @@ def cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) ->
     own = [cluster for cluster in clusters if cluster.root == root.configuration.folder]
     if len(own) < 2 or not root.configuration.providers:
         return own[0] if len(own) == 1 else None
-    provider = providers.of(instance, root)
+    provider = providers.provider_block(instance, root)
     host = _host(provider) if provider is not None else None
     symbol = host.symbol if isinstance(host, Unknown) else None
     found = [c for c in own if symbol and f"{c.address}.".startswith(f"{symbol.address}.")]
