@@ -13,7 +13,7 @@ GPU = "nvidia.com/gpu"
 
 def text(*objects: Dict) -> str:
     """Manifests as a file has them."""
-    return yaml.safe_dump_all(objects, sort_keys=False)
+    return yaml.dump_all(objects, Dumper=yaml.CSafeDumper, sort_keys=False)
 
 
 def thing(api: str, kind: str, name: str, spec: Dict | None = None, **more: Any) -> Dict:
