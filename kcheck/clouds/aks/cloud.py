@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.clouds.aks import machines, outbound
 from kcheck.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.source.interval import Interval
 from kcheck.source.values import Known, equals, reason_of
@@ -68,14 +67,20 @@ class Aks(Cloud):
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:
         """Nodes that have outbound ports on the load balancer."""
+        from kcheck.clouds.aks import outbound
+
         return outbound.snat_nodes(ports, addresses, ports_per_address)
 
     def joins_in_scale_set(self, machine: str) -> bool:
         """Whether a size has InfiniBand, which joins the machines of one scale set."""
+        from kcheck.clouds.aks import machines
+
         return machines.fabric(machine)
 
     def boots_from_own_disk(self, machine: str, vcpus: int) -> bool | None:
         """Whether a size has a disk of its own that the boot disk fits on."""
+        from kcheck.clouds.aks import machines
+
         return machines.ephemeral(machine, vcpus)
 
 

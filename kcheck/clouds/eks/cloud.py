@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.cloud import Cloud, Label, Limit, Reference
-from kcheck.clouds.eks import addresses as arithmetic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,10 +52,14 @@ class Eks(Cloud):
 
     def node_addresses(self, cni: Cni, interfaces: int, addresses: int, pods: int) -> int:
         """Addresses that a node of the VPC CNI holds."""
+        from kcheck.clouds.eks import addresses as arithmetic
+
         return arithmetic.held(cni, interfaces, addresses, pods)
 
     def interfaces_held(self, pods: int, addresses: int, warm: int, most: int) -> int:
         """Interfaces of network card 0 that a node of the VPC CNI has attached."""
+        from kcheck.clouds.eks import addresses as arithmetic
+
         return arithmetic.interfaces_held(pods, addresses, warm, most)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.cloud import Cloud, Label, Limit, Reference
-from kcheck.clouds.gke import outbound
 from kcheck.source.values import known
 
 if TYPE_CHECKING:
@@ -54,10 +53,14 @@ class Gke(Cloud):
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:
         """Nodes that Cloud NAT has ports for."""
+        from kcheck.clouds.gke import outbound
+
         return outbound.nat_nodes(ports, addresses, ports_per_address)
 
     def outbound_addresses(self, ports: int, nodes: int, ports_per_address: int) -> int | None:
         """Public addresses with which Cloud NAT has ports for nodes."""
+        from kcheck.clouds.gke import outbound
+
         return outbound.nat_addresses(ports, nodes, ports_per_address)
 
 
