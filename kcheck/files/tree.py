@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kcheck.files.disk import Disk, TooLargeError
+from kcheck.source.findings import Skipped
 from kcheck.source.text import Source
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class Tree:
     `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves and are
     no manifests. `kustomizations` are the files of Kustomize, which name other files by their own folder; `charts` are
     the folders of Helm charts; `kernel` are the settings of the kernel of nodes.
-    `exclude` are paths and patterns that are not read.
+    `exclude` are paths and patterns that are not read, `skipped` is what was left out though nobody asked for that.
     `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that is not there:
     fixes not yet written, or the tree before a change.
     """
@@ -142,7 +143,7 @@ class Tree:
         self.charts: list[str] = []
         self.kernel: list[Source] = []
         self.folders: list[Folder] = []
-        self.too_large: list[str] = []
+        self.skipped: list[Skipped] = []
         self.count = 0
         self._sources: dict[str, Source] = {}
         self._real: dict[int, str] = {}
@@ -194,7 +195,7 @@ class Tree:
         try:
             data = self.disk.read(real)
         except TooLargeError:
-            self.too_large.append(display_path(path))
+            self.skipped.append(Skipped(display_path(path), "too large"))
             return None
         if data is None:
             return None

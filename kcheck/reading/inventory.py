@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.kubernetes.releases import Release
     from kcheck.model import Cluster, Thing
+    from kcheck.source.findings import Skipped
     from kcheck.source.text import Source
     from kcheck.syntax.problem import Problem
     from kcheck.terraform.module import Module
@@ -37,7 +38,7 @@ class Reading:
     are all files that were looked into; `variables` knows the tfvars files; `gaps` is what kustomizations do that is
     not rendered. Terraform has `asked` for some files, such as values of charts, and `filled` some manifests as
     templates. `charts` are those of the tree; of the `unrendered` ones, with the number of their templates, only the
-    values were read. `roots` are the root modules of Terraform.
+    values were read. `roots` are the root modules of Terraform. `skipped` is what was not read.
     """
 
     inventory: Inventory
@@ -51,6 +52,7 @@ class Reading:
     charts: Charts | None = None
     unrendered: list[tuple[Chart, int]] = field(default_factory=list)
     roots: list[Module] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
 
 
 def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
@@ -69,6 +71,7 @@ def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B
     _assign_clusters(reading.inventory, config)
     if any(addon.tree is not None for addon in reading.inventory.addons):
         import_module("kcheck.clouds.karpenter").read(reading.inventory)
+    reading.skipped = list(dict.fromkeys((*tree.skipped, *reading.skipped)))
     reading.problems = list(dict.fromkeys(reading.problems))
     reading.sources += sorted(reading.asked, key=lambda source: source.path)
     reading.sources = list(dict.fromkeys(reading.sources))

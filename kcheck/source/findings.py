@@ -200,3 +200,15 @@ class Undecided(NamedTuple):
     object: str
     span: Span
     missing: tuple[str, ...]
+
+
+class Skipped(NamedTuple):
+    """Something that was not read: a folder, a file, the call of a module, what another tool makes.
+
+    `line` is 0 for a whole file or folder. `remedy` says how to have it read, if there is a way.
+    """
+
+    path: str
+    reason: str
+    line: int = 0
+    remedy: str = ""
