@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from kcheck.source.findings import Finding
 
 T = TypeVar("T")
+THRESHOLDS = ("error", "warning", "info", "undecided", "never")
+"""From what on a gate fails."""
 _FLAGS = {"var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values"}
 """Settings whose flag has another name."""
 
@@ -44,8 +46,8 @@ variables = click.option("--var", "variables", multiple=True, metavar="NAME=VALU
 env_vars = click.option("--env-vars", is_flag=True, help="Also take variables from TF_VAR_* in the environment.")
 own_rules = click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rules of your own.")
 fail_on = click.option(
-    "--fail-on", type=click.Choice(["error", "warning", "info", "never"]), default=None,
-    help="The severity from which on the exit status is 1.  [default: warning]",
+    "--fail-on", type=click.Choice(THRESHOLDS), default=None,
+    help="Exit with 1 from this severity on; undecided adds what was not judged to warning.  [default: warning]",
 )  # fmt: skip
 hook = click.option(
     "--hook", is_flag=True,
@@ -199,7 +201,13 @@ def reaches_threshold(finding: Finding, threshold: str) -> bool:
     """Whether a finding counts for the exit status."""
     from kcheck.source.findings import Severity
 
-    return threshold != "never" and finding.severity >= Severity[threshold.upper()]
+    severity = "warning" if threshold == "undecided" else threshold
+    return threshold != "never" and finding.severity >= Severity[severity.upper()]
+
+
+def fails_undecided(result: Result, threshold: str) -> bool:
+    """Whether the exit status is 1 for what could not be judged, read or decided."""
+    return threshold == "undecided" and not result.judged.is_complete
 
 
 def tell_bugs(result: Result) -> None:

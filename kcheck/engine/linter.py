@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError, nearest
-from kcheck.engine import may_change, rule_words, rules
+from kcheck.engine import judged, may_change, rule_words, rules
 from kcheck.engine.evaluator import Evaluator, joined_condition
+from kcheck.engine.judged import Judged
 from kcheck.engine.suppressions import Suppressions
 from kcheck.model import Input
 from kcheck.reading import inventory
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kcheck.files.tree import Tree
     from kcheck.model import Inventory
     from kcheck.source.text import Span
-    from kcheck.terraform.variables import Variables
 
 
 class Bug(NamedTuple):
@@ -41,7 +40,7 @@ class Bug(NamedTuple):
 
 @dataclass
 class Result:
-    """What a run found. `decided` counts the checks with an answer; `hints` say how to give inputs that miss.
+    """What a run found. `decided` counts the checks with an answer.
 
     `known` counts what was found and left out, as it was there before.
     """
@@ -54,15 +53,11 @@ class Result:
     suppressed: int = 0
     known: int = 0
     relevant: bool = False
-    hints: list[str] = field(default_factory=list)
+    judged: Judged = field(default_factory=Judged)
 
     def unknown_inputs(self) -> dict[str, int]:
         """What is not known, and how many checks wait for it, the most wanted first."""
-        waiting: dict[str, int] = {}
-        for check in self.undecided:
-            for reason in check.missing:
-                waiting[reason] = waiting.get(reason, 0) + 1
-        return dict(sorted(waiting.items(), key=lambda item: (-item[1], item[0])))
+        return {missing.reason: missing.checks for missing in self.judged.inputs}
 
 
 def no_progress(text: str) -> None:
@@ -95,7 +90,7 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -
     result.findings += _decide("input", by_subject.get("input", []), world, result)
     _suppress(result, comments)
     result.findings = _merged([_with_set_severity(finding, config) for finding in result.findings])
-    result.hints = list(_hints(result.unknown_inputs(), reading.variables))
+    result.judged = judged.judged(world, result.undecided, reading)
     return result
 
 
@@ -108,23 +103,6 @@ def _check_targets(found: Inventory, config: Config) -> None:
     names = {name for cluster in found.clusters for name in (cluster.address, cluster.id, known(cluster.name)) if name}
     for name in config.nodes.keys() - names - {""} if names else ():
         raise ConfigError(f"--nodes {name}: there is no such cluster; {nearest(name, tuple(sorted(names)))}")
-
-
-_NO_VALUE = re.compile(r"var\.(\w+) has no default")
-
-
-def _hints(inputs: Iterable[str], variables: Variables | None) -> Iterable[str]:
-    """How to give the variables that have no value: with files that set them, else by name."""
-    names = [match[1] for match in map(_NO_VALUE.fullmatch, inputs) if match]
-    if not names or variables is None:
-        return
-    found = list(variables.candidates(names))
-    for path, own in found:
-        yield f"--var-file {path} sets {', '.join(own)}"
-    if len(found) > 1:
-        yield "entries under `clusters:` in kcheck.yaml check them all, each by its name"
-    if not found:
-        yield f"--var {names[0]}=VALUE, or a tfvars file with --var-file, gives the value"
 
 
 def _with_set_severity(finding: Finding, config: Config) -> Finding:

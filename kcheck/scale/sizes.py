@@ -95,7 +95,8 @@ class Sizes(Memory):
         if requested is not None:
             return Known(requested, Origin((cluster.place,)))
         if self._autoscaling.beyond_pools(cluster):
-            return Unknown(f"{cluster.address} gets nodes beside its pools; give their number with --nodes")
+            place = Origin((cluster.place,))
+            return Unknown(f"{cluster.address} gets nodes beside its pools; --nodes N gives their number", place)
         return self.maximum(cluster)
 
     def _maximum(self, cluster: Cluster) -> Value[int]:

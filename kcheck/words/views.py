@@ -12,7 +12,8 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.model import Thing
-from kcheck.source.values import Origin, Subnetwork, Unknown, Unset, reason_of
+from kcheck.source.findings import unknown_input
+from kcheck.source.values import Origin, Subnetwork, Unknown, Unset
 from kcheck.syntax.cel import usage
 from kcheck.words.subjects import SUBJECTS, things, word
 
@@ -93,11 +94,11 @@ class View:
             if isinstance(value, list):
                 result[field.name] = [self._record(field.type, item, where, inner, nested=True) for item in value]
             elif isinstance(value, Unknown):
-                self.missing.setdefault(where, value.reason)
+                self.missing.setdefault(where, unknown_input(value))
             elif isinstance(value, Unset) and field.nullable:
                 result[field.name] = None
             elif isinstance(value, Unset):
-                self.missing.setdefault(where, reason_of(value))
+                self.missing.setdefault(where, unknown_input(value))
             elif type(value.value) is int and abs(value.value) > _LARGEST:
                 self.missing.setdefault(where, f"{field.name} is larger than any number of it can be")
             elif isinstance(value.value, Thing):
