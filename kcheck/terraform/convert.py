@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from operator import is_
 from typing import TYPE_CHECKING
 
@@ -132,6 +133,19 @@ def _renewed(item: Known[DatumValue], new: DatumValue) -> Datum:
     else:
         same = isinstance(old, tuple) and isinstance(new, tuple) and all(map(is_, old, new))
     return item if same else Known(new, item.origin)
+
+
+def kind_name(value: object) -> str:
+    """What a value is, in words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | Fraction):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    return "a set" if isinstance(value, SetData) else "this value"
 
 
 def identity(datum: Datum) -> str:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Answer, Datum, Known, Missing, Origin, Symbol, Unknown, concealed
+from kcheck.source.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
 from kcheck.syntax.hcl import nodes
-from kcheck.terraform.evaluator import Scope, circular, evaluate
+from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import special
 from kcheck.terraform.resource import BlockRecord, Instance, expand
+from kcheck.terraform.scope import Scope, circular
 from kcheck.terraform.types import absent, convert_to
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.syntax.problem import Problem
     from kcheck.terraform.configuration import Configuration
@@ -167,9 +169,8 @@ class Module:
             if block is None:
                 return self._lost(f"data.{kind}.{name}")
             address = self.prefixed(f"data.{kind}.{name}")
-            reason = f"{address} is read from the cloud"
-            record = BlockRecord(block, self.scope)
-            return Answer(reason, Origin((block.header,)), Symbol(address, ""), echo=partial(_echo, record))
+            answer = partial(_answer, f"{address} is read from the cloud")
+            return _map_instances(expand(block, address, self.scope), answer)
 
         place = Origin(())
         return Known(_Names(find, lambda name: f"data.{kind}.{name}"), place)
@@ -192,7 +193,8 @@ class Module:
         for module in self.all():
             for (found_kind, name), block in module.configuration.data.items():
                 if found_kind == kind:
-                    yield module.prefixed(f"data.{kind}.{name}"), BlockRecord(block, module.scope)
+                    for instance in _instances(expand(block, module.prefixed(f"data.{kind}.{name}"), module.scope)):
+                        yield instance.address, instance
 
     def kinds(self) -> set[str]:
         """The types of all resources, those of called modules included."""
@@ -251,7 +253,8 @@ class Module:
         for module in self.all():
             for name, block in module.configuration.calls.items():
                 source = block.body.attributes.get("source")
-                if source is not None and isinstance(module.call(name), Unknown):
+                value = module.call(name)
+                if source is not None and isinstance(value, Unknown) and not isinstance(value, Partial):
                     yield source.value_span.text.strip('"')
 
     def all(self) -> Iterator[Module]:
@@ -297,10 +300,10 @@ def _modules(value: Datum) -> Iterator[Module]:
 
 
 def _parts(value: Datum) -> Iterator[object]:
-    if isinstance(value, Unknown):
-        return
-    inner = value.value
-    items = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, tuple) else (value,)
+    items: Iterable[Datum] = value.elements() if isinstance(value, Partial) else ()
+    if isinstance(value, Known):
+        inner = value.value
+        items = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, tuple) else (value,)
     for item in items:
         if isinstance(item, Known):
             yield item.value
@@ -308,18 +311,32 @@ def _parts(value: Datum) -> Iterator[object]:
 
 def _map_instances(value: Datum, build: Callable[[Instance], Datum]) -> Datum:
     """Replace each instance of an expanded block."""
+    if isinstance(value, Partial):
+        return replace(value, part=_replaced(value.part, build), rest=_replaced(value.rest, build))
     if isinstance(value, Unknown):
         return value
     inner = value.value
-    if isinstance(inner, dict):
-        return Known({key: _map_instances(item, build) for key, item in inner.items()}, value.origin)
-    if isinstance(inner, tuple):
-        return Known(tuple(_map_instances(item, build) for item in inner), value.origin)
+    if isinstance(inner, dict | tuple):
+        return Known(_replaced(inner, build), value.origin)
     return build(inner) if isinstance(inner, Instance) else value
+
+
+def _replaced(
+    instances: tuple[Datum, ...] | dict[str, Datum], build: Callable[[Instance], Datum]
+) -> tuple[Datum, ...] | dict[str, Datum]:
+    if isinstance(instances, dict):
+        return {key: _map_instances(item, build) for key, item in instances.items()}
+    return tuple(_map_instances(item, build) for item in instances)
 
 
 _ECHOED = frozenset({"name", "location", "region", "project", "resource_group_name", "virtual_network_name"})
 """Attributes of data sources that give back what they were asked for."""
+
+
+def _answer(reason: str, instance: Instance) -> Datum:
+    """What a data source gives: its identity is known, and some of what it was asked for."""
+    place = Origin((instance.block.header,))
+    return Answer(reason, place, Symbol(instance.address, ""), echo=partial(_echo, instance))
 
 
 def _echo(record: BlockRecord, name: str) -> Datum | None:

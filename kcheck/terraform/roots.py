@@ -13,9 +13,9 @@ from kcheck.syntax.hcl.parse import parse, parse_template
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import registry
 from kcheck.terraform.configuration import Configuration
-from kcheck.terraform.evaluator import circular
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
 from kcheck.terraform.module import Module
+from kcheck.terraform.scope import circular
 from kcheck.terraform.variables import Variables
 
 if TYPE_CHECKING:

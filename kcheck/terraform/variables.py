@@ -11,7 +11,8 @@ from kcheck.source.values import Datum, Known, Origin
 from kcheck.syntax.hcl.parse import parse_expression
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert
-from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
