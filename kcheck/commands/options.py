@@ -43,6 +43,7 @@ var_files = click.option(
     "--var-file", "var_files", multiple=True, metavar="FILE", help="A tfvars file, as for Terraform."
 )
 variables = click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="A variable of the roots.")
+workspace = click.option("--workspace", default=None, metavar="NAME", help="The workspace of Terraform.")
 env_vars = click.option("--env-vars", is_flag=True, help="Also take variables from TF_VAR_* in the environment.")
 own_rules = click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rules of your own.")
 fail_on = click.option(
@@ -58,6 +59,7 @@ _OPTIONS = (
     click.option("--nodes", multiple=True, metavar="[CLUSTER=]N", help="How many nodes the cluster is meant to reach."),
     var_files,
     variables,
+    workspace,
     env_vars,
     click.option(
         "--render", type=click.Choice(["helm"]), default=None, help="Render charts with the helm that is installed."
@@ -87,15 +89,15 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
     def wrapper(
         paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
         exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None,
-        variables: tuple[str, ...], env_vars: bool, render: str | None, helm_values: tuple[str, ...],
-        hook: bool = False, **rest: object,
+        variables: tuple[str, ...], workspace: str | None, env_vars: bool, render: str | None,
+        helm_values: tuple[str, ...], hook: bool = False, **rest: object,
     ) -> None:  # fmt: skip
         from kcheck.files.disk import Disk
 
         flags = {
             "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
             "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
-            "helm_values": helm_values,
+            "helm_values": helm_values, "workspace": workspace,
         }  # fmt: skip
         touched = {path for path in paths if hook and not os.path.isdir(path)}
         paths = tuple(path for path in paths if path not in touched)

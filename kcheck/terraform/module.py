@@ -15,6 +15,7 @@ from kcheck.terraform.filesystem import special
 from kcheck.terraform.resource import BlockRecord, Instance, expand
 from kcheck.terraform.scope import Scope, circular
 from kcheck.terraform.types import absent, convert_to
+from kcheck.terraform.workspaces import unchosen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -74,7 +75,8 @@ class Module:
 
     `address` is empty for a root, `module.network` for a call. `inputs` gives the value of each variable that
     is set from outside: tfvars for a root, the arguments of the call for a child. `caller` is the module with the
-    call, and `block` the call. `environment` names the variables that a root is bound with.
+    call, and `block` the call. `environment` names the variables that a root is bound with, `workspace` is what
+    `terraform.workspace` gives in it.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Module:
         caller: Module | None = None,
         block: nodes.Block | None = None,
         environment: str = "",
+        workspace: Datum | None = None,
     ) -> None:
         self.configuration = configuration
         self.inputs = inputs
@@ -95,6 +98,7 @@ class Module:
         self.root: Module = caller.root if caller else self
         self.block = block
         self.environment = environment
+        self.workspace = workspace
         self.problems: list[Problem] = []
         self.host = host
         self._calls: dict[str, Datum] = {}
@@ -401,7 +405,7 @@ class _ModuleScope(Scope):
         return None
 
     def _terraform(self, name: str) -> Datum | None:
-        return Unknown("terraform.workspace is chosen when Terraform runs") if name == "workspace" else None
+        return self.module.root.workspace or unchosen() if name == "workspace" else None
 
     def report(self, problem: Problem) -> None:
         if problem not in self.module.problems:

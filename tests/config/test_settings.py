@@ -466,6 +466,7 @@ def test_config_prints_what_holds_and_from_where(write: Callable[[Mapping[str, s
     assert run.output.splitlines() == [
         "nodes: 450  # kcheck.yaml:1",
         "price: 98.32  # --price",
+        "workspace: null  # default",
         "var_files: []  # default",
         "clusters:  # kcheck.yaml:3",
         '  - {root: ".", name: "p", var_files: ["p.tfvars"]}',
