@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from kcheck.source.findings import Finding
 
 T = TypeVar("T")
-_FLAGS = {"var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values"}
+_FLAGS = {
+    "var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values",
+    "module_dirs": "module-dir",
+}  # fmt: skip
 """Settings whose flag has another name."""
 
 
@@ -58,6 +61,13 @@ _OPTIONS = (
     variables,
     env_vars,
     click.option(
+        "--module-dir",
+        "module_dirs",
+        multiple=True,
+        metavar="DIR",
+        help="A folder with copies of modules that are not in the tree; may be repeated.",
+    ),
+    click.option(
         "--render", type=click.Choice(["helm"]), default=None, help="Render charts with the helm that is installed."
     ),
     click.option("--helm-values", multiple=True, metavar="FILE", help="A file of values for the rendered charts."),
@@ -86,14 +96,14 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
         paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
         exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None,
         variables: tuple[str, ...], env_vars: bool, render: str | None, helm_values: tuple[str, ...],
-        hook: bool = False, **rest: object,
+        module_dirs: tuple[str, ...], hook: bool = False, **rest: object,
     ) -> None:  # fmt: skip
         from kcheck.files.disk import Disk
 
         flags = {
             "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
             "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
-            "helm_values": helm_values,
+            "helm_values": helm_values, "module_dirs": module_dirs,
         }  # fmt: skip
         touched = {path for path in paths if hook and not os.path.isdir(path)}
         paths = tuple(path for path in paths if path not in touched)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Answer, Datum, Known, Missing, Origin, Symbol, Unknown, concealed
 from kcheck.syntax.hcl import nodes
+from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.evaluator import Scope, circular, evaluate
 from kcheck.terraform.filesystem import special
 from kcheck.terraform.resource import BlockRecord, Instance, expand
@@ -17,6 +18,7 @@ from kcheck.terraform.types import absent, convert_to
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from kcheck.source.text import Span
     from kcheck.syntax.problem import Problem
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.filesystem import Files
@@ -120,8 +122,8 @@ class Module:
             default = evaluate(entries["default"].expression, self.scope) if other is None else other
             if given is not None and given.origin:
                 default = absent(default, given.origin)
-            elif self.configuration.skeleton and self.block is not None:
-                default = absent(default, Origin((self.block.header,), missing=Missing(self.block.span, (name,))))
+            elif self.configuration.published and self.block is not None:
+                default = absent(default, self._default_origin(self.block, name))
             given = default
         if "type" in entries:
             try:
@@ -132,6 +134,11 @@ class Module:
             full = f"var.{self.prefixed(name) if self.address else name}"
             return concealed(given, f"{full} is sensitive", Symbol(full, ""))
         return given
+
+    def _default_origin(self, call: nodes.Block, name: str) -> Origin:
+        """Where a value would be written instead of a default: in the call, unless others maintain that, too."""
+        missing = Missing(call.span, (name,))
+        return Origin((self.scope.place or call.header,), missing=None if call.header.source.bundled else missing)
 
     def local(self, name: str) -> Datum | None:
         """The value of `local.name`, or None if it is not declared."""
@@ -262,9 +269,6 @@ class Module:
                 yield from module.all()
 
 
-_CALL_ARGUMENTS = frozenset({"source", "version", "count", "for_each", "providers", "depends_on"})
-
-
 class _Arguments:
     """The arguments of a module call, evaluated when they are asked for."""
 
@@ -272,7 +276,7 @@ class _Arguments:
         self.instance = instance
 
     def get(self, name: str) -> Datum | None:
-        written = name in self.instance.block.body.attributes and name not in _CALL_ARGUMENTS
+        written = name in self.instance.block.body.attributes and name not in CALL_ARGUMENTS
         return self.instance.attribute(name) if written else None
 
 
@@ -337,12 +341,21 @@ def _is_null(value: Datum) -> bool:
     return isinstance(value, Known) and value.value is None
 
 
+def _own_call(module: Module) -> Span | None:
+    """The call that stands for the code of a published module: the last one that is not in such a module itself."""
+    caller: Module | None = module
+    while caller is not None and caller.block is not None:
+        if not caller.block.header.source.bundled:
+            return caller.block.header
+        caller = caller.caller
+    return None
+
+
 class _ModuleScope(Scope):
     """The first names of a module, made when they are used."""
 
     def __init__(self, module: Module) -> None:
-        # the call stands for the code of a skeleton
-        super().__init__({}, place=module.block.header if module.configuration.skeleton and module.block else None)
+        super().__init__({}, place=_own_call(module) if module.configuration.published else None)
         self.module = module
         self._found: dict[str, Known[_Names]] = {}
 
@@ -387,7 +400,7 @@ class _ModuleScope(Scope):
         return Unknown("terraform.workspace is chosen when Terraform runs") if name == "workspace" else None
 
     def report(self, problem: Problem) -> None:
-        if problem not in self.module.problems:
+        if not self.module.configuration.published and problem not in self.module.problems:
             self.module.problems.append(problem)
 
     def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:

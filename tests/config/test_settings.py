@@ -467,6 +467,7 @@ def test_config_prints_what_holds_and_from_where(write: Callable[[Mapping[str, s
         "nodes: 450  # kcheck.yaml:1",
         "price: 98.32  # --price",
         "var_files: []  # default",
+        "module_dirs: []  # default",
         "clusters:  # kcheck.yaml:3",
         '  - {root: ".", name: "p", var_files: ["p.tfvars"]}',
         "exclude: []  # default",
