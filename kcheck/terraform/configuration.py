@@ -23,6 +23,8 @@ class Configuration:
     `incomplete` says that a piece could not be read: nothing may then be concluded from absence. A `skeleton`
     stands for a module that others publish; it declares what matters and nothing else, and its version may have
     other `defaults`. A copy of such a module has the `top` folder that nothing is read outside of.
+    Where neither is there, a skeleton of its arguments stands in: `unread` says why, `inputs` are the spellings of its
+    variables in the call, and a `partial` one may lack node pools.
     """
 
     folder: str
@@ -39,6 +41,9 @@ class Configuration:
     skeleton: bool = False
     defaults: dict[str, Datum] = field(default_factory=dict)
     top: str = ""
+    unread: str = ""
+    inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    partial: bool = False
 
     @property
     def published(self) -> bool:

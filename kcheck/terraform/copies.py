@@ -169,7 +169,7 @@ class Copies:
         if not contains_path(top, path):
             return None
         origin, repository = self._origin(top).lower(), address.repository.lower()
-        same_name = os.path.basename(os.path.realpath(top)).lower() == repository.rpartition("/")[2]
+        same_name = os.path.basename(os.path.realpath(top)).lower().endswith(repository.rpartition("/")[2])
         if origin == repository or (not origin and (address.folder or same_name)):
             return Own(display_path(path), certain=bool(origin))
         return None

@@ -16,7 +16,7 @@ from kcheck.terraform.resource import BlockRecord, Instance, expand
 from kcheck.terraform.types import absent, convert_to
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from kcheck.source.text import Span
     from kcheck.syntax.problem import Problem
@@ -116,6 +116,8 @@ class Module:
         given = self.inputs.get(name)
         if given is None or (_is_null(given) and _says(block, "nullable", value=False)):
             if "default" not in entries:
+                if self.configuration.unread:
+                    return Unknown(self.configuration.unread, Origin((self.scope.place,)) if self.scope.place else None)
                 reason = f"var.{self.prefixed(name) if self.address else name} has no default"
                 return Unknown(reason, Origin((block.header,)))
             other = self.configuration.defaults.get(name)
@@ -234,7 +236,7 @@ class Module:
             return Unknown(f"{address}: {found}", origin, Symbol(address, ""))
 
         def build(instance: Instance) -> Datum:
-            inputs = _Arguments(instance)
+            inputs = _Arguments(instance, found.inputs)
             module = Module(found, inputs, self.host, address=instance.address, caller=self, block=block)
             return Known(_Outputs(module), origin)
 
@@ -253,13 +255,15 @@ class Module:
             return concealed(value, f"{self.prefixed(f'output.{name}')} is sensitive")
         return value
 
-    def unread(self) -> Iterator[str]:
-        """The sources of modules that were not read."""
+    def unread(self) -> Iterator[tuple[Module, nodes.Block, bool]]:
+        """The calls of modules that were not read, with their callers, and whether at least their arguments were."""
         for module in self.all():
             for name, block in module.configuration.calls.items():
-                source = block.body.attributes.get("source")
-                if source is not None and isinstance(module.call(name), Unknown):
-                    yield source.value_span.text.strip('"')
+                if isinstance(module.call(name), Unknown):
+                    if any(_parts(expand(block, name, module.scope))):
+                        yield module, block, False
+                elif any(one.configuration.unread for one in module.children(name)):
+                    yield module, block, True
 
     def all(self) -> Iterator[Module]:
         """This module and all that it calls."""
@@ -272,12 +276,14 @@ class Module:
 class _Arguments:
     """The arguments of a module call, evaluated when they are asked for."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, spellings: Mapping[str, tuple[str, ...]]) -> None:
         self.instance = instance
+        self.spellings = spellings
 
     def get(self, name: str) -> Datum | None:
-        written = name in self.instance.block.body.attributes and name not in CALL_ARGUMENTS
-        return self.instance.attribute(name) if written else None
+        written = self.instance.block.body.attributes.keys() - CALL_ARGUMENTS
+        found = next((one for one in self.spellings.get(name, (name,)) if one in written), None)
+        return self.instance.attribute(found) if found is not None else None
 
 
 class _Outputs(_Names):
@@ -357,6 +363,7 @@ class _ModuleScope(Scope):
     def __init__(self, module: Module) -> None:
         super().__init__({}, place=_own_call(module) if module.configuration.published else None)
         self.module = module
+        self.unread = module.configuration.unread
         self._found: dict[str, Known[_Names]] = {}
 
     def namespace(self, name: str) -> _Names:

@@ -11,7 +11,7 @@ from kcheck.files.tree import contains_path
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse, parse_template
 from kcheck.syntax.problem import Problem
-from kcheck.terraform import registry
+from kcheck.terraform import registry, unread
 from kcheck.terraform.configuration import Configuration, is_override
 from kcheck.terraform.copies import Copies, is_call_of
 from kcheck.terraform.evaluator import circular
@@ -149,7 +149,8 @@ class Loader:
         folder = self.tree.folder(path) if path is not None else None
         if folder is not None:
             return self.configuration(folder)
-        return self._copies.find(module, block, source) or found or f"kcheck does not read modules from {source}"
+        copied = self._copies.find(module, block, source) or unread.stand_in(module, block, source)
+        return copied or found or f"kcheck does not read modules from {source}"
 
     def files(self, root: Module) -> Files:
         """The files that the functions of a root module may read."""
