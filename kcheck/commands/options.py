@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 THRESHOLDS = ("error", "warning", "info", "undecided", "never")
 """From what on a gate fails."""
-_FLAGS = {"var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values"}
+_FLAGS = {
+    "var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values",
+    "module_dirs": "module-dir",
+}  # fmt: skip
 """Settings whose flag has another name."""
 
 
@@ -62,6 +65,13 @@ _OPTIONS = (
     workspace,
     env_vars,
     click.option(
+        "--module-dir",
+        "module_dirs",
+        multiple=True,
+        metavar="DIR",
+        help="A folder with copies of modules that are not in the tree; may be repeated.",
+    ),
+    click.option(
         "--render", type=click.Choice(["helm"]), default=None, help="Render charts with the helm that is installed."
     ),
     click.option("--helm-values", multiple=True, metavar="FILE", help="A file of values for the rendered charts."),
@@ -90,14 +100,14 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
         paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
         exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None,
         variables: tuple[str, ...], workspace: str | None, env_vars: bool, render: str | None,
-        helm_values: tuple[str, ...], hook: bool = False, **rest: object,
+        helm_values: tuple[str, ...], module_dirs: tuple[str, ...], hook: bool = False, **rest: object,
     ) -> None:  # fmt: skip
         from kcheck.files.disk import Disk
 
         flags = {
             "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
             "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
-            "helm_values": helm_values, "workspace": workspace,
+            "helm_values": helm_values, "workspace": workspace, "module_dirs": module_dirs,
         }  # fmt: skip
         touched = {path for path in paths if hook and not os.path.isdir(path)}
         paths = tuple(path for path in paths if path not in touched)

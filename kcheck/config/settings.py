@@ -133,6 +133,7 @@ class _Settings(TypedDict, total=False):
     price: Fraction
     workspace: str
     var_files: list[str]
+    module_dirs: list[str]
     clusters: list[_Cluster]
     exclude: list[str]
     select: list[str]
@@ -199,6 +200,7 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
         render=values.get("render", ""),
         helm_values=paths(values.get("helm_values")),
         fail_on=values.get("fail_on", "warning"),
+        module_dirs=paths(values.get("module_dirs")),
         places=places,
     )
 

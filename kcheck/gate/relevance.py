@@ -76,7 +76,8 @@ def _own(config: Config) -> set[str]:
     """The files and folders that the settings name, and those that the settings are in."""
     values = (path for environment in config.environments for path in environment.var_files)
     places = (place.rpartition(":")[0] for place in config.places.values())
-    return {*config.rules, *config.var_files, *config.helm_values, *values, *filter(None, (config.baseline, *places))}
+    named = (*config.rules, *config.var_files, *config.module_dirs, *config.helm_values)
+    return {*named, *values, *filter(None, (config.baseline, *places))}
 
 
 def _read(path: str, disk: Disk) -> bytes:

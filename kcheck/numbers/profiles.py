@@ -355,6 +355,41 @@ def modules() -> dict[str, ModuleEntry]:
     return data
 
 
+class KindEntry(TypedDict):
+    """The signs of a module that makes things of a kind."""
+
+    words: list[str]
+    arguments: list[str]
+
+
+class StandInEntry(TypedDict):
+    """What stands for a module whose code is not there, in `unread.yaml`."""
+
+    file: str
+    provider: str
+    cloud: list[str]
+    words: list[str]
+    partial: bool
+    unlike: list[str]
+    needs: list[list[str]]
+    inputs: dict[str, list[str]]
+
+
+class UnreadModules(TypedDict):
+    """How modules are told whose code is not there."""
+
+    ignored: list[str]
+    kinds: dict[str, KindEntry]
+    stand_ins: list[StandInEntry]
+
+
+@cache
+def unread_modules() -> UnreadModules:
+    """The words and arguments by which modules are told whose code is not there."""
+    data: UnreadModules = load_yaml(os.path.join(PROFILES, "unread.yaml"))
+    return data
+
+
 def _entries(cloud: str, name: str, document: int = 0) -> dict[str, ProfileValue]:
     path = os.path.join(folder(cloud), f"{name}.yaml")
     if not os.path.exists(path):

@@ -79,6 +79,7 @@ def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B
 
 
 def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
+    from kcheck.terraform import unread
     from kcheck.terraform.roots import Loader
 
     inventory = reading.inventory
@@ -97,6 +98,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
             _deployed_by_terraform(root, kinds[root], tree, reading, wanted)
         types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
         inventory.resources += _resources(root, types)
+    reading.skipped += unread.skipped(reading.roots)
     reading.problems += [*loader.problems, *loader.variables.problems]
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]

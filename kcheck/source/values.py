@@ -155,7 +155,6 @@ class Reference(str):
     __slots__ = ("datum",)
     datum: Unknown
 
-
     @property
     def loose(self) -> bool:
         """Whether not even its identity is known, so that it may turn out to be any key."""

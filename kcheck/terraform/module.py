@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
 from kcheck.syntax.hcl import nodes
+from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import special
 from kcheck.terraform.resource import BlockRecord, Instance, expand
@@ -18,8 +19,9 @@ from kcheck.terraform.types import absent, convert_to
 from kcheck.terraform.workspaces import unchosen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from kcheck.source.text import Span
     from kcheck.syntax.problem import Problem
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.filesystem import Files
@@ -120,14 +122,16 @@ class Module:
         given = self.inputs.get(name)
         if given is None or (_is_null(given) and _says(block, "nullable", value=False)):
             if "default" not in entries:
+                if self.configuration.unread:
+                    return Unknown(self.configuration.unread, Origin((self.scope.place,)) if self.scope.place else None)
                 reason = f"var.{self.prefixed(name) if self.address else name} has no default"
                 return Unknown(reason, Origin((block.header,)))
             other = self.configuration.defaults.get(name)
             default = evaluate(entries["default"].expression, self.scope) if other is None else other
             if given is not None and given.origin:
                 default = absent(default, given.origin)
-            elif self.configuration.skeleton and self.block is not None:
-                default = absent(default, Origin((self.block.header,), missing=Missing(self.block.span, (name,))))
+            elif self.configuration.published and self.block is not None:
+                default = absent(default, self._default_origin(self.block, name))
             given = default
         if "type" in entries:
             try:
@@ -138,6 +142,11 @@ class Module:
             full = f"var.{self.prefixed(name) if self.address else name}"
             return concealed(given, f"{full} is sensitive", Symbol(full, ""))
         return given
+
+    def _default_origin(self, call: nodes.Block, name: str) -> Origin:
+        """Where a value would be written instead of a default: in the call, unless others maintain that, too."""
+        missing = Missing(call.span, (name,))
+        return Origin((self.scope.place or call.header,), missing=None if call.header.source.bundled else missing)
 
     def local(self, name: str) -> Datum | None:
         """The value of `local.name`, or None if it is not declared."""
@@ -233,7 +242,7 @@ class Module:
             return Unknown(f"{address}: {found}", origin, Symbol(address, ""))
 
         def build(instance: Instance) -> Datum:
-            inputs = _Arguments(instance)
+            inputs = _Arguments(instance, found.inputs)
             module = Module(found, inputs, self.host, address=instance.address, caller=self, block=block)
             return Known(_Outputs(module), origin)
 
@@ -252,14 +261,16 @@ class Module:
             return concealed(value, f"{self.prefixed(f'output.{name}')} is sensitive")
         return value
 
-    def unread(self) -> Iterator[str]:
-        """The sources of modules that were not read."""
+    def unread(self) -> Iterator[tuple[Module, nodes.Block, bool]]:
+        """The calls of modules that were not read, with their callers, and whether at least their arguments were."""
         for module in self.all():
             for name, block in module.configuration.calls.items():
-                source = block.body.attributes.get("source")
                 value = module.call(name)
-                if source is not None and isinstance(value, Unknown) and not isinstance(value, Partial):
-                    yield source.value_span.text.strip('"')
+                if isinstance(value, Unknown) and not isinstance(value, Partial):
+                    if any(_parts(expand(block, name, module.scope))):
+                        yield module, block, False
+                elif any(one.configuration.unread for one in module.children(name)):
+                    yield module, block, True
 
     def all(self) -> Iterator[Module]:
         """This module and all that it calls."""
@@ -269,18 +280,17 @@ class Module:
                 yield from module.all()
 
 
-_CALL_ARGUMENTS = frozenset({"source", "version", "count", "for_each", "providers", "depends_on"})
-
-
 class _Arguments:
     """The arguments of a module call, evaluated when they are asked for."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, spellings: Mapping[str, tuple[str, ...]]) -> None:
         self.instance = instance
+        self.spellings = spellings
 
     def get(self, name: str) -> Datum | None:
-        written = name in self.instance.block.body.attributes and name not in _CALL_ARGUMENTS
-        return self.instance.attribute(name) if written else None
+        written = self.instance.block.body.attributes.keys() - CALL_ARGUMENTS
+        found = next((one for one in self.spellings.get(name, (name,)) if one in written), None)
+        return self.instance.attribute(found) if found is not None else None
 
 
 class _Outputs(_Names):
@@ -358,13 +368,23 @@ def _is_null(value: Datum) -> bool:
     return isinstance(value, Known) and value.value is None
 
 
+def _own_call(module: Module) -> Span | None:
+    """The call that stands for the code of a published module: the last one that is not in such a module itself."""
+    caller: Module | None = module
+    while caller is not None and caller.block is not None:
+        if not caller.block.header.source.bundled:
+            return caller.block.header
+        caller = caller.caller
+    return None
+
+
 class _ModuleScope(Scope):
     """The first names of a module, made when they are used."""
 
     def __init__(self, module: Module) -> None:
-        # the call stands for the code of a skeleton
-        super().__init__({}, place=module.block.header if module.configuration.skeleton and module.block else None)
+        super().__init__({}, place=_own_call(module) if module.configuration.published else None)
         self.module = module
+        self.unread = module.configuration.unread
         self._found: dict[str, Known[_Names]] = {}
 
     def namespace(self, name: str) -> _Names:
@@ -408,7 +428,7 @@ class _ModuleScope(Scope):
         return self.module.root.workspace or unchosen() if name == "workspace" else None
 
     def report(self, problem: Problem) -> None:
-        if problem not in self.module.problems:
+        if not self.module.configuration.published and problem not in self.module.problems:
             self.module.problems.append(problem)
 
     def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:

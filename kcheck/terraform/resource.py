@@ -62,7 +62,8 @@ class BlockRecord:
         """The value of an attribute, or None if it is not written."""
         entry = self.block.body.attributes.get(name)
         if entry is None:
-            return None
+            lost = self.scope.unread if self.scope.unread and name not in self.names() else ""
+            return Unknown(lost, Origin((self.span,))) if lost else None
         if name not in self._values:
             label = f"{self.address}.{name}" if self.address else name
             self._values[name] = Unknown(circular(label))  # what is found if the value depends on itself

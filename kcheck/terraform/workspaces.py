@@ -14,9 +14,9 @@ from kcheck.terraform.filesystem import OutsideError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.terraform.evaluator import Scope
     from kcheck.terraform.filesystem import Files
     from kcheck.terraform.module import Module
+    from kcheck.terraform.scope import Scope
 
 FEW = 4
 """So many workspaces are judged one by one without being asked for."""

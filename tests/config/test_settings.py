@@ -468,6 +468,7 @@ def test_config_prints_what_holds_and_from_where(write: Callable[[Mapping[str, s
         "price: 98.32  # --price",
         "workspace: null  # default",
         "var_files: []  # default",
+        "module_dirs: []  # default",
         "clusters:  # kcheck.yaml:3",
         '  - {root: ".", name: "p", var_files: ["p.tfvars"]}',
         "exclude: []  # default",
