@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcheck.kubernetes import flags
 from kcheck.kubernetes.objects import embedded_documents, value_of
 from kcheck.model import NOTHING
+from kcheck.source import placeholders
 from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value
 from kcheck.syntax import yaml
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 KINDS = frozenset({"Application", "ApplicationSet", "HelmRelease"})
 _STEP = re.compile(r"((?:\\.|[^.\[\\])+)|\[(\d+)\]", re.DOTALL)
 _ARCHIVE = re.compile(r"(.+?)-v?\d[\w.+-]*\.tgz")
-_PLACEHOLDER = re.compile(r"\{\{|\$\{")
 
 Path: TypeAlias = tuple[str | int, ...]
 Overlay: TypeAlias = "dict[str | int, Overlay | yaml.Target]"
@@ -307,11 +307,9 @@ def _texts(node: yaml.Node | None) -> list[yaml.Scalar]:
 
 
 def _entry(node: yaml.Node | None, item: Object, name: str) -> Value[str]:
-    """A text below a node; Unknown where a placeholder stands for it."""
+    """A text below a node."""
     found = yaml.get(node, name)
     if not isinstance(found, yaml.Scalar):
         return Unset(Origin((item.span,)))
     value = value_of(found)
-    if isinstance(value, Known) and _PLACEHOLDER.search(found.text):
-        return Unknown(f"`{found.text}` is filled in later", value.origin)
-    return Known(found.text, value.origin) if isinstance(value, Known) else value
+    return Known(placeholders.with_defaults(found.text), value.origin) if isinstance(value, Known) else value
