@@ -146,8 +146,11 @@ def value_of(node: yaml.Scalar) -> Value[DatumValue]:
         return Unset(datum.origin or Origin((node.span,))) if null else datum
     value = yaml.value(node)
     origin = Origin((node.span,), literal=True)
-    if isinstance(value, str) and placeholders.first(value):
-        return _filled_in(node)
+    if isinstance(value, str):
+        if placeholders.is_encrypted(value):
+            return Unknown(placeholders.encrypted(node.span), Origin((node.span,)))
+        if placeholders.first(value):
+            return _filled_in(node)
     return Unset(origin) if value is None else Known(value, origin)
 
 

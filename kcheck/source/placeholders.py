@@ -1,4 +1,4 @@
-"""Parts of texts that something fills in later: envsubst, Flux, a template engine, a pipeline, or a person."""
+"""Parts of texts that something fills in later: envsubst, Flux, a template engine, a pipeline, a person, or a key."""
 
 from __future__ import annotations
 
@@ -41,6 +41,16 @@ def with_defaults(text: str) -> str:
 def reason(placeholder: str, place: Span) -> str:
     """Why a value is not known that a placeholder stands for."""
     return f"`{placeholder}` is filled in later ({place.source.path}:{place.begin.line})"
+
+
+def is_encrypted(text: str) -> bool:
+    """Whether a text is what sops or ansible-vault made of a value."""
+    return text.startswith(("ENC[", "$ANSIBLE_VAULT;"))
+
+
+def encrypted(place: Span) -> str:
+    """Why an encrypted value is not known."""
+    return f"the value is encrypted ({place.source.path}:{place.begin.line})"
 
 
 def masked(text: str) -> str:

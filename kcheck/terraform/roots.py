@@ -72,10 +72,10 @@ class Loader:
         known = self._configurations.get(folder.path)
         if known is not None:
             return known
-        result = Configuration(folder.path)
+        result = Configuration(folder.path, incomplete=folder.incomplete)
         overrides = []
         for source in folder.terraform:
-            name = os.path.basename(source.path)
+            name = folder.name(source)
             stem = name.removesuffix(".json").removesuffix(".tf")
             if stem == "override" or stem.endswith("_override"):
                 overrides.append(source)

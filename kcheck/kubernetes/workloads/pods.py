@@ -122,7 +122,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         node.span if not isinstance(name, Known) else name.origin.written,
         name=name,
         first=group == "initContainers",
-        image=written(node, "image"),
+        image=_image_name(node),
         pull_policy=text(node, "imagePullPolicy"),
         cpu=_request(node, "cpu", 1000),
         memory=_request(node, "memory", 1),
@@ -136,6 +136,12 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         starters=tuple(dict.fromkeys(_STARTERS.findall(_words(node)))),
         text=_words(node),
     )
+
+
+def _image_name(node: yaml.Target) -> Value[str]:
+    """The image of a container as it is written: a placeholder hides only the part that it stands for."""
+    found = written(node, "image")
+    return found if placeholders.first(known(found) or "") else text(node, "image")
 
 
 def image(one: Container) -> Image | None:
