@@ -95,6 +95,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     for root in roots:
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
             _deployed_by_terraform(root, kinds[root], tree, reading, wanted)
+        _deployed_by_others(root, tree, reading)
         types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
         inventory.resources += _resources(root, types)
     reading.problems += [*loader.problems, *loader.variables.problems]
@@ -160,6 +161,18 @@ def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: R
         cluster = providers.cluster_of(instance, root, inventory.clusters)
         things = _add_releases(_charts(tree, reading).expanded(release), inventory)
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
+
+
+def _deployed_by_others(root: Module, tree: Tree, reading: Reading) -> None:
+    """What the modules of a root deploy that were not read, as far as their arguments say it."""
+    if not any(root.unread()):
+        return
+    from kcheck.reading.embedded import providers, wrappers
+
+    for release, instance in wrappers.read(root):
+        cluster = providers.cluster_of(instance, root, reading.inventory.clusters)
+        things = _add_releases(_charts(tree, reading).expanded(release), reading.inventory)
+        reading.inventory.cluster_of |= {thing: cluster for thing in things if cluster}
 
 
 def _charts(tree: Tree, reading: Reading) -> Charts:

@@ -254,6 +254,13 @@ class Module:
                 if source is not None and isinstance(module.call(name), Unknown):
                     yield source.value_span.text.strip('"')
 
+    def unread_calls(self) -> Iterator[Instance]:
+        """The calls of modules that were not read."""
+        for module in self.all():
+            for name, block in module.configuration.calls.items():
+                if isinstance(module.call(name), Unknown):
+                    yield from _instances(expand(block, module.prefixed(f"module.{name}"), module.scope))
+
     def all(self) -> Iterator[Module]:
         """This module and all that it calls."""
         yield self
