@@ -129,6 +129,8 @@ def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
 _CACHES = {
     "aws_ecr_pull_through_cache_rule", "azurerm_container_registry_cache_rule", "google_artifact_registry_repository",
 }  # fmt: skip
+_HELM = re.compile(r"\b(?:set|set_values|karpenter|cluster.autoscaler|\w*values\w*|\w*helm\w*|chart\w*)[\"']?[ \t]*[=:]")
+"""What the call of a module has in its text that gives values to charts, or hands them on by a name."""
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
 
 
@@ -164,12 +166,13 @@ def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: R
 
 
 def _deployed_by_others(root: Module, tree: Tree, reading: Reading) -> None:
-    """What the modules of a root deploy that were not read, as far as their arguments say it."""
-    if not any(root.unread()):
+    """What modules that others publish deploy, as far as the arguments of their calls say it."""
+    calls = [(call, names) for call, names in root.calls_of_others() if _HELM.search(call.block.span.text)]
+    if not calls:
         return
     from kcheck.reading.embedded import providers, wrappers
 
-    for release, instance in wrappers.read(root):
+    for release, instance in wrappers.read(root, calls):
         cluster = providers.cluster_of(instance, root, reading.inventory.clusters)
         things = _add_releases(_charts(tree, reading).expanded(release), reading.inventory)
         reading.inventory.cluster_of |= {thing: cluster for thing in things if cluster}

@@ -254,12 +254,17 @@ class Module:
                 if source is not None and isinstance(module.call(name), Unknown):
                     yield source.value_span.text.strip('"')
 
-    def unread_calls(self) -> Iterator[Instance]:
-        """The calls of modules that were not read."""
+    def calls_of_others(self) -> Iterator[tuple[Instance, list[str]]]:
+        """The calls of modules that others publish, with the arguments that nobody reads: all, without a skeleton."""
         for module in self.all():
             for name, block in module.configuration.calls.items():
-                if isinstance(module.call(name), Unknown):
-                    yield from _instances(expand(block, module.prefixed(f"module.{name}"), module.scope))
+                found = module.call(name)
+                own = next(_modules(found), None)
+                if isinstance(found, Unknown) or (own is not None and own.configuration.skeleton):
+                    read = own.configuration.variables.keys() if own is not None else set[str]()
+                    left = [key for key in block.body.attributes if key not in read and key not in _CALL_ARGUMENTS]
+                    for instance in _instances(expand(block, module.prefixed(f"module.{name}"), module.scope)):
+                        yield instance, left
 
     def all(self) -> Iterator[Module]:
         """This module and all that it calls."""

@@ -87,3 +87,30 @@ def test_images_in_the_values_of_a_wrapper_are_seen(read: Read) -> None:
     (workload,) = found.workloads
     assert [known(image.text) for image in workload.images] == ["quay.io/example/operator:main"]
     assert [known(addon.name) for addon in found.addons] == ["gpu-operator"]
+
+
+def test_addons_beside_those_of_a_skeleton_are_read_from_its_call(read: Read) -> None:
+    arguments = f"""  version = "1.20.0"
+  enable_kube_prometheus_stack = true
+  enable_metrics_server        = false
+  kube_prometheus_stack = {{
+    values = [yamlencode({{ prometheus = {{ image = {{ repository = "quay.io/prometheus/prometheus", tag = "main" }} }} }})]
+  }}
+  metrics_server = {{ values = ["image: {{repository: a/b, tag: c}}"] }}
+  enable_cluster_autoscaler = true
+  cluster_autoscaler = {{ set = {SET} }}
+"""
+    found = read({"main.tf": CLUSTER + CALL % ("aws-ia/eks-blueprints-addons/aws", arguments)})
+    assert sorted(str(known(addon.name)) for addon in found.addons) == ["cluster-autoscaler", "kube-prometheus-stack"]
+    assert [known(image.text) for one in found.workloads for image in one.images] == [
+        "quay.io/prometheus/prometheus:main"
+    ]
+    assert len(found.autoscalers) == 1
+
+
+def test_the_arguments_of_a_call_tell_the_cluster(read: Read) -> None:
+    other = CLUSTER.replace("main", "other").replace("train", "serve")
+    call = CALL % ("example/addons/aws", STYLES["by-name"])
+    (autoscaler,) = read({"main.tf": 'provider "aws" {\n}\n' + other + CLUSTER + call}).autoscalers
+    assert isinstance(autoscaler.cluster, Known)
+    assert autoscaler.cluster.value.address == "aws_eks_cluster.main"

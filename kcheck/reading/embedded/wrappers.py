@@ -1,4 +1,4 @@
-"""Helm releases that modules make which were not read: what the arguments of their calls plainly say of charts.
+"""Helm releases of modules that others publish: what the arguments of their calls plainly say of charts.
 
 Such a module takes the values of a chart as an object among its arguments (`karpenter = { values = [...] }`,
 `vpa_helm_config = { set = [...] }`), as several of them by name (`helm_releases = { ... }`), or as its own arguments.
@@ -17,7 +17,7 @@ from kcheck.source.values import Datum, Known, Origin, Unknown, Unset, Value, kn
 from kcheck.terraform.resource import ObjectRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.kubernetes.releases import Path
     from kcheck.source.text import Span
@@ -39,7 +39,7 @@ _MENTIONS = re.compile(
     r"\b(?:values|set|settings|\w+_values|set_\w+|chart\w*|helm\w*)\b[\"']?[ \t]*[=:]|^[\s(]*(?:var|local)\."
 )
 """What an argument that holds a release has in its text, or it is a reference to it."""
-_DEPTH = 2
+_DEPTH, _MOST = 2, 20_000
 
 Fields = dict[str, Datum]
 
@@ -55,7 +55,7 @@ class _Call(NamedTuple):
     @property
     def gap(self) -> str:
         """Why values may be missing that the arguments do not say."""
-        return f"{self.address} was not read, and may give its charts other values"
+        return f"{self.address} is not read, and may give its charts other values"
 
     @property
     def chart(self) -> Value[str]:
@@ -65,33 +65,26 @@ class _Call(NamedTuple):
         return Known(found, here) if found else Unknown(f"{self.address} chooses the chart", here)
 
 
-def read(root: Module) -> Iterator[tuple[Release, Instance]]:
-    """The releases of the modules of a root that were not read, and the calls that say them."""
+def read(root: Module, calls: Iterable[tuple[Instance, list[str]]]) -> Iterator[tuple[Release, Instance]]:
+    """The releases that some calls say, each with the call; of a call, the arguments that nobody else reads."""
     folder = root.configuration.folder
-    for instance in root.unread_calls():
+    for instance, arguments in calls:
         attributes = instance.block.body.attributes
-        own = any(name in attributes for name in (*_CHARTS, *_VALUES, *_SETS))
+        own = any(name in arguments for name in (*_CHARTS, *_VALUES, *_SETS))
         names = [
             name
-            for name, entry in attributes.items()
-            if name not in ("source", "version")
-            and (own or _SUFFIX.search(name) or _MENTIONS.search(entry.value_span.text[:_MOST]))
+            for name in arguments
+            if own or _SUFFIX.search(name) or _MENTIONS.search(attributes[name].value_span.text[:_MOST])
         ]
-        fields = {name: found for name in names if (found := instance.entry(name)) is not None}
-        fields |= {name: found for name in attributes if _switch(name) and (found := instance.entry(name)) is not None}
+        switches = [
+            name for name in attributes if name in _ON or name.startswith("enable_") or name.endswith("_enabled")
+        ]
+        fields = {name: found for name in (*names, *switches) if (found := instance.entry(name)) is not None}
         address = instance.address if folder == "." else f"{folder}:{instance.address}"
         source = instance.entry("source")
         name = str(known(source)) if source is not None else ""
         for release in _releases(_Call(address, instance.span, fields, name)):
             yield release, instance
-
-
-_MOST = 20_000
-
-
-def _switch(name: str) -> bool:
-    """Whether an argument may turn something on."""
-    return name in _ON or name.startswith("enable_") or name.endswith("_enabled")
 
 
 def _releases(call: _Call) -> Iterator[Release]:
