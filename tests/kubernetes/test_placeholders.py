@@ -101,3 +101,11 @@ def test_rules_about_tags_judge_what_is_known(image: str, rules: set[str], check
     result = check({"job.yaml": job}, Config(nodes={"": 200}))
     found = {finding.rule for finding in result.findings if finding.rule.startswith(("moving", "image-"))}
     assert found == rules
+
+
+@pytest.mark.parametrize(("asked", "decided"), [("$GPU_PER_NODE", True), ("$OTHER", False), ("8", False)])
+def test_the_same_placeholder_is_the_same_number(asked: str, decided: bool, check: Check) -> None:
+    result = check({"job.yaml": f"{JOB}            requests: {{nvidia.com/gpu: {asked}}}\n"})
+    rule = "gpu-request-not-equal-limit"
+    assert rule not in [finding.rule for finding in result.findings]
+    assert (rule not in [one.rule for one in result.undecided]) == decided

@@ -117,6 +117,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
     """One container."""
     name = written(node, "name")
     resource = _gpu(node)
+    request, limit = _cards(node, resource or CARDS[0])
     return Container(
         f"{owner}/{known(name) or at}",
         node.span if not isinstance(name, Known) else name.origin.written,
@@ -129,13 +130,21 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
         cpu_limit=scaled_quantity(node, ("resources", "limits", "cpu"), 1000),
         memory_limit=scaled_quantity(node, ("resources", "limits", "memory"), 1),
         gpu=Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", CARDS[0]),
-        gpu_request=mapped(scalar(node, "resources", "requests", resource or CARDS[0]), str),
-        gpu_limit=mapped(scalar(node, "resources", "limits", resource or CARDS[0]), str),
+        gpu_request=request,
+        gpu_limit=limit,
         rdma=any(_RDMA.search(name) for name in _resources(node)),
         mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath")))),
         starters=tuple(dict.fromkeys(_STARTERS.findall(_words(node)))),
         text=_words(node),
     )
+
+
+def _cards(node: yaml.Target, resource: str) -> list[Value[str]]:
+    """How many cards a container asks for and is limited to; the same placeholder for both is the same number."""
+    paths = [("resources", side, resource) for side in ("requests", "limits")]
+    found = [written(node, *path) for path in paths]
+    same = known(found[0]) is not None and known(found[0]) == known(found[1])
+    return found if same else [mapped(scalar(node, *path), as_text) for path in paths]
 
 
 def _image_name(node: yaml.Target) -> Value[str]:
@@ -214,6 +223,9 @@ def _gpus(found: tuple[Container, ...], place: Span) -> Value[int]:
         if one.first or not isinstance(one.gpu, Known) or one.gpu.value not in CARDS:
             continue
         value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
+        missing = placeholders.first(known(value) or "")
+        if isinstance(value, Known) and missing:
+            return Unknown(placeholders.reason(missing, value.origin.written), value.origin)
         if isinstance(value, Known) and not _COUNT.fullmatch(value.value):
             return Unknown(f"`{one.gpu.value}: {value.value}` is not a whole number", value.origin)
         counts.append(mapped(value, int))
