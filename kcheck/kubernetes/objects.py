@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.files.tree import holds_objects
+from kcheck.source import placeholders
 from kcheck.source.values import Known, Origin, Piece, Unknown, Unset, pieces_of
 from kcheck.syntax import texts, yaml
 from kcheck.syntax.yaml_scan import kinds_named
@@ -138,13 +139,28 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
 
 
 def value_of(node: yaml.Scalar) -> Value[DatumValue]:
-    """What a scalar says, with its place; Unset where it is null."""
+    """What a scalar says, with its place; Unset where it is null, Unknown where a placeholder is filled in later."""
     if isinstance(node, yaml.Computed):
         datum = node.datum
         null = isinstance(datum, Known) and datum.value is None
         return Unset(datum.origin or Origin((node.span,))) if null else datum
     value = yaml.value(node)
     origin = Origin((node.span,), literal=True)
+    if isinstance(value, str):
+        if placeholders.is_encrypted(value):
+            return Unknown(placeholders.encrypted(node.span), Origin((node.span,)))
+        if placeholders.first(value):
+            return _filled_in(node)
+    return Unset(origin) if value is None else Known(value, origin)
+
+
+def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
+    """What a scalar with placeholders says: known where each of them has a default."""
+    text = placeholders.with_defaults(node.text)
+    missing, origin = placeholders.first(text), Origin((node.span,))
+    if missing:
+        return Unknown(placeholders.reason(missing, node.span), origin)
+    value = yaml.value(replace(node, text=text))
     return Unset(origin) if value is None else Known(value, origin)
 
 

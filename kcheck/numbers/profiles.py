@@ -167,6 +167,12 @@ def chart_of(minor: int) -> str | None:
     return f"{charts['major']}.{found[1]}.0" if found else None
 
 
+@cache
+def charts() -> tuple[str, ...]:
+    """The names of the published charts that are known."""
+    return tuple(load_yaml(os.path.join(PROFILES, "any", "charts.yaml")))
+
+
 class _Charts(TypedDict):
     """Charts of one major version: the first and the last chart of each minor version of what they run."""
 

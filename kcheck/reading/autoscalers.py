@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.kubernetes import flags
 from kcheck.kubernetes.workloads.jobs import containers, pod_spec
-from kcheck.kubernetes.workloads.scalars import scalar
+from kcheck.kubernetes.workloads.scalars import scalar, written
 from kcheck.model import NOTHING, Autoscaler, Flag
 from kcheck.numbers import profiles
 from kcheck.source.units import as_text, minor_version, quantity, seconds
@@ -56,7 +56,7 @@ _FLAGS: dict[str, tuple[str, ...]] = {
 def of_object(item: Object) -> Iterator[Autoscaler]:
     """The cluster autoscalers that an object runs; which cluster they serve is told by where they are."""
     for container in containers(pod_spec(item)):
-        image = scalar(container, "image")
+        image = written(container, "image")
         if isinstance(image, Known) and _repository(str(image.value)).endswith(f"/{NAME}"):
             yield _of_container(item, container, image)
 

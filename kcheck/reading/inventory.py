@@ -96,6 +96,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     for root in roots:
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
             _deployed_by_terraform(root, kinds[root], tree, reading, wanted)
+        _deployed_by_others(root, tree, reading)
         types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
         inventory.resources += _resources(root, types)
     reading.skipped += unread.skipped(reading.roots)
@@ -130,6 +131,10 @@ def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
 _CACHES = {
     "aws_ecr_pull_through_cache_rule", "azurerm_container_registry_cache_rule", "google_artifact_registry_repository",
 }  # fmt: skip
+_HELM = re.compile(
+    r"\b(?:set|set_values|karpenter|cluster.autoscaler|\w*values\w*|\w*helm\w*|chart\w*)[\"']?[ \t]*[=:]"
+)
+"""What the call of a module has in its text that gives values to charts, or hands them on by a name."""
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
 
 
@@ -162,6 +167,19 @@ def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: R
         cluster = providers.cluster_of(instance, root, inventory.clusters)
         things = _add_releases(_charts(tree, reading).expanded(release), inventory)
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
+
+
+def _deployed_by_others(root: Module, tree: Tree, reading: Reading) -> None:
+    """What modules that others publish deploy, as far as the arguments of their calls say it."""
+    calls = [(call, names) for call, names in root.calls_of_others() if _HELM.search(call.block.span.text)]
+    if not calls:
+        return
+    from kcheck.reading.embedded import providers, wrappers
+
+    for release, instance in wrappers.read(root, calls):
+        cluster = providers.cluster_of(instance, root, reading.inventory.clusters)
+        things = _add_releases(_charts(tree, reading).expanded(release), reading.inventory)
+        reading.inventory.cluster_of |= {thing: cluster for thing in things if cluster}
 
 
 def _charts(tree: Tree, reading: Reading) -> Charts:
@@ -237,12 +255,19 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         kustomized = kustomize.read(tree, kinds)
         reading.gaps = kustomized.gaps
         reading.sources += kustomized.sources
+        for release in kustomized.releases:
+            _add_releases(charts.expanded(release), reading.inventory)
     elsewhere = reading.filled | (kustomized.named if kustomized is not None else set())
     plain = [source for source in tree.manifests if source not in elsewhere and not charts.renders(source)]
     manifests = objects.read(plain, kinds)
     manifests.objects += rendered
     if kustomized is not None:
         manifests = manifests.merged_with(kustomized.manifests)
+    if any(item.kind == "Kustomization" for item in manifests.objects):
+        from kcheck.kubernetes import substitutions
+
+        found = substitutions.read(manifests.objects, charts.top, charts.config_maps)
+        manifests.objects = substitutions.applied(manifests.objects, found) if found else manifests.objects
     kinds_found = {item.kind for item in manifests.objects}
     for cloud in registry.every():
         if not kinds_found.isdisjoint(cloud.objects):
@@ -290,7 +315,7 @@ def _add_objects(objects: list[Object], inventory: Inventory, charts: Charts, wa
             getattr(inventory, queues.LISTS[type(thing)]).append(thing)
         released = [
             thing
-            for release in releases.read([item], charts.find)
+            for release in releases.read([item], charts.find, charts.config_maps.data)
             for thing in _add_releases(charts.expanded(release), inventory)
         ]
         raw = [Manifest(jobs.identity(item), item.span, item.kind, item.api_version, item.root)]

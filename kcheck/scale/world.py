@@ -33,7 +33,7 @@ class World(Memory):
         self.pools = Pools(inventory, self.deployed, self.autoscaling)
         self.numbers = Numbers(config)
         self.sizes = Sizes(inventory, config, self.pools, self.autoscaling)
-        self.images = Images(inventory, self.sizes)
+        self.images = Images(inventory, self.sizes, self.numbers)
 
     def root_module(self, root: str) -> Inventory:
         """The clusters and networks that a root module makes."""

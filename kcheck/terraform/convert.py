@@ -6,6 +6,7 @@ from fractions import Fraction
 from operator import is_
 from typing import TYPE_CHECKING
 
+from kcheck.source import placeholders
 from kcheck.source.scalars import EvaluationError, kind, to_string
 from kcheck.source.values import Datum, Known, Origin, SetData, Unknown
 
@@ -208,11 +209,13 @@ def to_set(items: Sequence[Datum]) -> SetData:
     return SetData(sorted(unique.values(), key=sort_key))
 
 
-def from_json(node: Node) -> Known[DatumValue]:
+def from_json(node: Node) -> Datum:
     """A JSON value as a datum; its scalars can be changed where they stand."""
     value = node.value
     if isinstance(value, dict):
         return Known({key: from_json(member.value) for key, member in value.items()}, Origin((node.span,)))
     if isinstance(value, list):
         return Known(tuple(map(from_json, value)), Origin((node.span,)))
+    if isinstance(value, str) and placeholders.is_encrypted(value):
+        return Unknown(placeholders.encrypted(node.span), Origin((node.span,)))
     return Known(value, Origin((node.span,), literal=not node.span.source.private))

@@ -272,6 +272,18 @@ class Module:
                 elif any(one.configuration.unread for one in module.children(name)):
                     yield module, block, True
 
+    def calls_of_others(self) -> Iterator[tuple[Instance, list[str]]]:
+        """The calls of modules that others publish, with the arguments that nobody reads: all, without a skeleton."""
+        for module in self.all():
+            for name, block in module.configuration.calls.items():
+                found = module.call(name)
+                own = next(_modules(found), None)
+                if isinstance(found, Unknown) or (own is not None and own.configuration.skeleton):
+                    read = own.configuration.variables.keys() if own is not None else set[str]()
+                    left = [key for key in block.body.attributes if key not in read and key not in _CALL_ARGUMENTS]
+                    for instance in _instances(expand(block, module.prefixed(f"module.{name}"), module.scope)):
+                        yield instance, left
+
     def all(self) -> Iterator[Module]:
         """This module and all that it calls."""
         yield self

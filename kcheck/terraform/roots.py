@@ -121,10 +121,10 @@ class Loader:
         known = self._configurations.get(folder.path)
         if known is not None:
             return known
-        result = Configuration(folder.path)
+        result = Configuration(folder.path, incomplete=folder.incomplete)
         overrides = []
         for source in folder.terraform:
-            if is_override(os.path.basename(source.path)):
+            if is_override(folder.name(source)):
                 overrides.append(source)
             else:
                 result.add(self.parse(source))

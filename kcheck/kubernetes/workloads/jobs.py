@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads import accounts, gangs, pods, runtimes
-from kcheck.kubernetes.workloads.scalars import gap, integer, items, mapping, scalar, text
+from kcheck.kubernetes.workloads.scalars import gap, integer, items, scalar, text, written, written_map
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
@@ -43,7 +43,7 @@ def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
     known_kinds = profiles.workloads()
     found = list(objects)
     named = runtimes.by_name(found)
-    groups = {str(known(scalar(one.root, "metadata", "name"))): one for one in found if one.kind == "PodGroup"}
+    groups = {str(known(written(one.root, "metadata", "name"))): one for one in found if one.kind == "PodGroup"}
     signed = accounts.with_secrets(found)
     for item in found:
         kind = kind_of(item)
@@ -55,7 +55,7 @@ def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
 
 def identity(item: Object) -> str:
     """What tells an object from all others: its file, kind, namespace and name."""
-    name, namespace = known(scalar(item.root, "metadata", "name")), known(scalar(item.root, "metadata", "namespace"))
+    name, namespace = (known(written(item.root, "metadata", key)) for key in ("name", "namespace"))
     space = f"{namespace}/" if namespace is not None else ""
     return f"{item.owner_path}:{item.kind}/{space}{name if name is not None else '?'}"
 
@@ -65,7 +65,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload
     places = [(place, found) for place in entry["pods"] for found in _places(item, place)]
     found = tuple(_template(item, own, place, *pods_at) for place, pods_at in places)
     specs = [spec for _, (node, *_) in places if (spec := _spec(node))]
-    labels = mapping(item.root, "metadata", "labels")
+    labels = written_map(item.root, "metadata", "labels")
     batch, per_node = entry.get("batch", False), entry.get("per_node", False)
     secrets = next((node for spec in specs if (node := yaml.get(spec, "imagePullSecrets")) is not None), None)
     origin = Origin((secrets.span if secrets is not None else item.span,))
@@ -104,7 +104,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload
         spares_disruptions=_spares(item, kind),
         release=False,
         rival=gangs.competing_system(kind, system, found, item),
-        hooked=any("/hook" in key for key in known(mapping(item.root, "metadata", "annotations")) or {}),
+        hooked=any("/hook" in key for key in known(written_map(item.root, "metadata", "annotations")) or {}),
         partial=_partial(found, kind),
         disposed=_disposed(item, kind, found),
     )
@@ -116,7 +116,7 @@ _JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec"
 
 def _name(item: Object) -> Value[str]:
     """The name of an object, or how the one that it gets begins."""
-    own, begin = (text(item.root, "metadata", key) for key in ("name", "generateName"))
+    own, begin = (written(item.root, "metadata", key) for key in ("name", "generateName"))
     return begin if isinstance(own, Unset) and isinstance(begin, Known) else own
 
 
@@ -229,7 +229,7 @@ def _places(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Targe
         owners = [(yaml.resolve(entry.value), role, entry.key.span) for role, entry in roles.items()]
     elif "list" in place:
         found = items(item.root, *_steps(place["list"]))
-        names = [text(one, place["name"]) for one in found]
+        names = [written(one, place["name"]) for one in found]
         owners = [
             (one, str(known(name)), name.origin.written if isinstance(name, Known) else one.span)
             for one, name in zip(found, names, strict=True)

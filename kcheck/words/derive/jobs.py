@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck.model import CARDS, PodTemplate, Workload
-from kcheck.scale import placement
+from kcheck.numbers import tags
+from kcheck.scale import images, placement
 from kcheck.source.values import Known, Unknown, Unset, Value, combined, equals, known, mapped, number, reason_of, total
 from kcheck.words.derive import money
 from kcheck.words.derive.basics import computed
@@ -190,7 +191,11 @@ def class_defined(workload: Workload, world: World) -> Value[bool]:
             if isinstance(workload.priority, Unknown)
             else computed(workload, value=True)
         )
-    names = {known(one.name) for one in world.inventory.classes if not one.kueue}
+    classes = [one.name for one in world.inventory.classes if not one.kueue]
+    names = set(map(known, classes))
+    unknown = next((one for one in classes if isinstance(one, Unknown)), None)
+    if unknown is not None and name not in names:
+        return unknown
     return computed(workload, str(name).startswith("system-") or name in names)
 
 
@@ -355,10 +360,8 @@ def watches(template: PodTemplate, world: World) -> Value[str]:
 
 
 def fixed_tag(one: Container, _world: World) -> Value[bool]:
-    """Whether the image of a container has a digest, or a tag that is not latest."""
-    return mapped(
-        one.image, lambda text: "@" in text or text.rpartition("/")[2].partition(":")[2] not in ("", "latest")
-    )
+    """Whether the image of a container has a digest, or a tag that does not move."""
+    return mapped(images.ending(one.image), lambda ending: bool(ending.digest) or not tags.moves(ending.tag))
 
 
 def asks_nothing(one: Container, _world: World) -> Value[bool]:
