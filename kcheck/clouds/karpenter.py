@@ -30,23 +30,25 @@ def read(inventory: Inventory) -> None:
     objects = [(addon, addon.tree) for addon in inventory.addons if addon.tree is not None]
     for addon, tree in objects:
         if text(tree, "kind") in KINDS:
-            found = karpenter_pools.read(addon, tree, inventory.cluster_of.get(addon))
+            own = inventory.cluster_of.get(addon)
+            owner = Known(own, Origin((addon.place,))) if own is not None else inventory.unknown_cluster(addon)
+            found = karpenter_pools.read(addon, tree, owner)
             labels = _labels(tree, text(tree, "metadata", "name"), Origin((addon.place,)))
             inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree)))
     classes: dict[tuple[str, str], yaml.Mapping] = {}
     for addon, tree in objects:
-        cluster = inventory.cluster_of.get(addon)
-        if cluster is not None and text(tree, "kind") in _CLASSES:
-            classes[cluster.id, text(tree, "metadata", "name")] = tree
+        own = inventory.cluster_of.get(addon)
+        if own is not None and text(tree, "kind") in _CLASSES:
+            classes[own.id, text(tree, "metadata", "name")] = tree
     for addon, tree in objects:
-        cluster = inventory.cluster_of.get(addon)
-        if cluster is not None and text(tree, "kind") == "NodePool":
+        own = inventory.cluster_of.get(addon)
+        if own is not None and text(tree, "kind") == "NodePool":
             name = text(tree, "spec", "template", "spec", "nodeClassRef", "name")
-            if cluster.cloud == "eks":
-                inventory.pools.append(_pool(addon, tree, cluster, classes.get((cluster.id, name)), inventory))
-            elif cluster.cloud == "aks" and equals(cluster.grower, "karpenter"):
-                pool = _pool(addon, tree, cluster, None, inventory)
-                inventory.pools.append(_as_default(pool, classes.get((cluster.id, name)), inventory))
+            if own.cloud == "eks":
+                inventory.pools.append(_pool(addon, tree, own, classes.get((own.id, name)), inventory))
+            elif own.cloud == "aks" and equals(own.grower, "karpenter"):
+                pool = _pool(addon, tree, own, None, inventory)
+                inventory.pools.append(_as_default(pool, classes.get((own.id, name)), inventory))
 
 
 def _pool(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError, nearest
-from kcheck.engine import judged, may_change, rule_words, rules
+from kcheck.engine import judged, may_change, rules, several_clusters
 from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.judged import Judged
 from kcheck.engine.suppressions import Suppressions
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.engine.rule import Rule
     from kcheck.files.tree import Tree
-    from kcheck.model import Inventory
+    from kcheck.model import Cluster, Inventory
     from kcheck.source.text import Span
 
 
@@ -226,16 +226,18 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
                 continue
             try:
                 verdict = evaluator.verdict(rule, conditions[rule.name])
+                clusters: tuple[Cluster, ...] = ()
+                if isinstance(verdict, Undecided):
+                    verdict, clusters = several_clusters.decide(rule, conditions[rule.name], verdict, thing, world)
                 if isinstance(verdict, Undecided):
                     result.undecided.append(verdict)
                     continue
                 result.decided += 1
                 if not verdict:
                     continue
-                wider = Evaluator(raw_views.view(subject, thing, world, rule_words.looked_at(rule)))
-                severity = wider.severity(rule)
-                if severity is not None:
-                    findings.append(wider.finding(rule, severity))
+                finding = several_clusters.finding(rule, thing, world, clusters)
+                if finding is not None:
+                    findings.append(finding)
                     fired.add(rule.name)
             except (cel.ExpressionError, cel.SyntaxProblem, *_BROKEN) as error:
                 result.bugs.append(Bug(rule.name, thing.id, str(error)))

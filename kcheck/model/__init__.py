@@ -13,7 +13,7 @@ from kcheck.model.clusters import (
     Subnet,
 )
 from kcheck.model.inputs import Input
-from kcheck.model.inventory import Inventory
+from kcheck.model.inventory import NOWHERE, Candidates, Inventory
 from kcheck.model.pods import (
     CARDS,
     LOCAL,
@@ -52,12 +52,14 @@ __all__ = [
     "LOCAL",
     "NODE_ADDRESSES",
     "NOTHING",
+    "NOWHERE",
     "STAY",
     "UNDISTURBED",
     "Addon",
     "Addresses",
     "Admission",
     "Autoscaler",
+    "Candidates",
     "Cluster",
     "Cni",
     "Container",

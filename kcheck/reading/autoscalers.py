@@ -169,7 +169,7 @@ def _autoscaler(
     written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
     minor = minor_version(known(version) or "")
     fields = {name: _field(name, written, absent, place, minor, gap) for name in _FLAGS}
-    owner: Unknown = Unknown("the manifest's cluster is not known")
+    owner: Unknown = Unknown("which cluster it serves is not known")
     return Autoscaler(
         identity, place, owner, NAME, **fields, managed=False, version=version, flags=tuple(found), cpu=cpu[0],
         cpu_limit=cpu[1],

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.clouds import registry
-from kcheck.files.tree import matches
 from kcheck.model import Addon, Inventory, Manifest, Raw, Resource
-from kcheck.source.text import leading
-from kcheck.source.values import Known, Origin, Unknown
+from kcheck.reading import assignment
+from kcheck.source.values import Known, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.kustomize import Rendering
     from kcheck.kubernetes.objects import Object
     from kcheck.kubernetes.releases import Release
-    from kcheck.model import Cluster, Thing
+    from kcheck.model import Thing
     from kcheck.source.findings import Skipped
     from kcheck.source.text import Source
     from kcheck.syntax.problem import Problem
@@ -68,7 +67,7 @@ def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B
     if reading.charts is not None:
         reading.problems += reading.charts.problems
         reading.sources += reading.charts.sources
-    _assign_clusters(reading.inventory, config)
+    assignment.assign_clusters(reading.inventory, config)
     if any(addon.tree is not None for addon in reading.inventory.addons):
         import_module("kcheck.clouds.karpenter").read(reading.inventory)
     reading.skipped = list(dict.fromkeys((*tree.skipped, *reading.skipped)))
@@ -351,38 +350,3 @@ def _installed_products(item: Object) -> Iterator[Addon]:
         label = yaml.get(item.root, "metadata", "name")
         own = label.text if isinstance(label, yaml.Scalar) else "?"
         yield Addon(f"{item.owner_path}:{item.kind}/{own}", item.span, name, item.root)
-
-
-def _assign_clusters(inventory: Inventory, config: Config) -> None:
-    """Say on which cluster each workload, add-on and autoscaler runs."""
-    roots = [(cluster, [] if cluster.root == "." else cluster.root.split("/")) for cluster in inventory.clusters]
-    by_path: dict[str, Cluster | None] = {}
-
-    def cluster_of(thing: Thing) -> Cluster | None:
-        path = f"{inventory.scope_of[thing]}/" if thing in inventory.scope_of else thing.place.source.path
-        if path not in by_path:
-            by_path[path] = _cluster_of(path, roots, config)
-        return inventory.cluster_of.get(thing) or by_path[path]
-
-    for thing in inventory.deployed_things():
-        cluster = cluster_of(thing)
-        if cluster is not None:
-            inventory.cluster_of[thing] = cluster
-    for i, autoscaler in enumerate(inventory.autoscalers):
-        cluster = cluster_of(autoscaler) if isinstance(autoscaler.cluster, Unknown) else None
-        if cluster is not None:
-            inventory.autoscalers[i] = replace(autoscaler, cluster=Known(cluster, Origin((autoscaler.place,))))
-
-
-def _cluster_of(path: str, roots: list[tuple[Cluster, list[str]]], config: Config) -> Cluster | None:
-    """The cluster that the settings name, else the only one, or the one whose root shares most folders with a file."""
-    for environment in config.environments:
-        if any(matches(path, pattern) for pattern in environment.manifests):
-            wanted = (environment.root, environment.name)
-            own = [cluster for cluster, _ in roots if (cluster.root, cluster.environment) == wanted]
-            return own[0] if len(own) == 1 else None
-    folders = path.split("/")[:-1]
-    shared = [leading(folders, steps) for _, steps in roots]
-    most = max(shared, default=0)
-    best = [cluster for (cluster, _), depth in zip(roots, shared, strict=True) if depth == most]
-    return best[0] if len(best) == 1 else None

@@ -75,9 +75,10 @@ class Pools:
 
     def candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
         """The pools that pods can land on, and whether that is certain; Unknown where pools may be missing."""
-        cluster = self._inventory.cluster_of.get(self._deployed.workload(template))
+        workload = self._deployed.workload(template)
+        cluster = self._inventory.cluster_of.get(workload)
         if cluster is None:
-            return Unknown("the manifest's cluster is not known")
+            return self._inventory.unknown_cluster(workload)
         pools = self.all_of_cluster(cluster)
         if isinstance(pools, Unknown):
             return pools

@@ -81,7 +81,7 @@ class Sizes(Memory):
         """Nodes that run a pod of the workload, one pod on each; of a DaemonSet all that it lands on."""
         cluster = self._inventory.cluster_of.get(workload)
         requested = self._config.nodes.get("")
-        target: Value[int] = Unknown("the manifest's cluster is not known")
+        target: Value[int] = self._inventory.unknown_size(workload)
         if cluster is not None:
             target = self.target(cluster)
         elif requested is not None:

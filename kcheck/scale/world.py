@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.config.config import Config
-    from kcheck.model import Input, Inventory
+    from kcheck.model import Candidates, Cluster, Input, Inventory, Thing
 
 
 class World(Memory):
@@ -34,6 +36,28 @@ class World(Memory):
         self.numbers = Numbers(config)
         self.sizes = Sizes(inventory, config, self.pools, self.autoscaling)
         self.images = Images(inventory, self.sizes, self.numbers)
+
+    def assuming(self, cluster: Cluster) -> World:
+        """This world if all that may be on a cluster were on it; what is applied together stays as it is."""
+        return self.remember("assuming", cluster.id, lambda: self._assuming(cluster))
+
+    def _assuming(self, cluster: Cluster) -> World:
+        homes = {thing: cluster for found, own in self._unplaced if cluster in found.clusters for thing in own}
+        world = copy.copy(self)
+        Memory.__init__(world)
+        world.inventory = replace(self.inventory, cluster_of=self.inventory.cluster_of | homes)
+        world.pools = Pools(world.inventory, self.deployed, self.autoscaling)
+        world.sizes = Sizes(world.inventory, self.config, world.pools, self.autoscaling)
+        world.images = Images(self.inventory, world.sizes)
+        return world
+
+    @cached_property
+    def _unplaced(self) -> list[tuple[Candidates, list[Thing]]]:
+        """What may be on several clusters, by these."""
+        groups: dict[int, tuple[Candidates, list[Thing]]] = {}
+        for thing, found in self.inventory.candidates_of.items():
+            groups.setdefault(id(found), (found, []))[1].append(thing)
+        return list(groups.values())
 
     def root_module(self, root: str) -> Inventory:
         """The clusters and networks that a root module makes."""

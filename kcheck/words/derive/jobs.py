@@ -48,7 +48,7 @@ def _scale(workload: Workload, world: World) -> Value[int]:
     cluster, asked = world.inventory.cluster_of.get(workload), world.config.nodes.get("")
     if cluster is None:
         most = max(own, asked or 0)
-        return computed(workload, most) if asked or own > large else Unknown("the manifest's cluster is not known")
+        return computed(workload, most) if asked or own > large else world.inventory.unknown_size(workload)
     sizes: list[Value[int]] = []
     for template in workload.templates:
         found = world.pools.candidates(template)
@@ -218,9 +218,10 @@ def pools(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
 
 def kept_out(template: PodTemplate, world: World) -> Value[str]:
     """The taint that keeps pods from all pools that have room for them; null if some take them."""
-    cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
+    workload = world.deployed.workload(template)
+    cluster = world.inventory.cluster_of.get(workload)
     if cluster is None:
-        return Unknown("the manifest's cluster is not known") if world.inventory.clusters else computed(template, None)
+        return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
     found = world.pools.all_of_cluster(cluster)
     if isinstance(found, Unknown):
         return found
@@ -289,12 +290,14 @@ def idle_cost(template: PodTemplate, world: World) -> Value[str]:
 
 def crowd(template: PodTemplate, world: World) -> Value[str]:
     """Why the ports that its pods take of the node cost nodes; null if they do not, or nobody knows."""
+    if not template.ports or known(template.count) in (0, 1):
+        return computed(template, None)
     found = world.pools.candidates(template)
     if isinstance(found, Unknown):
         return found
     nodes = [world.sizes.of_pool(pool) for pool, _ in found]
     count, room = template.count, total(nodes)
-    if not template.ports or not nodes or not isinstance(count, Known):
+    if not nodes or not isinstance(count, Known):
         return computed(template, None)
     if isinstance(room, int) and count.value > room:
         return computed(template, f"{count.value:,} pods need as many nodes, and its pools have {room:,}")
