@@ -63,6 +63,8 @@ def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B
     rendered = _render_charts(tree, config, reading) if tree.charts and config.render else []
     if tree.manifests or tree.kustomizations or rendered:
         _manifests(tree, reading, rendered, wanted)
+    if tree.configurations:
+        _configurations(tree, reading)
     if tree.charts:
         _charts_alone(tree, reading)
     if reading.charts is not None:
@@ -259,6 +261,15 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     reading.problems += manifests.problems
     reading.templates = manifests.template_folders()
     reading.sources += tree.manifests
+
+
+def _configurations(tree: Tree, reading: Reading) -> None:
+    """The clusters that files of other tools describe."""
+    for cloud in registry.every():
+        if not tree.configurations.keys().isdisjoint(cloud.files):
+            reading.skipped += cloud.read_files(tree.configurations, reading.inventory)
+            cloud.read_kernel(tree.kernel, reading.inventory)
+    reading.sources += [source for sources in tree.configurations.values() for source in sources]
 
 
 def _label(thing: Thing) -> str:
