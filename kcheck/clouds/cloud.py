@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kcheck.source.interval import Interval
     from kcheck.source.text import Source
     from kcheck.source.values import Value
+    from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
 
 
@@ -99,6 +100,10 @@ class Cloud(Protocol):
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
         """Read the clusters that are written as manifests."""
         return
+
+    def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
+        """What files of other tools stand for that root modules would declare, with their names."""
+        return ()
 
     def read_files(self, files: Mapping[str, Sequence[Source]], inventory: Inventory) -> Iterable[Skipped]:
         """Read the clusters that files of other tools describe, by their kind; what of them is not read."""

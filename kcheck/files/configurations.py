@@ -8,6 +8,7 @@ from typing import NamedTuple
 VARIABLES = "ansible variables"
 HOSTS = "ansible hosts"
 BLUEPRINT = "blueprint"
+DEPLOYMENT = "deployment of a blueprint"
 
 
 class _Mark(NamedTuple):
@@ -37,6 +38,12 @@ _MARKS = (
         re.compile(r"\.ya?ml$"),
         b"deployment_groups",
         re.compile(rb"^blueprint_name[ \t]*:", re.MULTILINE),
+    ),
+    _Mark(
+        DEPLOYMENT,
+        re.compile(r"deployment[^/]*\.ya?ml$"),
+        b"deployment_name",
+        re.compile(rb"^vars[ \t]*:", re.MULTILINE),
     ),
 )
 

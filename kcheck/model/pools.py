@@ -163,7 +163,10 @@ class System:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NodePool(Thing):
-    """A set of equal nodes; `managed` says that the cloud runs the group. `mode` is System, User (AKS) or control-plane."""
+    """A set of equal nodes; `managed` says that the cloud runs the group.
+
+    `mode` is System or User (AKS), Karpenter, or control-plane.
+    """
 
     address: str
     cluster: Value[Cluster]

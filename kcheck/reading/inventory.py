@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.clouds import registry
+from kcheck.files.configurations import BLUEPRINT
 from kcheck.files.tree import matches
 from kcheck.model import Addon, Inventory, Manifest, Raw, Resource
 from kcheck.source.text import leading
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from kcheck.source.findings import Skipped
     from kcheck.source.text import Source
     from kcheck.syntax.problem import Problem
+    from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.terraform.variables import Variables
 
@@ -58,7 +60,7 @@ class Reading:
 def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
     """Read the Terraform and the manifests of a tree into one inventory, with what is wanted as it is written."""
     reading = Reading(Inventory(), [], {}, [])
-    if tree.folders or tree.plans:
+    if tree.folders or tree.plans or BLUEPRINT in tree.configurations:
         _terraform(tree, config, reading, wanted)
     rendered = _render_charts(tree, config, reading) if tree.charts and config.render else []
     if tree.manifests or tree.kustomizations or rendered:
@@ -86,7 +88,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     inventory = reading.inventory
     loader = Loader(tree, config)
     reading.roots = loader.roots() if tree.folders else []
-    roots = [*reading.roots, *_plans(tree, reading)]
+    roots = [*reading.roots, *_plans(tree, reading), *loader.written(_blueprints(tree))]
     kinds = {root: root.kinds() for root in roots}
     for cloud in registry.every():
         if cloud.resources and any(kind.startswith(cloud.resources) for own in kinds.values() for kind in own):
@@ -104,6 +106,13 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
     reading.variables = loader.variables
     reading.asked, reading.filled = loader.asked, loader.templates()
+
+
+def _blueprints(tree: Tree) -> Iterator[tuple[str, Configuration]]:
+    """What blueprints declare, with their names."""
+    if BLUEPRINT in tree.configurations:
+        for cloud in registry.every():
+            yield from cloud.blueprints(tree.configurations)
 
 
 def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:

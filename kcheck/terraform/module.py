@@ -121,7 +121,9 @@ class Module:
             if given is not None and given.origin:
                 default = absent(default, given.origin)
             elif self.configuration.skeleton and self.block is not None:
-                default = absent(default, Origin((self.block.header,), missing=Missing(self.block.span, (name,))))
+                default = absent(
+                    default, Origin((self.block.header,), missing=Missing(self.block.span, (*self.block.below, name)))
+                )
             given = default
         if "type" in entries:
             try:
