@@ -61,6 +61,8 @@ class Cloud(Protocol):
     beside: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    provider: str = ""
+    """How the kinds of its objects begin in Cluster API."""
     references: tuple[Reference, ...] = ()
     """What of its resources refers to others, for plans: these do not say it of what is only known after apply."""
     pool_labels: tuple[str, ...] = ()

@@ -231,13 +231,16 @@ def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thi
 
 
 def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw) -> None:
+    from kcheck.clouds import cluster_api
     from kcheck.kubernetes import objects, releases, syncs
     from kcheck.kubernetes.workloads import jobs, queues
 
     charts = _charts(tree, reading)
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
     others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
-    names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *others))
+    names = frozenset(
+        (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *cluster_api.kinds(), *others)
+    )
     kinds = objects.Kinds(names, queues.MARKS).with_kinds(wanted.kinds)
     kustomized: Rendering | None = None
     if tree.kustomizations:
@@ -257,6 +260,8 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         if not kinds_found.isdisjoint(cloud.objects):
             cloud.read_objects(manifests.objects, reading.inventory)
             cloud.read_kernel(tree.kernel, reading.inventory)
+    if "Cluster" in kinds_found:
+        cluster_api.read(manifests.objects, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
     there = reading.inventory
     deployed = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}

@@ -62,7 +62,8 @@ class SelfManaged(Cloud):
         if isinstance(plane.event_servers, Unset):
             text = "from where on events need an etcd of their own"
             yield Limit("events", "etcd.events_apart", plane.event_servers, text)
-        if (known(plane.writes_inflight) or 0) < numbers["apiserver.writes_inflight"].number:
+        writes = known(plane.writes_inflight)
+        if writes is not None and writes < numbers["apiserver.writes_inflight"].number:
             text = "above which Kubernetes' own scripts raise the requests in flight"
             yield Limit("apiserver", "apiserver.inflight_nodes", plane.writes_inflight, text)
 

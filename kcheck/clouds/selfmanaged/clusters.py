@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.model import Addresses, NodePool, PodRange, Size, Surge, Upgrade
 from kcheck.numbers import profiles
 from kcheck.source.ip_ranges import parse_cidr
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value
+from kcheck.source.values import Item, Known, Origin, Unknown, Unset, Value
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, Inventory
     from kcheck.source.text import Span
 
 CLOUD = "selfmanaged"
+
+T = TypeVar("T")
 
 
 def pod_range(cluster: Cluster, cidr: Value[str], block: Value[int], inventory: Inventory) -> PodRange | None:
@@ -22,8 +25,8 @@ def pod_range(cluster: Cluster, cidr: Value[str], block: Value[int], inventory: 
     if isinstance(cidr, Unset):
         return None
     found = PodRange(
-        f"{cluster.id}/pods", cluster.place, CLOUD, cluster.address, cluster.root, "", name=cluster.name, cidr=cidr,
-        block=block,
+        f"{cluster.id}/pods", cluster.place, cluster.cloud, cluster.address, cluster.root, "", name=cluster.name,
+        cidr=cidr, block=block,
     )  # fmt: skip
     inventory.ranges.append(found)
     return found
@@ -74,6 +77,15 @@ def ipv4(cidr: Value[str]) -> Value[str]:
     if "," not in cidr.value:
         return Unset(cidr.origin) if ":" in cidr.value else cidr
     return Known(own[0].strip(), cidr.origin._replace(literal=False)) if own else Unset(cidr.origin)
+
+
+def spelled(value: Value[T], *, listed: bool) -> Value[T]:
+    """A value with the place where it would be written: `extraArgs` are a map up to v1beta3 and a list since."""
+    origin = value.origin
+    if not listed or origin is None or origin.missing is None or "extraArgs" not in origin.missing.path:
+        return value
+    *outer, last = origin.missing.path
+    return replace(value, origin=origin._replace(missing=origin.missing._replace(path=(*outer, Item(last), "value"))))
 
 
 def quota(written: int) -> int:

@@ -14,7 +14,7 @@ from kcheck.kubernetes.record import FlagsRecord, MappingRecord
 from kcheck.model import NOTHING, Cluster, Plane, Scheduling
 from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
-from kcheck.source.values import Item, Known, Missing, Origin, Unset, Value, known, mapped
+from kcheck.source.values import Known, Missing, Origin, Unset, Value, known, mapped
 from kcheck.syntax import sysctl, yaml
 
 if TYPE_CHECKING:
@@ -136,21 +136,11 @@ class _Cluster:
         found = []
         for part in (*parts, KIND):
             if part in self.parts:
-                value = self.spelled(read(self.parts[part], name))
+                value = clusters.spelled(read(self.parts[part], name), listed=self.listed)
                 if not isinstance(value, Unset) and (value.origin is None or value.origin.missing is None):
                     return value
                 found.append(value)
         return found[-1] if found else Unset(self.origin)
-
-    def spelled(self, value: Value[T]) -> Value[T]:
-        """A value with the place where it would be written: `extraArgs` are a map up to v1beta3 and a list since."""
-        origin = value.origin
-        if origin is None or origin.missing is None or not self.listed or "extraArgs" not in origin.missing.path:
-            return value
-        *outer, last = origin.missing.path
-        return replace(
-            value, origin=origin._replace(missing=origin.missing._replace(path=(*outer, Item(last), "value")))
-        )
 
     def _dns(self) -> Value[int]:
         """The replicas of CoreDNS that kubeadm deploys."""
