@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kcheck.files import encrypted, folders
+from kcheck.files import configurations, encrypted, folders
 from kcheck.files.disk import Disk, TooLargeError
 from kcheck.source.findings import Skipped
 from kcheck.source.text import Source
@@ -133,7 +133,8 @@ class Tree:
 
     `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves and are
     no manifests. `kustomizations` are the files of Kustomize, which name other files by their own folder; `charts` are
-    the folders of Helm charts; `kernel` are the settings of the kernel of nodes.
+    the folders of Helm charts; `kernel` are the settings of the kernel of nodes; `configurations` are files of other
+    tools that make clusters, by their kind.
     `exclude` are paths and patterns that are not read, `skipped` is what was left out though nobody asked for that.
     `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that is not there:
     fixes not yet written, or the tree before a change.
@@ -151,6 +152,7 @@ class Tree:
         self.plans: list[Source] = []
         self.charts: list[str] = []
         self.kernel: list[Source] = []
+        self.configurations: dict[str, list[Source]] = {}
         self.folders: list[Folder] = []
         self.skipped: list[Skipped] = []
         self.count = 0
@@ -172,7 +174,8 @@ class Tree:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing of ours in it."""
-        return not (self.folders or self.manifests or self.kustomizations or self.plans or self.charts)
+        found = (self.folders, self.manifests, self.kustomizations, self.plans, self.charts, self.configurations)
+        return not any(found)
 
     def real_path(self, source: Source) -> str:
         """The path on disk, links resolved, that a fix must write to."""
@@ -277,6 +280,8 @@ class Tree:
             elif source is not None:
                 source.private = True
                 self.plans.append(source)
+        elif (inventory := configurations.inventory_of(path)) is not None:  # all variables of it count
+            self._walk(inventory)
         elif self.disk.head(path, len(_ARCHIVE)) == _ARCHIVE:
             raise PathError(f"{path} is a binary plan; `terraform show -json {path} > plan.json` writes one to read")
         else:
@@ -305,6 +310,8 @@ class Tree:
                     self._add_json(where)
                 elif name.endswith(".conf") and KERNEL.search(display_path(where)):
                     self.kernel += filter(None, [self.source(where)])
+                elif configurations.may_be(where):
+                    self._add_configuration(where)
 
     def _chart_of(self, path: str) -> str | None:
         """The folder of the chart that a file is of: beside it, or above its `templates`."""
@@ -373,10 +380,20 @@ class Tree:
             self._add_manifest(path)
 
     def _add_manifest(self, path: str) -> None:
+        if self._add_configuration(path):
+            return
         source = self.source(path)
         if source is not None and source not in self.manifests and holds_objects(source.data):
             self.manifests.append(source)
             self.note_encrypted(source)
+
+    def _add_configuration(self, path: str) -> bool:
+        """Whether a file is one of another tool that makes clusters; then it is entered."""
+        source = self.source(path)
+        kind = configurations.kind_of(path, source.data) if source is not None else ""
+        if source is not None and kind and source not in self.configurations.setdefault(kind, []):
+            self.configurations[kind].append(source)
+        return bool(kind)
 
 
 _ARCHIVE = b"PK\x03\x04"

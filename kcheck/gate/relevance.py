@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.config import settings
-from kcheck.files import folders
+from kcheck.files import configurations, folders
 from kcheck.files.disk import TooLargeError
 from kcheck.files.tree import (
     CHART,
@@ -63,6 +63,8 @@ def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Conf
         if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
             return True
         if name.endswith(".conf") and KERNEL.search(path):
+            return True
+        if configurations.may_be(path) and configurations.kind_of(path, _read(path, disk)):
             return True
         if name.startswith(".") or name in _OTHERS or not name.endswith(SUFFIXES):
             continue

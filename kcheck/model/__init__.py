@@ -31,6 +31,7 @@ from kcheck.model.pods import (
     Workload,
 )
 from kcheck.model.pools import (
+    CONTROL_PLANE,
     Addresses,
     KarpenterPool,
     Machine,
@@ -49,6 +50,7 @@ from kcheck.model.thing import NOTHING, Thing
 
 __all__ = [
     "CARDS",
+    "CONTROL_PLANE",
     "LOCAL",
     "NODE_ADDRESSES",
     "NOTHING",

@@ -352,6 +352,7 @@ class ModuleEntry(TypedDict):
     repository: str
     declares: list[str]
     skeletons: list[SkeletonEntry]
+    whole: NotRequired[bool]
 
 
 @cache

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.clouds import registry
+from kcheck.files.configurations import BLUEPRINT
 from kcheck.model import Addon, Inventory, Manifest, Raw, Resource
 from kcheck.reading import assignment
 from kcheck.source.values import Known, Origin
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kcheck.source.findings import Skipped
     from kcheck.source.text import Source
     from kcheck.syntax.problem import Problem
+    from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.terraform.variables import Variables
 
@@ -57,11 +59,13 @@ class Reading:
 def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
     """Read the Terraform and the manifests of a tree into one inventory, with what is wanted as it is written."""
     reading = Reading(Inventory(), [], {}, [])
-    if tree.folders or tree.plans:
+    if tree.folders or tree.plans or BLUEPRINT in tree.configurations:
         _terraform(tree, config, reading, wanted)
     rendered = _render_charts(tree, config, reading) if tree.charts and config.render else []
     if tree.manifests or tree.kustomizations or rendered:
         _manifests(tree, reading, rendered, wanted)
+    if tree.configurations:
+        _configurations(tree, reading)
     if tree.charts:
         _charts_alone(tree, reading)
     if reading.charts is not None:
@@ -84,7 +88,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     inventory = reading.inventory
     loader = Loader(tree, config)
     reading.roots = loader.roots() if tree.folders else []
-    roots = [*reading.roots, *_plans(tree, reading)]
+    roots = [*reading.roots, *_plans(tree, reading), *loader.written(_blueprints(tree))]
     kinds = {root: root.kinds() for root in roots}
     for cloud in registry.every():
         if cloud.resources and any(kind.startswith(cloud.resources) for own in kinds.values() for kind in own):
@@ -104,6 +108,13 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
     reading.variables = loader.variables
     reading.asked, reading.filled = loader.asked, loader.templates()
+
+
+def _blueprints(tree: Tree) -> Iterator[tuple[str, Configuration]]:
+    """What blueprints declare, with their names."""
+    if BLUEPRINT in tree.configurations:
+        for cloud in registry.every():
+            yield from cloud.blueprints(tree.configurations)
 
 
 def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
@@ -239,13 +250,16 @@ def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thi
 
 
 def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw) -> None:
+    from kcheck.clouds import cluster_api
     from kcheck.kubernetes import objects, releases, syncs
     from kcheck.kubernetes.workloads import jobs, queues
 
     charts = _charts(tree, reading)
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
     others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
-    names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *others))
+    names = frozenset(
+        (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *cluster_api.kinds(), *others)
+    )
     kinds = objects.Kinds(names, queues.MARKS).with_kinds(wanted.kinds)
     kustomized: Rendering | None = None
     if tree.kustomizations:
@@ -272,6 +286,8 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         if not kinds_found.isdisjoint(cloud.objects):
             cloud.read_objects(manifests.objects, reading.inventory)
             cloud.read_kernel(tree.kernel, reading.inventory)
+    if "Cluster" in kinds_found:
+        cluster_api.read(manifests.objects, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
     there = reading.inventory
     deployed = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}
@@ -285,6 +301,15 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     reading.problems += manifests.problems
     reading.templates = manifests.template_folders()
     reading.sources += tree.manifests
+
+
+def _configurations(tree: Tree, reading: Reading) -> None:
+    """The clusters that files of other tools describe."""
+    for cloud in registry.every():
+        if not tree.configurations.keys().isdisjoint(cloud.files):
+            reading.skipped += cloud.read_files(tree.configurations, reading.inventory)
+            cloud.read_kernel(tree.kernel, reading.inventory)
+    reading.sources += [source for sources in tree.configurations.values() for source in sources]
 
 
 def _label(thing: Thing) -> str:

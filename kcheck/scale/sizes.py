@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kcheck.model import CONTROL_PLANE
 from kcheck.scale import placement
 from kcheck.scale.growth import Growth
 from kcheck.scale.memory import Memory
 from kcheck.source.interval import Interval
-from kcheck.source.values import Known, Origin, Unknown, Value, known, mapped, number, total
+from kcheck.source.values import Known, Origin, Unknown, Value, equals, known, mapped, number, total
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -62,6 +63,9 @@ class Sizes(Memory):
         pools = self._pools.of_cluster(cluster)
         maxima = [known(pool.size.max_nodes) for pool in pools]
         growable = tuple(bool(known(pool.size.autoscaled)) for pool in pools)
+        planes = tuple(equals(pool.mode, CONTROL_PLANE) for pool in pools)
+        if any(planes) and not any(growable):
+            growable = tuple(not plane for plane in planes)
         return Growth(tuple(maxima), growable, tuple(number(pool.size.min_nodes, 0) for pool in pools))
 
     def of_pool(self, pool: NodePool) -> Value[int]:

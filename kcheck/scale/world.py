@@ -48,7 +48,7 @@ class World(Memory):
         world.inventory = replace(self.inventory, cluster_of=self.inventory.cluster_of | homes)
         world.pools = Pools(world.inventory, self.deployed, self.autoscaling)
         world.sizes = Sizes(world.inventory, self.config, world.pools, self.autoscaling)
-        world.images = Images(self.inventory, world.sizes)
+        world.images = Images(self.inventory, world.sizes, self.numbers)
         return world
 
     @cached_property

@@ -145,7 +145,7 @@ class Module:
 
     def _default_origin(self, call: nodes.Block, name: str) -> Origin:
         """Where a value would be written instead of a default: in the call, unless others maintain that, too."""
-        missing = Missing(call.span, (name,))
+        missing = Missing(call.span, (*call.below, name))
         return Origin((self.scope.place or call.header,), missing=None if call.header.source.bundled else missing)
 
     def local(self, name: str) -> Datum | None:
@@ -280,7 +280,7 @@ class Module:
                 own = next(_modules(found), None)
                 if isinstance(found, Unknown) or (own is not None and own.configuration.skeleton):
                     read = own.configuration.variables.keys() if own is not None else set[str]()
-                    left = [key for key in block.body.attributes if key not in read and key not in _CALL_ARGUMENTS]
+                    left = [key for key in block.body.attributes if key not in read and key not in CALL_ARGUMENTS]
                     for instance in _instances(expand(block, module.prefixed(f"module.{name}"), module.scope)):
                         yield instance, left
 

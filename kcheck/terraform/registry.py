@@ -64,6 +64,8 @@ def find(
         constraint = (repository[3] or "").removeprefix("v")
     elif registry is not None:
         module = _index().get((registry[1] + (registry[2] or "")).lower())
+    if module is None and repository is not None and repository[1].lower() in _whole():
+        return Configuration(source, skeleton=True)
     if module is None:
         return f"kcheck does not know the module {source}" if registry or repository or "::" in source else None
     wanted = versions.parse(constraint) if constraint else versions.ANY
@@ -132,6 +134,12 @@ def _index() -> dict[str, Published]:
         result[module.source.lower()] = module
         result[(module.repository + (f"//{folder}" if folder else "")).lower()] = module
     return result
+
+
+@cache
+def _whole() -> frozenset[str]:
+    """The repositories of which all modules that make clusters are known: the others make none."""
+    return frozenset(entry["repository"].lower() for entry in profiles.modules().values() if entry.get("whole"))
 
 
 def _published(source: str, entry: profiles.ModuleEntry) -> Published:

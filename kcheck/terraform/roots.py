@@ -43,6 +43,15 @@ class Loader:
         self.variables = Variables(tree, config, self.parse)
         self._copies = Copies(tree, config.module_dirs, self.parse)
 
+    def written(self, blueprints: Iterable[tuple[str, Configuration]]) -> list[Module]:
+        """Root modules that files of another tool stand for; names tell those apart that share a folder."""
+        found = list(blueprints)
+        folders = [own.folder for _, own in found] + [folder.path for folder in self.tree.folders]
+        return [
+            Module(own, self.variables.values_for(own), self, environment=name if folders.count(own.folder) > 1 else "")
+            for name, own in found
+        ]
+
     def roots(self, *, each_workspace: bool = True) -> list[Module]:
         """The root modules of the tree: the folders that no other folder calls, and those that the settings name.
 
