@@ -134,6 +134,10 @@ class Fields:
                 "" if self._pin.reaches(since) else f"{self._provider} is pinned below {since}, which has other values"
             )
             found = replace(found, origin=found.origin._replace(why=found.origin.why or why))
+        if found is not None and found.origin and found.origin.missing and "conflicts" in entry:
+            origin = found.origin
+            why = origin.why or self._conflict(entry["conflicts"], origin.path[-1])
+            found = replace(found, origin=origin._replace(why=why))
         if isinstance(found, Unset) and "unset" in entry:
             default = self._settings[entry["unset"]].value
             return Known(_TYPES[kind](default), found.origin)
@@ -150,6 +154,13 @@ class Fields:
         elif oldest is not None and not self._pin.reaches(oldest):
             why = f"{self._provider} is pinned below {oldest}, of which kcheck does not know whether it has {name}"
         return Unset(origin._replace(why=why) if why else origin)
+
+    def _conflict(self, others: list[str], name: str) -> str:
+        """Why an attribute cannot be written: another one is there that the provider takes instead of it."""
+        for path in (path for other in others for path in _paths(other)):
+            if not isinstance(self._read(path, {}), Unset):
+                return f"remove {path.written} first: it excludes {name}"
+        return ""
 
     def raw(self, name: str) -> Datum | None:
         """The field's datum as it was evaluated, symbols included; None if it is absent."""

@@ -190,3 +190,117 @@ def test_addresses_of_a_node(profile: str, lines: str, addresses: object, pool: 
 )
 def test_surge(lines: str, surge: int, pool: Callable[..., dict[str, Any]]) -> None:
     assert pool(f"  node_count = 100\n  {lines}")["surge_nodes"]["value"] == surge
+
+
+OUTBOUND = """
+resource "azurerm_public_ip" "out" {
+  count = 3
+  name  = "out${count.index}"
+}
+
+resource "azurerm_public_ip_prefix" "short" {
+  name = "short"
+}
+
+resource "azurerm_public_ip_prefix" "long" {
+  name          = "long"
+  prefix_length = 31
+}
+
+resource "azurerm_nat_gateway" "g" {
+  name = "g"
+}
+
+resource "azurerm_nat_gateway" "other" {
+  count = var.second
+  name  = "other"
+}
+
+resource "azurerm_subnet_nat_gateway_association" "g" {
+  subnet_id      = azurerm_subnet.n[0].id
+  nat_gateway_id = azurerm_nat_gateway.g.id
+}
+
+resource "azurerm_nat_gateway_public_ip_association" "g" {
+  nat_gateway_id       = azurerm_nat_gateway.g.id
+  public_ip_address_id = azurerm_public_ip.out[0].id
+}
+
+resource "azurerm_nat_gateway_public_ip_prefix_association" "g" {
+  nat_gateway_id      = azurerm_nat_gateway.g.id
+  public_ip_prefix_id = azurerm_public_ip_prefix.long.id
+}
+
+resource "azurerm_nat_gateway_public_ip_association" "other" {
+  nat_gateway_id       = "somewhere/else"
+  public_ip_address_id = azurerm_public_ip.out[1].id
+}
+
+variable "second" {
+  default = 0
+}
+
+variable "ids" {}
+
+resource "azurerm_kubernetes_cluster" "c" {
+  name = "c"
+
+  default_node_pool {
+    name           = "p"
+    node_count     = 3
+    vnet_subnet_id = azurerm_subnet.n[0].id
+  }
+
+  network_profile {
+    network_plugin = "azure"
+%s
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected", "listed"),
+    [
+        ("", 1, None),
+        ("managed_outbound_ip_count = 4", 4, None),
+        ("outbound_ip_address_ids = azurerm_public_ip.out[*].id", 3, "outbound_ip_address_ids"),
+        ("outbound_ip_address_ids = []\n managed_outbound_ip_count = 2", 2, None),
+        ("outbound_ip_prefix_ids = [azurerm_public_ip_prefix.short.id]", 16, "outbound_ip_prefix_ids"),
+        (
+            "outbound_ip_prefix_ids = [azurerm_public_ip_prefix.short.id, azurerm_public_ip_prefix.long.id]",
+            18,
+            "outbound_ip_prefix_ids",
+        ),
+        ('outbound_ip_prefix_ids = ["x"]', "the length of a public IP prefix is not in this code", None),
+        ("outbound_ip_address_ids = var.ids", "var.ids has no default", None),
+    ],
+)
+def test_own_public_addresses_are_counted(
+    lines: str, expected: object, listed: str | None, read: Callable[[str], dict[str, Any]]
+) -> None:
+    cluster = read(NETWORK + OUTBOUND % f"    load_balancer_profile {{\n      {lines}\n    }}")
+    found = cluster["outbound_ips"]
+    assert found.get("value", found.get("unknown")) == expected
+    assert listed is None or cluster["outbound_list"]["value"] == listed
+
+
+@pytest.mark.parametrize(("gateways", "expected"), [(1, 3), (2, 3)])
+def test_addresses_of_a_nat_gateway_are_counted(
+    gateways: int, expected: int, read: Callable[[str], dict[str, Any]]
+) -> None:
+    text = OUTBOUND.replace("default = 0", f"default = {gateways - 1}")
+    cluster = read(NETWORK + text % '    outbound_type = "userAssignedNATGateway"')
+    assert cluster["outbound_ips"]["value"] == expected
+
+
+@pytest.fixture
+def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[[str], dict[str, Any]]:
+    """The fields of the first cluster of some code."""
+
+    def collect(text: str) -> dict[str, Any]:
+        write({"main.tf": text})
+        fields: dict[str, Any] = model.collect(Tree(["."]), Config())["clusters"][0]["fields"]
+        return fields
+
+    return collect

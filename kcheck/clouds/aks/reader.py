@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.aks import addresses as arithmetic
-from kcheck.clouds.aks import upgrades
+from kcheck.clouds.aks import public_addresses, upgrades
 from kcheck.clouds.reader import (
     Reader,
     first_span,
@@ -218,7 +218,9 @@ class _Aks(Reader):
             why = "network_profile is absent: azurerm sends nothing and AKS chooses; write network_plugin explicitly"
             plugin = Unknown(why, plugin.origin)
             mode = Unknown(why, mode.origin) if isinstance(mode, Unset) else mode
-        ips = _outbound_ips(fields)
+        default_pool = nested[0] if not isinstance(nested, Unknown) and nested else None
+        subnet = self.fields(DEFAULT_POOL, default_pool).raw("subnet") if default_pool else None
+        ips, own_list = public_addresses.addresses(fields, subnet, self.root)
         return fields.record_of(
             Cluster,
             self.identity(instance.address),
@@ -235,6 +237,7 @@ class _Aks(Reader):
             network_mode=mode,
             tier=tier,
             outbound_ips=ips,
+            outbound_list=own_list,
             grower=mapped(fields.text("provisioning"), lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
         )
 
@@ -355,17 +358,6 @@ def _caps(fields: Fields) -> Value[dict[str, str]]:
     if name is None:
         return Unknown("the size of its machines is not known", cap.origin)
     return Known({name: cap.value}, cap.origin) if not cap.value.startswith("-") else Unset(cap.origin)
-
-
-def _outbound_ips(fields: Fields) -> Value[int]:
-    """Public addresses through which the nodes reach the internet; unset where they are not the cluster's."""
-    name = {"loadBalancer": "outbound_ips", "managedNATGateway": "nat_ips"}.get(
-        known(fields.text("outbound_type")) or ""
-    )
-    if name is not None:
-        return fields.number(name)
-    origin = fields.text("outbound_type").origin or Origin((fields.record.span,))
-    return Unset(origin)
 
 
 def _is_in(subnet: Subnet, network: str) -> bool:

@@ -137,6 +137,7 @@ class _Gke(Reader):
             autopilot, provisioning = fields.flag("autopilot"), fields.flag("provisioning")
             private = fields.flag("private_nodes")
             near = nat_gateways.near(nats, location)
+            ips = nat_gateways.addresses(near) if known(private) else NOTHING
             cluster = Cluster(
                 self.identity(instance.address),
                 instance.span,
@@ -156,7 +157,8 @@ class _Gke(Reader):
                 network_mode=fields.text("network_mode"),
                 service_cidr=self._services(fields),
                 outbound_type=mapped(private, lambda inside: "nat" if inside else NODE_ADDRESSES),
-                outbound_ips=nat_gateways.addresses(near) if known(private) else NOTHING,
+                outbound_ips=ips,
+                outbound_list=mapped(ips, lambda _: "nat_ips"),
                 outbound_ports=nat_gateways.ports(near) if known(private) else NOTHING,
                 data_plane=fields.text("network_policy"),
             )
