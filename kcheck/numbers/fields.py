@@ -6,13 +6,13 @@ from dataclasses import fields as members
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar, cast
 
 from kcheck.numbers import profiles
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.units import seconds
-from kcheck.source.values import Datum, Known, Origin, Subnetwork, Unknown, Unset, Value, plain
+from kcheck.source.values import Datum, Either, Known, Origin, Subnetwork, Unknown, Unset, Value, candidates, plain
 from kcheck.source.versions import ANY
 
 if TYPE_CHECKING:
@@ -143,7 +143,21 @@ class Fields:
             return Known(_TYPES[kind](default), found.origin)
         if isinstance(found, Known):
             return _typed(found, kind)
+        if isinstance(found, Either):
+            return self._typed_either(found, kind, entry.get("unset", ""))
         return found if found is not None else Unset(self.record.absent((name,)))
+
+    def _typed_either(self, value: Either, kind: str, unset: str) -> Unknown:
+        """A value that is one of several, all of them converted: null is the default where there is one."""
+        options: tuple[Known[object], ...] = candidates(value)
+        found: list[Value[object]] = []
+        for one in options:
+            given = Known(self._settings[unset].value, one.origin) if one.value is None and unset else one
+            found.append(given if given.value is None else _typed(given, kind))
+        typed = [cast("Datum", one) for one in found if isinstance(one, Known)]
+        if len(typed) < len(found):
+            return Unknown(value.reason, value.origin, value.symbol)
+        return replace(value, branches=tuple(typed))
 
     def _absent(self, record: Record, path: tuple[str, ...], since: Mapping[str, str]) -> Unset:
         """What is not written; where the provider is pinned to a version that may lack it, it cannot be."""
