@@ -70,11 +70,17 @@ class Evaluator:
         if self.view.open and self.view.hidden(cel.usage(condition)):
             return None, ""
         try:
-            return cel.condition(condition, self.activation), ""
+            holds = cel.condition(condition, self.activation)
+            return self.agreed(condition) if holds is None else holds, ""
         except cel.ExpressionError as error:
             if not self.view.open:
                 raise
             return None, f"it does not fit what is written: {error}"
+
+    def agreed(self, condition: cel.Expression) -> bool | None:
+        """The truth of a condition whatever of its candidates a value is; None where that matters."""
+        found = {cel.condition(condition, self.new_activation(data)) for data in self.view.alternatives()}
+        return found.pop() if len(found) == 1 else None
 
     def value(self, expression: str, activation: cel.Activation | None = None) -> object:
         """The value of an expression; None where it is not known."""

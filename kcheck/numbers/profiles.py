@@ -190,6 +190,7 @@ class FieldEntry(TypedDict):
     """Where a field is: `path`, its spellings; `unset`, the setting that holds where it is not written.
 
     `since` and `values_since` are versions of the provider: the first with an attribute, and with its values.
+    `conflicts` are the attributes that it cannot be written beside.
     """
 
     path: str
@@ -197,6 +198,7 @@ class FieldEntry(TypedDict):
     unset: NotRequired[str]
     since: NotRequired[dict[str, str]]
     values_since: NotRequired[str]
+    conflicts: NotRequired[list[str]]
 
 
 def table(cloud: str) -> dict[str, dict[str, FieldEntry]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -230,7 +230,7 @@ def pieces_of(value: Value[object]) -> tuple[Piece, ...]:
 
 @dataclass(slots=True)
 class Either(Unknown):
-    """A value of which the condition is not known: it is one of the branches."""
+    """A value that is one of the branches: the condition is not known, or the cloud chooses."""
 
     branches: tuple[Datum, ...] = field(kw_only=True)
 
@@ -264,6 +264,25 @@ def possible(datum: Datum | None) -> Iterator[Datum]:
             yield from possible(item)
     elif datum is not None:
         yield datum
+
+
+def candidates(value: Value[T]) -> tuple[Known[T], ...]:
+    """What a value is, or may be where all that it may be is known; nothing if a part of that is not."""
+    if isinstance(value, Known):
+        return (value,)
+    if not isinstance(value, Either):
+        return ()
+    found = [candidates(branch) for branch in value.branches]
+    flat = tuple(cast("Known[T]", one) for branch in found for one in branch)
+    return flat if all(found) else ()
+
+
+def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Known[T] | Either:
+    """One of some values: known where they are all the same."""
+    found = list(values)
+    if all(one.value == found[0].value for one in found):
+        return found[0]
+    return Either(reason, origin, branches=tuple(cast("Datum", one) for one in found))
 
 
 @dataclass(slots=True)
@@ -393,8 +412,13 @@ def total(values: Iterable[Value[int]]) -> int | Unknown:
 
 
 def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
-    """A known value changed by a function; what is not known stays as it is."""
-    return Known(change(value.value), value.origin) if isinstance(value, Known) else value
+    """A known value changed by a function, or each of the few that it may be; what is not known stays as it is."""
+    if isinstance(value, Known):
+        return Known(change(value.value), value.origin)
+    options: tuple[Known[T], ...] = candidates(value)
+    if not options or any(one.value is None for one in options):
+        return value
+    return either((Known(change(one.value), one.origin) for one in options), reason_of(value), value.origin)
 
 
 @overload
