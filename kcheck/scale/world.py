@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.scale.autoscaling import Autoscaling
+from kcheck.scale.caps import Caps
 from kcheck.scale.deployments import Deployments
 from kcheck.scale.images import Images
 from kcheck.scale.memory import Memory
@@ -32,7 +33,8 @@ class World(Memory):
         self.autoscaling = Autoscaling(inventory)
         self.pools = Pools(inventory, self.deployed, self.autoscaling)
         self.numbers = Numbers(config)
-        self.sizes = Sizes(inventory, config, self.pools, self.autoscaling)
+        self.caps = Caps(self.pools, self.autoscaling, self.numbers)
+        self.sizes = Sizes(inventory, config, self.pools, self.autoscaling, self.caps)
         self.images = Images(inventory, self.sizes)
 
     def root_module(self, root: str) -> Inventory:
