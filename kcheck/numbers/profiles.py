@@ -346,6 +346,7 @@ class SkeletonEntry(TypedDict):
     versions: str
     providers: dict[str, str]
     defaults: NotRequired[dict[str, object]]
+    lacks: NotRequired[list[str]]
 
 
 class ModuleEntry(TypedDict):

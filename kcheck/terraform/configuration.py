@@ -22,7 +22,8 @@ class Configuration:
 
     `incomplete` says that a piece could not be read: nothing may then be concluded from absence. A `skeleton`
     stands for a module that others publish; it declares what matters and nothing else, and its version may have
-    other `defaults`. A copy of such a module has the `top` folder that nothing is read outside of.
+    other `defaults`, and lack some variables. A copy of such a module has the `top` folder outside of which nothing is
+    read.
     Where neither is there, a skeleton of its arguments stands in: `unread` says why, `inputs` are the spellings of its
     variables in the call, and a `partial` one may lack node pools.
     """
@@ -40,6 +41,7 @@ class Configuration:
     incomplete: bool = False
     skeleton: bool = False
     defaults: dict[str, Datum] = field(default_factory=dict)
+    lacks: frozenset[str] = frozenset()
     top: str = ""
     unread: str = ""
     inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
