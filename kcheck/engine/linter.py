@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError, nearest
-from kcheck.engine import judged, may_change, rules, several_clusters
+from kcheck.engine import judged, may_change, merging, rules, several_clusters
 from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.judged import Judged
 from kcheck.engine.suppressions import Suppressions
 from kcheck.model import Input
 from kcheck.reading import inventory
 from kcheck.scale.world import World
-from kcheck.source.findings import Finding, Fix, Related, Severity, Undecided
+from kcheck.source.findings import Finding, Severity, Undecided
 from kcheck.source.values import known
 from kcheck.syntax import cel
 from kcheck.words import raw_views
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
     from kcheck.files.tree import Tree
     from kcheck.model import Cluster, Inventory
-    from kcheck.source.text import Span
 
 
 class Bug(NamedTuple):
@@ -89,7 +88,7 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -
     world.inputs = list(_inputs(reading, comments, config, result.undecided, tree))
     result.findings += _decide("input", by_subject.get("input", []), world, result)
     _suppress(result, comments)
-    result.findings = _merged([_with_set_severity(finding, config) for finding in result.findings])
+    result.findings = merging.merged((_with_set_severity(one, config) for one in result.findings), chosen)
     result.judged = judged.judged(world, result.undecided, reading)
     return result
 
@@ -121,31 +120,6 @@ def _pruned(findings: list[Finding], by_subject: dict[str, list[Rule]]) -> list[
         return any((name, where) in found for name in names for where in (finding.object, finding.span))
 
     return [finding for finding in findings if not told(finding)]
-
-
-def _merged(findings: list[Finding]) -> list[Finding]:
-    """One cause, one finding: a module that is called several times is named once, with its other objects."""
-    groups: dict[tuple[str, Span], list[Finding]] = {}
-    for finding in sorted(findings, key=lambda finding: finding.key):
-        groups.setdefault((finding.rule, finding.span), []).append(finding)
-    result = []
-    for group in groups.values():
-        worst = max(group, key=lambda finding: finding.severity)
-        others = tuple(dict.fromkeys(f.object for f in group if f.object != worst.object))
-        related = (*worst.related, *(Related(worst.span, f"also {name}") for name in others))
-        fix = _combined_fix(worst, group)
-        help_text = worst.help or next((f.help for f in group if fix is None and f.help), "")
-        result.append(worst._replace(related=related, also=others, fix=fix, help=help_text))
-    return result
-
-
-def _combined_fix(worst: Finding, group: list[Finding]) -> Fix | None:
-    """The fix of one finding with the changes that its other objects need."""
-    fixes = [finding.fix for finding in group if finding.fix is not None]
-    if worst.fix is None or len(fixes) < len(group):
-        return None
-    changes = {(change.place, change.name): change for fix in (*fixes, worst.fix) for change in fix.changes}
-    return worst.fix._replace(changes=tuple(changes.values()))
 
 
 def _suppress(result: Result, comments: Suppressions) -> None:

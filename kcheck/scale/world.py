@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.scale.autoscaling import Autoscaling
+from kcheck.scale.caps import Caps
 from kcheck.scale.deployments import Deployments
 from kcheck.scale.images import Images
 from kcheck.scale.memory import Memory
@@ -34,7 +35,8 @@ class World(Memory):
         self.autoscaling = Autoscaling(inventory)
         self.pools = Pools(inventory, self.deployed, self.autoscaling)
         self.numbers = Numbers(config)
-        self.sizes = Sizes(inventory, config, self.pools, self.autoscaling)
+        self.caps = Caps(self.pools, self.autoscaling, self.numbers)
+        self.sizes = Sizes(inventory, config, self.pools, self.autoscaling, self.caps)
         self.images = Images(inventory, self.sizes, self.numbers)
 
     def assuming(self, cluster: Cluster) -> World:
@@ -47,7 +49,8 @@ class World(Memory):
         Memory.__init__(world)
         world.inventory = replace(self.inventory, cluster_of=self.inventory.cluster_of | homes)
         world.pools = Pools(world.inventory, self.deployed, self.autoscaling)
-        world.sizes = Sizes(world.inventory, self.config, world.pools, self.autoscaling)
+        world.caps = Caps(world.pools, self.autoscaling, self.numbers)
+        world.sizes = Sizes(world.inventory, self.config, world.pools, self.autoscaling, world.caps)
         world.images = Images(self.inventory, world.sizes, self.numbers)
         return world
 

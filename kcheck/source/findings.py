@@ -126,7 +126,8 @@ class Finding(NamedTuple):
     """One problem at one place. `anchors` are the places where a comment can suppress it.
 
     `help` says what a person must do where kcheck cannot change the value itself. `also` are the other objects that
-    have it at the same place. `shape` is the message without what changes with sizes, prices and other objects.
+    have it at the same place, or for the same cause. `shape` is the message without what changes with sizes, prices and
+    other objects. `parts` are the findings that were merged into it, if they were.
     """
 
     rule: str
@@ -141,6 +142,7 @@ class Finding(NamedTuple):
     anchors: tuple[Span, ...]
     also: tuple[str, ...] = ()
     shape: str = ""
+    parts: tuple[Finding, ...] = ()
 
     @property
     def objects(self) -> set[str]:
@@ -155,6 +157,8 @@ class Finding(NamedTuple):
     @property
     def identities(self) -> frozenset[Identity]:
         """What it is known by in other runs, for each of its objects."""
+        if self.parts:
+            return frozenset().union(*(part.identities for part in self.parts))
         path = self.span.source.path
         return frozenset((self.rule, path, _unnumbered(name, path), self.shape) for name in self.objects)
 
