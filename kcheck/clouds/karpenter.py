@@ -10,6 +10,7 @@ from kcheck.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, 
 from kcheck.clouds.reader import gpus_of, matches_pattern, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
+from kcheck.kubernetes.workloads.scalars import integer
 from kcheck.model import NOTHING, Addresses, Machine, Market, NodePool, Scheduling, Size, Surge, System, Upgrade
 from kcheck.numbers import machines
 from kcheck.numbers.fields import Fields
@@ -141,14 +142,15 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
         pool = replace(pool, addresses=replace(pool.addresses, subnets=Unknown(why)))
     if default is None:
         return pool
-    pods = yaml.get(node_class, "spec", "maxPods") if node_class is not None else None
-    most = Known(int(pods.text), Origin((pods.span,))) if isinstance(pods, yaml.Scalar) else None
+    pods = integer(node_class, "spec", "maxPods") if node_class is not None else None
     addresses = replace(
         pool.addresses,
         subnets=(default if node_class is not None and own is None else pool).addresses.subnets,
         pods_take_addresses=default.addresses.pods_take_addresses,
         pod_range=default.addresses.pod_range,
-        max_pods=most or Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not written"),
+        max_pods=pods
+        if pods is not None and not isinstance(pods, Unset)
+        else Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not written"),
     )
     return replace(pool, addresses=addresses)
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.files.tree import CHART, contains_path, display_path
-from kcheck.kubernetes.config_maps import ConfigMaps
+from kcheck.kubernetes.named import Named
 from kcheck.kubernetes.releases import Release
 from kcheck.source.values import Known, Origin, Unset, Value, known
 from kcheck.syntax import yaml
@@ -109,7 +109,7 @@ class Charts:
         """Folders of charts that a release of the tree deploys."""
         self.rendered: set[str] = set()
         """Folders of charts that were rendered."""
-        self.config_maps = ConfigMaps(tree)
+        self.named = Named(tree)
         self._tops: dict[str, str] = {}
 
     @cached_property

@@ -18,13 +18,12 @@ from kcheck.syntax import yaml
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from kcheck.kubernetes.named import Named
     from kcheck.kubernetes.objects import Object
     from kcheck.source.text import Source, Span
 
     Find: TypeAlias = Callable[[Source, str], Source | None]
     """The file of the repository that holds a source, by its path from the top."""
-    FindMap: TypeAlias = Callable[[Source, str], dict[str, yaml.Scalar | Source] | None]
-    """The texts of the ConfigMap that a file names."""
 
 KINDS = frozenset({"Application", "ApplicationSet", "HelmRelease"})
 _STEP = re.compile(r"((?:\\.|[^.\[\\])+)|\[(\d+)\]", re.DOTALL)
@@ -168,12 +167,12 @@ def chart_name(value: Value[str]) -> Value[str]:
 # --- Argo CD and Flux
 
 
-def read(objects: Iterable[Object], find: Find, find_map: FindMap) -> Iterator[Release]:
-    """The releases among some objects; `find` and `find_map` give the files and ConfigMaps that they name."""
+def read(objects: Iterable[Object], find: Find, named: Named) -> Iterator[Release]:
+    """The releases among some objects; `find` and `named` give what they name: files, and objects."""
     for item in objects:
         group = item.api_version.partition("/")[0]
         if item.kind == "HelmRelease" and group == "helm.toolkit.fluxcd.io":
-            yield _flux(item, find, find_map)
+            yield _flux(item, find, named)
         elif item.kind == "Application" and group == "argoproj.io":
             yield from _argo(item, yaml.get(item.root, "spec"), find)
         elif item.kind == "ApplicationSet" and group == "argoproj.io":
@@ -235,23 +234,38 @@ def _argo(item: Object, spec: yaml.Node | None, find: Find, gap: str = "") -> It
         yield _release(item, chart, _entry(source, item.span, "targetRevision"), values, folder, f"#{i}" if i else "")
 
 
-def _flux(item: Object, find: Find, find_map: FindMap) -> Release:
+def _flux(item: Object, find: Find, named: Named) -> Release:
     spec = yaml.get(item.root, "spec")
     inner = yaml.get(spec, "chart", "spec")
     values = _Values(find, "`postRenderers` may change it" if yaml.get(spec, "postRenderers") is not None else "")
     kind = yaml.get(inner, "sourceRef", "kind")
     in_git = isinstance(kind, yaml.Scalar) and kind.text == "GitRepository"
     chart = _entry(inner, item.span, "chart")
+    version = _entry(inner, item.span, "version")
     if inner is None:
-        chart = Unknown("the chart is written in another object", Origin((item.span,)))
+        chart, version = _referred(item, named)
     for name in _texts(yaml.get(inner, "valuesFiles")):
         values.file(name, name.text if in_git else "")
     others = yaml.get(spec, "valuesFrom")
     for other in others.items if isinstance(others, yaml.Sequence) else ():
-        values.other(other, find_map)
+        values.other(other, named)
     values.add(yaml.get(spec, "values"))
     folder = chart.value if in_git and isinstance(chart, Known) else ""
-    return _release(item, chart, _entry(inner, item.span, "version"), values, folder)
+    return _release(item, chart, version, values, folder)
+
+
+def _referred(item: Object, named: Named) -> tuple[Value[str], Value[str]]:
+    """The chart, with its version, that a release refers to by an object of its own."""
+    ref = yaml.get(item.root, "spec", "chartRef")
+    kind, name = (_text_at(ref, key) for key in ("kind", "name")) if ref is not None else ("", "")
+    spec = yaml.get(named.object(item.span.source, kind, name), "spec") if kind and name else None
+    if kind == "HelmChart" and spec is not None:
+        return _entry(spec, item.span, "chart"), _entry(spec, item.span, "version")
+    if kind == "OCIRepository" and spec is not None:
+        given = yaml.get(spec, "ref")
+        return _entry(spec, item.span, "url"), _entry(given, item.span, "tag" if _text_at(given, "tag") else "semver")
+    missing = Unknown(f"the chart is written in {kind} {name}".rstrip(), Origin((item.span,)))
+    return missing, missing
 
 
 def _release(
@@ -323,12 +337,12 @@ class _Values:
             value = yaml.Scalar(*value.span, None, value.text, "double" if texts_only else "plain", None)
         self.sets[path_of(name.text)] = value
 
-    def other(self, node: yaml.Node, find_map: FindMap) -> None:
+    def other(self, node: yaml.Node, named: Named) -> None:
         """Values of a ConfigMap or Secret: the whole of them, or one by its path."""
         path = yaml.get(node, "targetPath")
         label = " ".join(_text_at(node, key) for key in ("kind", "name"))
         reason = f"the values of {label} are not read"
-        data = find_map(yaml.resolve(node).source, _text_at(node, "name")) if label.startswith("ConfigMap ") else None
+        data = named.data(yaml.resolve(node).source, _text_at(node, "name")) if label.startswith("ConfigMap ") else None
         found = (data or {}).get(_text_at(node, "valuesKey") or "values.yaml")
         if isinstance(found, yaml.Scalar) and isinstance(path, yaml.Scalar):
             self.sets[path_of(path.text)] = yaml.Scalar(*found.span, None, found.text, "plain", None)
@@ -351,7 +365,7 @@ def _texts(node: yaml.Node | None) -> list[yaml.Scalar]:
     return [item for item in map(yaml.resolve, found) if isinstance(item, yaml.Scalar)]
 
 
-def _text_at(node: yaml.Node, *path: str) -> str:
+def _text_at(node: yaml.Node | None, *path: str) -> str:
     found = yaml.get(node, *path)
     return found.text if isinstance(found, yaml.Scalar) else ""
 

@@ -13,7 +13,7 @@ from kcheck.syntax import yaml
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kcheck.kubernetes.config_maps import ConfigMaps
+    from kcheck.kubernetes.named import Named
     from kcheck.kubernetes.objects import Object
     from kcheck.source.text import Source
 
@@ -29,7 +29,7 @@ class Substitution:
     values: dict[str, yaml.Scalar]
 
 
-def read(objects: Iterable[Object], top: Callable[[Source], str], config_maps: ConfigMaps) -> list[Substitution]:
+def read(objects: Iterable[Object], top: Callable[[Source], str], named: Named) -> list[Substitution]:
     """The substitutions that some objects ask for; `top` is the folder of a source's repository."""
     result = []
     for item in objects:
@@ -43,7 +43,7 @@ def read(objects: Iterable[Object], top: Callable[[Source], str], config_maps: C
         for other in others.items if isinstance(others, yaml.Sequence) else ():
             kind, name = yaml.get(other, "kind"), yaml.get(other, "name")
             if isinstance(kind, yaml.Scalar) and kind.text == "ConfigMap" and isinstance(name, yaml.Scalar):
-                data = config_maps.data(item.span.source, name.text) or {}
+                data = named.data(item.span.source, name.text) or {}
                 values |= {key: node for key, node in data.items() if isinstance(node, yaml.Scalar)}
         own = yaml.get(post, "substitute")
         for key, entry in (yaml.entries(own) if isinstance(own, yaml.Mapping) else {}).items():

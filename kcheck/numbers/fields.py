@@ -134,7 +134,7 @@ class Fields:
                 "" if self._pin.reaches(since) else f"{self._provider} is pinned below {since}, which has other values"
             )
             found = replace(found, origin=found.origin._replace(why=found.origin.why or why))
-        if found is not None and found.origin and found.origin.missing and "conflicts" in entry:
+        if found is not None and found.origin and found.origin.path and found.origin.missing and "conflicts" in entry:
             origin = found.origin
             why = origin.why or self._conflict(entry["conflicts"], origin.path[-1])
             found = replace(found, origin=origin._replace(why=why))

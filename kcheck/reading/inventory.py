@@ -279,7 +279,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     if any(item.kind == "Kustomization" for item in manifests.objects):
         from kcheck.kubernetes import substitutions
 
-        found = substitutions.read(manifests.objects, charts.top, charts.config_maps)
+        found = substitutions.read(manifests.objects, charts.top, charts.named)
         manifests.objects = substitutions.applied(manifests.objects, found) if found else manifests.objects
     kinds_found = {item.kind for item in manifests.objects}
     for cloud in registry.every():
@@ -339,7 +339,7 @@ def _add_objects(objects: list[Object], inventory: Inventory, charts: Charts, wa
             getattr(inventory, queues.LISTS[type(thing)]).append(thing)
         released = [
             thing
-            for release in releases.read([item], charts.find, charts.config_maps.data)
+            for release in releases.read([item], charts.find, charts.named)
             for thing in _add_releases(charts.expanded(release), inventory)
         ]
         raw = [Manifest(jobs.identity(item), item.span, item.kind, item.api_version, item.root)]

@@ -281,8 +281,10 @@ class Module:
                 found = module.call(name)
                 own = next(_modules(found), None)
                 if isinstance(found, Unknown) or (own is not None and own.configuration.skeleton):
-                    read = own.configuration.variables.keys() if own is not None else set[str]()
-                    left = [key for key in block.body.attributes if key not in read and key not in CALL_ARGUMENTS]
+                    read = set(CALL_ARGUMENTS)
+                    if own is not None:
+                        read.update(own.configuration.variables, *own.configuration.inputs.values())
+                    left = [key for key in block.body.attributes if key not in read]
                     for instance in _instances(expand(block, module.prefixed(f"module.{name}"), module.scope)):
                         yield instance, left
 

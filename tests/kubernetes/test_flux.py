@@ -83,6 +83,29 @@ def test_the_nearest_of_several_config_maps_and_none_of_equals(
     assert unclear == Unknown("the values of ConfigMap values are not read", unclear.origin)
 
 
+REPOSITORY = """apiVersion: source.toolkit.fluxcd.io/v1
+kind: %s
+metadata: {name: ca}
+spec: %s
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("OCIRepository", "{url: oci://ghcr.io/example/charts/cluster-autoscaler, ref: {tag: 9.46.0}}"),
+        ("HelmChart", "{chart: cluster-autoscaler, version: 9.46.0}"),
+    ],
+)
+def test_a_chart_that_is_another_object(
+    kind: str, spec: str, autoscaler: Callable[[Mapping[str, str]], Autoscaler]
+) -> None:
+    release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a}\nspec:\n"
+    release += f"  chartRef: {{kind: {kind}, name: ca}}\n  values:\n    {IDLE}"
+    found = autoscaler({"a/release.yaml": release, "a/repository.yaml": REPOSITORY % (kind, spec)})
+    assert (known(found.unneeded_time), known(found.version)) == (420, "1.32")
+
+
 CHARTS = """helmCharts:
   - name: cluster-autoscaler
     version: 9.46.0

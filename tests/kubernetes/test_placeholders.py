@@ -109,3 +109,51 @@ def test_the_same_placeholder_is_the_same_number(asked: str, decided: bool, chec
     rule = "gpu-request-not-equal-limit"
     assert rule not in [finding.rule for finding in result.findings]
     assert (rule not in [one.rule for one in result.undecided]) == decided
+
+
+AUTOSCALER = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cluster-autoscaler}
+spec:
+  template:
+    spec:
+      containers:
+        - name: cluster-autoscaler
+          image: ${REGISTRY}/cluster-autoscaler:v1.33.0
+          args:
+            - --max-nodes-total=${MAX_NODES}
+            - --scan-interval=${SCAN:-30s}
+            - --expander=least-waste
+"""
+
+
+def test_flags_that_are_filled_in_are_unknown(read: Read) -> None:
+    (autoscaler,) = read({"ca.yaml": AUTOSCALER}).autoscalers
+    assert isinstance(autoscaler.max_nodes, Unknown)
+    assert autoscaler.max_nodes.reason == "`${MAX_NODES}` is filled in later (ca.yaml:11)"
+    assert known(autoscaler.scan_interval) == 30
+    assert known(autoscaler.expander) == "least-waste"
+    assert known(autoscaler.version) == "v1.33.0"
+
+
+POOL = """apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: "${POOL}"}
+spec:
+  limits: {nodes: "${MOST}"}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.azure.com, kind: AKSNodeClass, name: a}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: ["$TYPE"]}
+---
+apiVersion: karpenter.azure.com/v1beta1
+kind: AKSNodeClass
+metadata: {name: a}
+spec: {maxPods: "${PODS}"}
+"""
+AKS = 'resource "azurerm_kubernetes_cluster" "main" {\n  name = "a"\n  default_node_pool {\n    name = "a"\n  }\n}\n'
+
+
+def test_objects_of_karpenter_with_placeholders_are_survived(check: Check) -> None:
+    assert not check({"pool.yaml": POOL, "main.tf": AKS}).bugs

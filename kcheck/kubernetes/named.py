@@ -1,10 +1,10 @@
-"""Texts of ConfigMaps that are in the tree, as objects or made by a kustomization."""
+"""Objects that others name: looked for in the tree, ConfigMaps among what kustomizations make, too."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.kubernetes.objects import objects_in
 from kcheck.source.text import leading
@@ -20,34 +20,44 @@ Data = dict[str, "yaml.Scalar | Source"]
 """The texts of a ConfigMap by key: a scalar, or a file that holds it."""
 
 
+T = TypeVar("T")
+
+
 @dataclass
-class ConfigMaps:
-    """The ConfigMaps of a tree, looked for by name when one is asked for."""
+class Named:
+    """The objects of a tree by kind and name, looked for when one is asked for."""
 
     tree: Tree
-    _found: dict[str, list[tuple[str, Data]]] = field(default_factory=dict)
+    _found: dict[tuple[str, str], list[tuple[str, yaml.Mapping]]] = field(default_factory=dict)
+    _made: dict[str, list[tuple[str, Data]]] = field(default_factory=dict)
+
+    def object(self, source: Source, kind: str, name: str) -> yaml.Mapping | None:
+        """The object that is nearest to a file; None if there is none, or several are as near."""
+        return _nearest(source, self._objects(kind, name))
 
     def data(self, source: Source, name: str) -> Data | None:
-        """The ConfigMap of that name that is nearest to a file; None if there is none, or several are as near."""
-        if name not in self._found:
-            self._found[name] = [*self._objects(name), *self._generated(name)]
-        own = os.path.dirname(source.path).split("/")
-        near = [(leading(own, path.split("/")), data) for path, data in self._found[name]]
-        most = max((depth for depth, _ in near), default=0)
-        best = [data for depth, data in near if depth == most]
-        return best[0] if len(best) == 1 else None
+        """The texts of the ConfigMap that is nearest to a file; None if there is none, or several are as near."""
+        if name not in self._made:
+            written = [(path, _texts(yaml.get(root, "data"))) for path, root in self._objects("ConfigMap", name)]
+            self._made[name] = [*written, *self._generated(name)]
+        return _nearest(source, self._made[name])
 
-    def _objects(self, name: str) -> Iterator[tuple[str, Data]]:
-        """ConfigMaps that are written as objects; documents without the name are never parsed."""
-        raw = name.encode()
+    def _objects(self, kind: str, name: str) -> list[tuple[str, yaml.Mapping]]:
+        """The objects of a kind and name with their folders."""
+        if (kind, name) not in self._found:
+            self._found[kind, name] = list(self._read(kind, name))
+        return self._found[kind, name]
+
+    def _read(self, kind: str, name: str) -> Iterator[tuple[str, yaml.Mapping]]:
+        marks = kind.encode(), name.encode()
         for source in self.tree.manifests:
-            if raw not in source.data or b"ConfigMap" not in source.data:
+            if not all(mark in source.data for mark in marks):
                 continue
-            for document in yaml.documents(source, lambda data: raw in data and b"ConfigMap" in data):
+            for document in yaml.documents(source, lambda data: all(mark in data for mark in marks)):
                 for item in objects_in(document.root) if document.root is not None else ():
                     called = yaml.get(item.root, "metadata", "name")
-                    if item.kind == "ConfigMap" and isinstance(called, yaml.Scalar) and called.text == name:
-                        yield os.path.dirname(source.path), _texts(yaml.get(item.root, "data"))
+                    if item.kind == kind and isinstance(called, yaml.Scalar) and called.text == name:
+                        yield os.path.dirname(source.path), item.root
 
     def _generated(self, name: str) -> Iterator[tuple[str, Data]]:
         """ConfigMaps that kustomizations make of files and of literals."""
@@ -73,6 +83,14 @@ class ConfigMaps:
             key, _, text = node.text.partition("=")
             data[key] = yaml.Scalar(*node.span, None, text.strip("\"'"), "double", None)
         return data
+
+
+def _nearest(source: Source, found: list[tuple[str, T]]) -> T | None:
+    own = os.path.dirname(source.path).split("/")
+    near = [(leading(own, path.split("/")), one) for path, one in found]
+    most = max((depth for depth, _ in near), default=0)
+    best = [one for depth, one in near if depth == most]
+    return best[0] if len(best) == 1 else None
 
 
 def _texts(node: yaml.Target | None) -> Data:
