@@ -220,13 +220,13 @@ def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thi
 
 def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw) -> None:
     from kcheck.kubernetes import objects, releases, syncs
-    from kcheck.kubernetes.workloads import jobs, queues
+    from kcheck.kubernetes.workloads import jobs, queues, unlisted
 
     charts = _charts(tree, reading)
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
     others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
     names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *others))
-    kinds = objects.Kinds(names, queues.MARKS).with_kinds(wanted.kinds)
+    kinds = objects.Kinds(names, queues.MARKS, unlisted.MARKS, unlisted.NEVER).with_kinds(wanted.kinds)
     kustomized: Rendering | None = None
     if tree.kustomizations:
         from kcheck.kubernetes import kustomize
