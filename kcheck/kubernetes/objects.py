@@ -147,8 +147,19 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
     if kind.endswith("List") and isinstance(items, yaml.Sequence) and depth < 3:
         for item in items.items:
             yield from objects_in(item, depth + 1)
-    else:
-        yield Object(kind, version, root, _header(root))
+        return
+    yield Object(kind, version, root, _header(root))
+    if kind in _HOLDERS and depth < 3:
+        *path, key = _HOLDERS[kind]
+        held = yaml.get(root, *path)
+        for one in held.items if isinstance(held, yaml.Sequence) else ():
+            inner = yaml.get(one, key)
+            if inner is not None:
+                yield from objects_in(inner, depth + 1)
+
+
+_HOLDERS = {"AppWrapper": ("spec", "components", "template")}
+"""Kind -> where it holds whole objects: a list, and the key of its items."""
 
 
 def value_of(node: yaml.Scalar) -> Value[DatumValue]:
