@@ -223,8 +223,16 @@ def _tables(cloud: str) -> tuple[dict[str, dict[str, FieldEntry]], dict[str, str
     return fields, oldest
 
 
+class Growth(TypedDict, total=False):
+    """How many pods an elastic role may have: `to` and `when` are paths, `role` is the one that grows."""
+
+    to: str
+    when: str
+    role: str
+
+
 class PodPlace(TypedDict, total=False):
-    """A place of pod templates, as `workloads.yaml` explains; each key but `role` and `container` is a path."""
+    """A place of pod templates, as `workloads.yaml` explains; each key but the last four is a path."""
 
     at: str
     count: str
@@ -233,8 +241,11 @@ class PodPlace(TypedDict, total=False):
     list: str
     name: str
     times: str
+    beside: str
     role: str
-    container: bool
+    open: bool
+    shape: str
+    grows: Growth
 
 
 class WorkloadKind(TypedDict):
@@ -243,7 +254,7 @@ class WorkloadKind(TypedDict):
     pods: list[PodPlace]
     per_node: NotRequired[bool]
     batch: NotRequired[bool]
-    rigid: NotRequired[bool]
+    rigid: NotRequired[bool | str]
 
 
 @cache

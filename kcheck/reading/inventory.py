@@ -252,7 +252,7 @@ def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thi
 def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw) -> None:
     from kcheck.clouds import cluster_api
     from kcheck.kubernetes import objects, releases, syncs
-    from kcheck.kubernetes.workloads import jobs, queues
+    from kcheck.kubernetes.workloads import jobs, queues, unlisted
 
     charts = _charts(tree, reading)
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
@@ -260,7 +260,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     names = frozenset(
         (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *cluster_api.kinds(), *others)
     )
-    kinds = objects.Kinds(names, queues.MARKS).with_kinds(wanted.kinds)
+    kinds = objects.Kinds(names, queues.MARKS, unlisted.MARKS, unlisted.NEVER).with_kinds(wanted.kinds)
     kustomized: Rendering | None = None
     if tree.kustomizations:
         from kcheck.kubernetes import kustomize
