@@ -108,7 +108,7 @@ def _mapping(entries: list[yaml.Pair], place: Span) -> yaml.Mapping:
 
 
 def _key(text: str, place: Span) -> yaml.Scalar:
-    return yaml.Scalar(*place, None, text, "double", None)
+    return yaml.Scalar(*place, anchor=None, text=text, style="double", tag=None)
 
 
 def _scalar(pieces: tuple[Piece, ...], offset: int, text: str) -> yaml.Scalar:
@@ -118,11 +118,12 @@ def _scalar(pieces: tuple[Piece, ...], offset: int, text: str) -> yaml.Scalar:
         length = 1 if isinstance(piece.datum, Unknown) else len(piece.text)
         if offset < at + length:
             if piece.datum is not None:
-                return yaml.Computed(*piece.span, None, text, "double", None, piece.datum)
+                return yaml.Computed(*piece.span, None, text, "double", tag=None, datum=piece.datum)
             skipped = len(piece.text[: offset - at].encode())
             if piece.span.text == piece.text:
                 start = piece.span.start + skipped
-                return yaml.Scalar(piece.span.source, start, start + len(text.encode()), None, text, "double", None)
-            return yaml.Computed(*piece.span, None, text, "double", None, Known(text, Origin((piece.span,))))
+                return _key(text, piece.span.source.span(start, start + len(text.encode())))
+            datum = Known(text, Origin((piece.span,)))
+            return yaml.Computed(*piece.span, None, text, "double", tag=None, datum=datum)
         at += length
     return _key(text, pieces[-1].span)

@@ -6,7 +6,6 @@ import base64
 import binascii
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes import boot_scripts
 from kcheck.source.findings import Skipped
 from kcheck.source.values import Known, Origin, Piece, pieces_of
 
@@ -43,6 +42,8 @@ KINDS = frozenset(_SCRIPTS)
 
 def read(root: Module, kinds: set[str]) -> tuple[list[Object], list[Skipped]]:
     """The objects of kubeadm in the scripts of a root module, and the nodes whose cluster is not in them."""
+    from kcheck.kubernetes import boot_scripts  # which most root modules do not need
+
     found: dict[tuple[str, int, str], Object] = {}
     skipped: dict[str, Skipped] = {}
     for kind in sorted(kinds & KINDS):
