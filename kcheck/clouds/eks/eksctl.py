@@ -241,7 +241,7 @@ class _Config:
         if managed and isinstance(high, Unset):
             maximum = mapped(maximum, lambda most: max(1, most))
         # a reservation is in one zone, and so is the placement group that eksctl makes for EFA
-        alone = _blocks(fields.record, "capacityReservation") or known(fields.flag("efa"))
+        alone = bool(_blocks(fields.record, "capacityReservation")) or known(fields.flag("efa"))
         return Size(
             mapped(maximum, lambda most: most > (known(minimum) or 0)), minimum, maximum,
             Known(1, Origin((fields.record.span,))) if alone else NOTHING,
