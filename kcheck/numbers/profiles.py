@@ -190,7 +190,7 @@ class FieldEntry(TypedDict):
     """Where a field is: `path`, its spellings; `unset`, the setting that holds where it is not written.
 
     `since` and `values_since` are versions of the provider: the first with an attribute, and with its values.
-    `conflicts` are the attributes that it cannot be written beside.
+    `conflicts` are the attributes that it cannot be written beside, `needs` is one that it cannot be written without.
     """
 
     path: str
@@ -199,6 +199,7 @@ class FieldEntry(TypedDict):
     since: NotRequired[dict[str, str]]
     values_since: NotRequired[str]
     conflicts: NotRequired[list[str]]
+    needs: NotRequired[str]
 
 
 def table(cloud: str) -> dict[str, dict[str, FieldEntry]]:
