@@ -256,7 +256,9 @@ def _pairs(collection: Datum) -> list[tuple[str, Datum]] | Unknown:
         for item in value:
             if isinstance(item, Unknown):
                 return item
-            pairs.append((scalars.to_string(item.value), item))
+            if not isinstance(item.value, str):
+                return Unknown("for_each needs a set of strings")
+            pairs.append((item.value, item))
         return pairs
     return Unknown("for_each needs a map or a set")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kcheck.files.tree import Folder, Tree
+    from kcheck.source.findings import Skipped
     from kcheck.source.text import Source
     from kcheck.terraform.filesystem import Files
 
@@ -34,6 +36,7 @@ class Loader:
         self.tree = tree
         self.config = config
         self.problems: list[Problem] = []
+        self.skipped: list[Skipped] = []
         self._configurations: dict[str, Configuration] = {}
         self._parsed: dict[int, nodes.File] = {}
         self.asked: set[Source] = set()
@@ -51,14 +54,21 @@ class Loader:
             ConfigError: a folder or a variable file of the settings does not exist.
         """
         configurations = [self.configuration(folder) for folder in self.tree.folders]
-        self.variables.check(configurations)
-        called = {os.path.realpath(p) for c in configurations for p in self._called(c) if p != c.folder}
         by_root: dict[str, list[Environment]] = {}
         for environment in self.config.environments:
             if not self.tree.disk.is_folder(environment.root):
                 raise ConfigError(f"clusters: there is no folder {environment.root}")
             by_root.setdefault(os.path.realpath(environment.root), []).append(environment)
-        roots = []
+        roots: list[Module] = []
+        called: set[str] = set()
+        if self.tree.units:
+            units = import_module("kcheck.terraform.terragrunt.units").Terragrunt(self)
+            called |= units.folders()
+            roots += units.stacks(by_root)
+            self.skipped += units.skipped
+        parts = [part.configuration for root in roots for part in root.all() if not part.configuration.skeleton]
+        self.variables.check([*configurations, *(part.configuration for root in roots for part in root.all())])
+        called |= {os.path.realpath(p) for c in (*configurations, *parts) for p in self._called(c) if p != c.folder}
         for configuration in configurations:
             real = os.path.realpath(configuration.folder)
             environments = by_root.get(real, ())
@@ -174,7 +184,11 @@ class Loader:
 
     def files(self, root: Module) -> Files:
         """The files that the functions of a root module may read."""
-        return _Files(self, root.configuration.folder)
+        return self.files_of(root.configuration.folder)
+
+    def files_of(self, folder: str) -> Files:
+        """The files that functions may read, by paths relative to a folder."""
+        return _Files(self, folder)
 
     def locked(self, root: Module) -> dict[str, str]:
         """The versions of providers that a root module has locked."""
