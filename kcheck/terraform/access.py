@@ -11,7 +11,7 @@ from kcheck.source.scalars import AbsentError, EvaluationError
 from kcheck.source.values import Answer, Datum, Either, Known, SetData, Symbol, Unknown, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 
 def attribute(target: Datum, name: str) -> Datum:
@@ -89,6 +89,15 @@ def index(target: Datum, key: Datum) -> Datum:
     if isinstance(value, dict) or hasattr(value, "attribute"):
         return attribute(target, scalars.to_string(key.value))
     raise EvaluationError(f"{kind_name(value)} cannot be indexed")
+
+
+def spliced(values: Iterable[Datum]) -> Iterator[Datum]:
+    """The items of a list, with those of the lists in it in their place."""
+    for value in values:
+        if isinstance(value, Known) and isinstance(value.value, tuple):
+            yield from value.value
+        else:
+            yield value
 
 
 def kind_name(value: object) -> str:

@@ -17,7 +17,8 @@ Key = tuple[str, str]
 class Configuration:
     """What the files of one folder declare, before anything is evaluated.
 
-    `incomplete` says that a piece could not be read: nothing may then be concluded from absence. A `skeleton`
+    `incomplete` says that a piece could not be read: nothing may then be concluded from absence. `old` code is for
+    Terraform before 0.12. A `skeleton`
     stands for a module that others publish; it declares what matters and nothing else, and its version may have
     other `defaults`.
     """
@@ -33,6 +34,7 @@ class Configuration:
     required: list[nodes.Block] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     incomplete: bool = False
+    old: bool = False
     skeleton: bool = False
     defaults: dict[str, Datum] = field(default_factory=dict)
 

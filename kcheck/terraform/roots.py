@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
 from kcheck.files.tree import contains_path
+from kcheck.source.findings import Skipped
 from kcheck.source.values import Known, Origin
 from kcheck.syntax.hcl import nodes
+from kcheck.syntax.hcl.old import adapt, is_old
 from kcheck.syntax.hcl.parse import parse, parse_template
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import registry, workspaces
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kcheck.files.tree import Folder, Tree
-    from kcheck.source.findings import Skipped
     from kcheck.source.text import Source
     from kcheck.terraform.filesystem import Files
 
@@ -129,6 +130,11 @@ class Loader:
         if known is not None:
             return known
         result = Configuration(folder.path)
+        files = [self.parse(source) for source in folder.terraform]
+        result.old = is_old(files)
+        if result.old:
+            for file in files:
+                adapt(file)
         overrides = []
         for source in folder.terraform:
             name = os.path.basename(source.path)
@@ -140,7 +146,12 @@ class Loader:
         for source in overrides:
             result.add(self.parse(source), override=True)
         self._configurations[folder.path] = result
-        self.problems += result.problems
+        if result.old and result.problems:
+            where = result.problems[0].span
+            reason = "a part is written for Terraform before 0.12, in a form that is not read"
+            self.skipped.append(Skipped(where.source.path, reason, where.begin.line))
+        else:
+            self.problems += result.problems
         return result
 
     def parse(self, source: Source) -> nodes.File:
