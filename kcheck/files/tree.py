@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")
+HCL = (".tf", ".tfvars", ".hcl")
+"""Files in HCL itself: those of Terragrunt too."""
 MANIFESTS = (".yaml", ".yml")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"
+UNIT = "terragrunt.hcl"
+"""The file of a unit of Terragrunt."""
 KERNEL = re.compile(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
 """Settings of the kernel of nodes: sysctl.conf, or in a folder such as sysctl.d."""
 
@@ -132,9 +136,9 @@ class Tree:
     """The files below the given paths, and folders outside them that modules refer to.
 
     `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves and are
-    no manifests. `kustomizations` are the files of Kustomize, which name other files by their own folder; `charts` are
-    the folders of Helm charts; `kernel` are the settings of the kernel of nodes; `configurations` are files of other
-    tools that make clusters, by their kind.
+    no manifests. `units` are the files of Terragrunt. `kustomizations` are the files of Kustomize, which name other
+    files by their own folder; `charts` are the folders of Helm charts; `kernel` are the settings of the kernel of
+    nodes; `configurations` are files of other tools that make clusters, by their kind.
     `exclude` are paths and patterns that are not read, `skipped` is what was left out though nobody asked for that.
     `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that is not there:
     fixes not yet written, or the tree before a change.
@@ -153,6 +157,7 @@ class Tree:
         self.charts: list[str] = []
         self.kernel: list[Source] = []
         self.configurations: dict[str, list[Source]] = {}
+        self.units: list[str] = []
         self.folders: list[Folder] = []
         self.skipped: list[Skipped] = []
         self.count = 0
@@ -174,7 +179,9 @@ class Tree:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing of ours in it."""
-        found = (self.folders, self.manifests, self.kustomizations, self.plans, self.charts, self.configurations)
+        found = (
+            self.folders, self.manifests, self.kustomizations, self.plans, self.charts, self.configurations, self.units
+        )  # fmt: skip
         return not any(found)
 
     def real_path(self, source: Source) -> str:
@@ -273,6 +280,8 @@ class Tree:
             self._add_folder(os.path.dirname(path) or ".")
         elif os.path.basename(path) in KUSTOMIZATIONS:
             self._add_kustomization(path)
+        elif os.path.basename(path) == UNIT:
+            self.units.append(path)
         elif path.endswith(".json"):
             source = self.source(path)
             if source is not None and is_json_object(source.data):
@@ -306,6 +315,8 @@ class Tree:
                     self._add_manifest(where)
                 elif name.endswith(VARIABLES):
                     self.variables.append(where)
+                elif name == UNIT:
+                    self.units.append(where)
                 elif name.endswith(".json") and not name.endswith(TERRAFORM):
                     self._add_json(where)
                 elif name.endswith(".conf") and KERNEL.search(display_path(where)):

@@ -59,7 +59,7 @@ class Reading:
 def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
     """Read the Terraform and the manifests of a tree into one inventory, with what is wanted as it is written."""
     reading = Reading(Inventory(), [], {}, [])
-    if tree.folders or tree.plans or BLUEPRINT in tree.configurations:
+    if tree.folders or tree.plans or tree.units or BLUEPRINT in tree.configurations:
         _terraform(tree, config, reading, wanted)
     rendered = _render_charts(tree, config, reading) if tree.charts and config.render else []
     if tree.manifests or tree.kustomizations or rendered:
@@ -88,7 +88,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
 
     inventory = reading.inventory
     loader = Loader(tree, config)
-    reading.roots = loader.roots() if tree.folders else []
+    reading.roots = loader.roots() if tree.folders or tree.units else []
     roots = [*reading.roots, *_plans(tree, reading), *loader.written(_blueprints(tree))]
     kinds = {root: root.kinds() for root in roots}
     for cloud in registry.every():
@@ -110,6 +110,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     reading.problems += [*loader.problems, *loader.variables.problems]
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
+    reading.skipped += loader.skipped
     reading.variables = loader.variables
     reading.asked, reading.filled = loader.asked, loader.templates()
 

@@ -20,7 +20,8 @@ CALL_ARGUMENTS = frozenset({"source", "version", "count", "for_each", "providers
 class Configuration:
     """What the files of one folder declare, before anything is evaluated.
 
-    `incomplete` says that a piece could not be read: nothing may then be concluded from absence. A `skeleton`
+    `incomplete` says that a piece could not be read: nothing may then be concluded from absence. `old` code is for
+    Terraform before 0.12. A `skeleton`
     stands for a module that others publish; it declares what matters and nothing else, and its version may have
     other `defaults`, and lack some variables. A copy of such a module has the `top` folder outside of which nothing is
     read.
@@ -39,6 +40,7 @@ class Configuration:
     required: list[nodes.Block] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     incomplete: bool = False
+    old: bool = False
     skeleton: bool = False
     defaults: dict[str, Datum] = field(default_factory=dict)
     lacks: frozenset[str] = frozenset()
