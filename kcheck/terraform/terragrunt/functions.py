@@ -11,14 +11,13 @@ from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Unknown
 from kcheck.terraform import filesystem
 from kcheck.terraform.evaluator import value_of
-from kcheck.terraform.scope import 
 from kcheck.terraform.functions import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.syntax.hcl import nodes
-    from kcheck.terraform.evaluator import Scope
+    from kcheck.terraform.scope import Scope
     from kcheck.terraform.terragrunt.config import Config
 
 _Action: TypeAlias = "Callable[[Config, list[str], Datum | None, Origin], Datum | str]"
