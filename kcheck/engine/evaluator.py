@@ -60,10 +60,20 @@ class Evaluator:
         if holds is None and self.view.open and rule.when:  # where one half looks at what is not known
             halves = (cel.compile(text, self.variables) for text in (rule.when, rule.problem))
             holds = False if any(self.truth(half)[0] is False for half in halves) else None
+        if holds is None and self.view.choices:
+            holds = self._agreed(condition)
         if holds is not None:
             return holds
         missing = self.view.lacks(cel.usage(condition)) or ((error,) if error else ())
         return Undecided(rule.name, self.view.thing.id, self.view.place(), missing)
+
+    def _agreed(self, condition: cel.Expression) -> bool | None:
+        """The truth of a condition on which all values agree that fields may have."""
+        found = {
+            cel.condition(condition, self.new_activation(self.view.data))
+            for _ in self.view.choose(cel.usage(condition))
+        }
+        return found.pop() if len(found) == 1 else None
 
     def truth(self, condition: cel.Expression) -> tuple[bool | None, str]:
         """The truth of a condition, None where it is undecided; what it stumbled over in an open view."""

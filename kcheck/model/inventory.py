@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 class Inventory:
     """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is.
 
+    `doubts` says by the id of a pool why there may be none like it, or several.
+
     `objects` and `resources` are those that rules want to see as they are written. `scope_of` says to which
     folder a thing belongs that a kustomization there renders from files of others. `synced` are the tools that make
     again what is deleted, with a pattern of the folders that they apply.
@@ -58,6 +60,7 @@ class Inventory:
     sharings: list[Sharing] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)
     cluster_of: dict[Thing, Cluster] = field(default_factory=dict)
+    doubts: dict[str, str] = field(default_factory=dict)
     objects: list[Manifest] = field(default_factory=list)
     resources: list[Resource] = field(default_factory=list)
     scope_of: dict[Thing, str] = field(default_factory=dict)

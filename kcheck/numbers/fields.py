@@ -6,13 +6,14 @@ from dataclasses import fields as members
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar, cast
 
 from kcheck.numbers import profiles
 from kcheck.source import scalars
+from kcheck.source.elements import choices, distinct
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.units import seconds
-from kcheck.source.values import Datum, Known, Origin, Subnetwork, Unknown, Unset, Value, plain
+from kcheck.source.values import Datum, Either, Known, Origin, Subnetwork, Unknown, Unset, Value, agreed, mapped, plain
 from kcheck.source.versions import ANY
 
 if TYPE_CHECKING:
@@ -85,6 +86,15 @@ class Fields:
         """The value of a field that is a list of texts."""
         return self._checked(name, tuple)
 
+    def count(self, name: str) -> Value[int]:
+        """How many different elements the list of a field has, also where not all of them are known."""
+        datum = self.raw(name)
+        items = datum.value if isinstance(datum, Known) else None
+        number = distinct(items) if isinstance(items, tuple) else None
+        if number is None or datum is None:
+            return mapped(self.texts(name), lambda texts: len(set(texts)))
+        return Known(number, (datum.origin or Origin(())).outside(self.record.span))
+
     def mapping(self, name: str) -> Value[dict[str, str]]:
         """The value of a field that is a map of texts."""
         return self._checked(name, dict)
@@ -122,6 +132,8 @@ class Fields:
         found: Value[object] | None = None
         for path in _paths(entry["path"]):
             value = self._read(path, entry.get("since", {}))
+            if name.endswith("cidr") and isinstance(value, Known) and value.value == "":  # providers take it for none
+                value = Unset(value.origin)
             if not isinstance(value, Unset):
                 found = value
                 break
@@ -137,6 +149,12 @@ class Fields:
         if isinstance(found, Unset) and "unset" in entry:
             default = self._settings[entry["unset"]].value
             return Known(_TYPES[kind](default), found.origin)
+        if isinstance(found, Known | Either):
+            choice = choices(cast("Datum", found))
+            if choice is not None:
+                return agreed(choice, [_typed(branch, kind) for branch in choice.branches if isinstance(branch, Known)])
+            if isinstance(found, Either):  # a branch of it is null, or not known
+                return Unknown(found.reason, found.origin, found.symbol)
         if isinstance(found, Known):
             return _typed(found, kind)
         return found if found is not None else Unset(self.record.absent((name,)))

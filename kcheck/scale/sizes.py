@@ -55,7 +55,8 @@ class Sizes(Memory):
         target = self.target(cluster)
         if isinstance(target, Known):
             return Interval(target.value, target.value)
-        return Interval(sum(number(pool.size.max_nodes, 0) for pool in self._pools.of_cluster(cluster)), None)
+        pools = (pool for pool in self._pools.of_cluster(cluster) if self._pools.counted(pool))
+        return Interval(sum(number(pool.size.max_nodes, 0) for pool in pools), None)
 
     def growth(self, cluster: Cluster) -> Growth:
         """How the pools of a cluster share its nodes, in the order of `Pools.of_cluster`."""
@@ -123,7 +124,7 @@ class Sizes(Memory):
             if isinstance(found, Unknown):
                 return found
             if found is not None and cluster is not None:
-                if cluster.gap or known(cluster.provisioned) is True:
+                if cluster.gap or not all(map(self._pools.counted, found)) or known(cluster.provisioned) is True:
                     return Unknown(f"{cluster.address} has nodes that are not in this code")
                 nodes = total(self.of_pool(pool) for pool in found)
                 return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((workload.place,)))

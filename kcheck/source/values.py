@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -149,36 +149,6 @@ class Unknown:
     symbol: Symbol | None = None
 
 
-class Reference(str):
-    """The key of a map that is only known after apply, such as the id of a subnet; `datum` is the key itself."""
-
-    __slots__ = ("datum",)
-    datum: Unknown
-
-
-    @property
-    def loose(self) -> bool:
-        """Whether not even its identity is known, so that it may turn out to be any key."""
-        return self.datum.symbol is None or "?" in self.datum.symbol.attribute
-
-
-def key_of(datum: Unknown) -> Reference | None:
-    """The stand-in for an unknown map key whose identity is known; None if it is not."""
-    key = stand_in(datum)
-    return None if key.loose else key
-
-
-def stand_in(datum: Unknown) -> Reference:
-    """The stand-in for an unknown map key; a loose one is called by what it waits for."""
-    symbol = datum.symbol
-    text = datum.reason.partition(" ")[0]
-    if symbol is not None and "?" not in symbol.attribute:
-        text = symbol.address.strip('"') if symbol.attribute == "text" else f"{symbol.address}.{symbol.attribute}"
-    key = Reference(f"<{text}>")
-    key.datum = datum
-    return key
-
-
 class Encoded(str):
     """Text that `jsonencode` or `yamlencode` made; `datum` is what it was given, with the places of its parts."""
 
@@ -250,21 +220,6 @@ class Partial(Unknown):
         """Those that are there, then those that may be."""
         for some in (self.part, self.rest):
             yield from some.values() if isinstance(some, dict) else some
-
-
-def possible(datum: Datum | None) -> Iterator[Datum]:
-    """What a value, or an element of a list, may be."""
-    if isinstance(datum, Either):
-        for branch in datum.branches:
-            yield from possible(branch)
-    elif isinstance(datum, Partial):
-        for element in datum.elements():
-            yield from possible(element)
-    elif isinstance(datum, Known) and isinstance(datum.value, tuple):
-        for item in datum.value:
-            yield from possible(item)
-    elif datum is not None:
-        yield datum
 
 
 @dataclass(slots=True)
@@ -394,8 +349,22 @@ def total(values: Iterable[Value[int]]) -> int | Unknown:
 
 
 def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
-    """A known value changed by a function; what is not known stays as it is."""
+    """A known value changed by a function, and so each of several that it may be; else it stays as it is."""
+    if type(value) is Either:
+        if any(not isinstance(branch, Known) or branch.value is None for branch in value.branches):
+            return Unknown(value.reason, value.origin, value.symbol)
+        return agreed(value, [mapped(cast("Value[T]", branch), change) for branch in value.branches])
     return Known(change(value.value), value.origin) if isinstance(value, Known) else value
+
+
+def agreed(choice: Either, branches: list[Any]) -> Known[Any] | Unknown:
+    """What was made of a choice's branches: the value on which they agree, else one of them; unknown if one is."""
+    if not all(isinstance(branch, Known) for branch in branches):
+        return Unknown(choice.reason, choice.origin, choice.symbol)
+    if branches and all(branch.value == branches[0].value for branch in branches):
+        spans = (choice.origin or branches[0].origin).spans
+        return Known(branches[0].value, Origin(spans))
+    return Either(choice.reason, choice.origin, choice.symbol, branches=tuple(branches))
 
 
 @overload

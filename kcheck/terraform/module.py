@@ -74,7 +74,8 @@ class Module:
 
     `address` is empty for a root, `module.network` for a call. `inputs` gives the value of each variable that
     is set from outside: tfvars for a root, the arguments of the call for a child. `caller` is the module with the
-    call, and `block` the call. `environment` names the variables that a root is bound with.
+    call, and `block` the call. `environment` names the variables that a root is bound with. `doubt` says why it may not
+    be there, or why one stands for all there are.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Module:
         caller: Module | None = None,
         block: nodes.Block | None = None,
         environment: str = "",
+        doubt: str = "",
     ) -> None:
         self.configuration = configuration
         self.inputs = inputs
@@ -95,6 +97,7 @@ class Module:
         self.root: Module = caller.root if caller else self
         self.block = block
         self.environment = environment
+        self.doubt = doubt
         self.problems: list[Problem] = []
         self.host = host
         self._calls: dict[str, Datum] = {}
@@ -230,7 +233,9 @@ class Module:
 
         def build(instance: Instance) -> Datum:
             inputs = _Arguments(instance)
-            module = Module(found, inputs, self.host, address=instance.address, caller=self, block=block)
+            module = Module(
+                found, inputs, self.host, address=instance.address, caller=self, block=block, doubt=instance.doubt
+            )
             return Known(_Outputs(module), origin)
 
         return _map_instances(expand(block, address, self.scope), build)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.files.tree import MANIFESTS, TERRAFORM, VARIABLES
 from kcheck.kubernetes.objects import value_of
 from kcheck.model import Manifest, Resource
-from kcheck.source.values import Known, Missing, Origin, Reference, Unknown, Unset
+from kcheck.source.keys import Reference
+from kcheck.source.values import Known, Missing, Origin, Unknown, Unset
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:

@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kcheck.model import Thing
-from kcheck.source.values import Origin, Subnetwork, Unknown, Unset, reason_of
+from kcheck.source.elements import MOST_CHOICES
+from kcheck.source.values import Either, Known, Origin, Subnetwork, Unknown, Unset, reason_of
 from kcheck.syntax.cel import usage
 from kcheck.words.subjects import SUBJECTS, things, word
 
@@ -58,6 +61,15 @@ def wanted(*expressions: Expression) -> Wanted:
     return result
 
 
+class Choice(NamedTuple):
+    """A field of a record that is one of some values; `path` is what expressions call it."""
+
+    path: str
+    record: dict[str, object]
+    name: str
+    values: list[object]
+
+
 class View:
     """The plain data of one subject. Only the `wanted` fields are worked out; None stands for all of them.
 
@@ -71,6 +83,7 @@ class View:
         self.thing = thing
         self.world = world
         self.missing: dict[str, str] = {}
+        self.choices: list[Choice] = []
         self.data: dict[str, object] = self._read(fields)
 
     def _read(self, fields: Wanted | None) -> dict[str, object]:
@@ -94,6 +107,7 @@ class View:
                 result[field.name] = [self._record(field.type, item, where, inner, nested=True) for item in value]
             elif isinstance(value, Unknown):
                 self.missing.setdefault(where, value.reason)
+                self._note_choice(field, value, where, result)
             elif isinstance(value, Unset) and field.nullable:
                 result[field.name] = None
             elif isinstance(value, Unset):
@@ -106,6 +120,25 @@ class View:
                 plain = str(value.value) if isinstance(value.value, Subnetwork) else value.value  # CEL wants plain text
                 result[field.name] = self._checked(field, plain, where)
         return result
+
+    def _note_choice(self, field: Field, value: Unknown, where: str, record: dict[str, object]) -> None:
+        """Remember what a field that is not known may be."""
+        if not field.direct or type(value) is not Either or not all(isinstance(one, Known) for one in value.branches):
+            return
+        values = [one.value for one in value.branches if isinstance(one, Known)]
+        self.choices.append(Choice(where, record, field.name, [self._checked(field, one, where) for one in values]))
+
+    def choose(self, usage: Usage) -> Iterator[None]:
+        """Give the fields that an expression looks at each value that they may have, in all combinations, then none."""
+        wanted = [one for one in self.choices if one.path in usage.paths - usage.presence]
+        if not wanted or prod(len(one.values) for one in wanted) > MOST_CHOICES:
+            return
+        for values in product(*(one.values for one in wanted)):
+            for one, value in zip(wanted, values, strict=True):
+                one.record[one.name] = value
+            yield
+        for one in wanted:
+            del one.record[one.name]
 
     def _checked(self, field: Field, value: object, where: str) -> object:
         """The value, if it has the type that the table promises."""

@@ -439,7 +439,9 @@ resource "google_container_cluster" "main" {
     )
     assert links(data) == {"default-pool": expected}
     if given is None:  # both branches are kept: the subnet may be used
-        reason = "whether default-pool is in google_compute_subnetwork.mine[0] is not known: var.subnetwork has no default"
+        reason = (
+            "whether default-pool is in google_compute_subnetwork.mine[0] is not known: var.subnetwork has no default"
+        )
         assert data["subnets"][0]["fields"]["pools"] == {"unknown": reason}
     else:
         assert len(field(data, "subnets", "pools")) == (given == '""')
