@@ -89,11 +89,14 @@ class Fields:
     def count(self, name: str) -> Value[int]:
         """How many different elements the list of a field has, also where not all of them are known."""
         datum = self.raw(name)
-        items = datum.value if isinstance(datum, Known) else None
-        number = distinct(items) if isinstance(items, tuple) else None
-        if number is None or datum is None:
+        lists = datum.branches if type(datum) is Either else (datum,)
+        items = [one.value for one in lists if isinstance(one, Known) and isinstance(one.value, tuple)]
+        numbers = [number for number in map(distinct, items) if number is not None]
+        if datum is None or len(numbers) < len(lists):
             return mapped(self.texts(name), lambda texts: len(set(texts)))
-        return Known(number, (datum.origin or Origin(())).outside(self.record.span))
+        found = [Known(number, Origin(())) for number in numbers]
+        place = (datum.origin or Origin(())).outside(self.record.span)
+        return agreed(datum, found) if type(datum) is Either else replace(found[0], origin=place)
 
     def mapping(self, name: str) -> Value[dict[str, str]]:
         """The value of a field that is a map of texts."""

@@ -134,6 +134,8 @@ resource "google_container_node_pool" "p" {
         ("[var.region, var.other]", "var.region has no default"),
         ('var.region == "a" ? ["a", "b"] : null', "var.region has no default"),
         ('var.region == "a" ? ["a", "b"] : ["c", "d"]', 40),
+        ('var.region == "a" ? ["a", "b"] : slice(data.google_compute_zones.z.names, 0, 2)', 40),
+        ('var.region == "a" ? ["a", "b"] : ["c"]', "var.region has no default"),
         ("data.google_compute_zones.z.names", "data.google_compute_zones.z is read from the cloud"),
     ],
 )
