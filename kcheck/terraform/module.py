@@ -172,7 +172,8 @@ class Module:
             if block is None:
                 return self._lost(f"data.{kind}.{name}")
             address = self.prefixed(f"data.{kind}.{name}")
-            answer = partial(_answer, f"{address} is read from the cloud")
+            asker = f"{self.address} asks the cloud for its {kind}" if self.configuration.skeleton else ""
+            answer = partial(_answer, asker or f"{address} is read from the cloud")
             return _map_instances(expand(block, address, self.scope), answer)
 
         place = Origin(())
