@@ -162,8 +162,9 @@ class View:
 
     def lacks(self, usage: Usage) -> tuple[str, ...]:
         """The reasons of the values that an undecided expression waits for."""
-        paths = sorted(usage.paths - usage.presence)
-        return tuple(dict.fromkeys(self.missing[path] for path in paths if path in self.missing))
+        steps = (path.split(".") for path in sorted(usage.paths - usage.presence))
+        outer = (".".join(path[: i + 1]) for path in steps for i in range(len(path)))  # a.b.c needs a.b
+        return tuple(dict.fromkeys(self.missing[path] for path in outer if path in self.missing))
 
     def origin(self, record: int, path: tuple[str, ...]) -> Origin:
         """Where a field of a record of this view comes from; its thing's place for what is computed.

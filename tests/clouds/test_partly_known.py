@@ -329,3 +329,28 @@ resource "azurerm_kubernetes_cluster" "c" {{
     assert result.field("clusters", "tier") == ["var.env has no default"]
     assert ("free-control-plane" in result.undecided) != decided
     assert "free-control-plane" not in result.findings
+
+
+def test_every_undecided_check_names_what_it_waits_for(write: Callable[[Mapping[str, str]], Path]) -> None:
+    autoscaler = """
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: cluster-autoscaler
+spec:
+  selector:
+    matchLabels:
+      app: autoscaler
+  template:
+    metadata:
+      labels:
+        app: autoscaler
+    spec:
+      containers:
+        - name: cluster-autoscaler
+          image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.30.0
+          command: [./cluster-autoscaler]
+"""
+    result = Result(write({"autoscaler.yaml": autoscaler}))
+    assert result.undecided
+    assert all(result.undecided.values()), result.undecided
