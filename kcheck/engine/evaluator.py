@@ -71,7 +71,7 @@ class Evaluator:
             return None, ""
         try:
             holds = cel.condition(condition, self.activation)
-            return self.agreed(condition) if holds is None else holds, ""
+            return self.agreed(condition) if holds is None and self.view.choices else holds, ""
         except cel.ExpressionError as error:
             if not self.view.open:
                 raise
@@ -79,7 +79,10 @@ class Evaluator:
 
     def agreed(self, condition: cel.Expression) -> bool | None:
         """The truth of a condition whatever of its candidates a value is; None where that matters."""
-        found = {cel.condition(condition, self.new_activation(data)) for data in self.view.alternatives()}
+        found = {
+            cel.condition(condition, self.new_activation(self.view.data))
+            for _ in self.view.choose(cel.usage(condition))
+        }
         return found.pop() if len(found) == 1 else None
 
     def value(self, expression: str, activation: cel.Activation | None = None) -> object:

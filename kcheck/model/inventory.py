@@ -57,6 +57,7 @@ class Inventory:
     """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is.
 
     `candidates_of` has the clusters that others may be on.
+    `doubts` says by the id of a pool why there may be none like it, or several.
 
     `objects` and `resources` are those that rules want to see as they are written. `scope_of` says to which
     folder a thing belongs that a kustomization there renders from files of others. `synced` are the tools that make
@@ -85,6 +86,7 @@ class Inventory:
     watchers: list[Watcher] = field(default_factory=list)
     cluster_of: dict[Thing, Cluster] = field(default_factory=dict)
     candidates_of: dict[Thing, Candidates] = field(default_factory=dict)
+    doubts: dict[str, str] = field(default_factory=dict)
     objects: list[Manifest] = field(default_factory=list)
     resources: list[Resource] = field(default_factory=list)
     scope_of: dict[Thing, str] = field(default_factory=dict)

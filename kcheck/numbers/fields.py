@@ -10,9 +10,23 @@ from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar, cas
 
 from kcheck.numbers import profiles
 from kcheck.source import scalars
+from kcheck.source.elements import choices, distinct
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.units import seconds
-from kcheck.source.values import Datum, Either, Known, Origin, Subnetwork, Unknown, Unset, Value, candidates, plain
+from kcheck.source.values import (
+    Datum,
+    Either,
+    Known,
+    Origin,
+    Subnetwork,
+    Unknown,
+    Unset,
+    Value,
+    agreed,
+    candidates,
+    mapped,
+    plain,
+)
 from kcheck.source.versions import ANY
 
 if TYPE_CHECKING:
@@ -86,6 +100,18 @@ class Fields:
         """The value of a field that is a list of texts."""
         return self._checked(name, tuple)
 
+    def count(self, name: str) -> Value[int]:
+        """How many different elements the list of a field has, also where not all of them are known."""
+        datum = self.raw(name)
+        lists = datum.branches if type(datum) is Either else (datum,)
+        items = [one.value for one in lists if isinstance(one, Known) and isinstance(one.value, tuple)]
+        numbers = [number for number in map(distinct, items) if number is not None]
+        if datum is None or len(numbers) < len(lists):
+            return mapped(self.texts(name), lambda texts: len(set(texts)))
+        found = [Known(number, Origin(())) for number in numbers]
+        place = (datum.origin or Origin(())).outside(self.record.span)
+        return agreed(datum, found) if type(datum) is Either else replace(found[0], origin=place)
+
     def mapping(self, name: str) -> Value[dict[str, str]]:
         """The value of a field that is a map of texts."""
         return self._checked(name, dict)
@@ -123,6 +149,8 @@ class Fields:
         found: Value[object] | None = None
         for path in _paths(entry["path"]):
             value = self._read(path, entry.get("since", {}))
+            if name.endswith("cidr") and isinstance(value, Known) and value.value == "":  # providers take it for none
+                value = Unset(value.origin)
             if not isinstance(value, Unset):
                 found = value
                 break
@@ -142,13 +170,16 @@ class Fields:
         if isinstance(found, Unset) and "unset" in entry:
             default = self._settings[entry["unset"]].value
             return Known(_TYPES[kind](default), found.origin)
-        if isinstance(found, Known):
-            return _typed(found, kind)
         if isinstance(found, Either):
             return self._typed_either(found, kind, entry.get("unset", ""))
+        if isinstance(found, Known):
+            choice = choices(cast("Datum", found))
+            if choice is not None:
+                return agreed(choice, [_typed(branch, kind) for branch in choice.branches if isinstance(branch, Known)])
+            return _typed(found, kind)
         return found if found is not None else Unset(self.record.absent((name,)))
 
-    def _typed_either(self, value: Either, kind: str, unset: str) -> Unknown:
+    def _typed_either(self, value: Either, kind: str, unset: str) -> Known[object] | Unknown:
         """A value that is one of several, all of them converted: null is the default where there is one."""
         options: tuple[Known[object], ...] = candidates(value)
         found: list[Value[object]] = []
@@ -158,7 +189,7 @@ class Fields:
         typed = [cast("Datum", one) for one in found if isinstance(one, Known)]
         if len(typed) < len(found):
             return Unknown(value.reason, value.origin, value.symbol)
-        return replace(value, branches=tuple(typed))
+        return replace(value, branches=tuple(typed)) if None in (one.value for one in options) else agreed(value, found)
 
     def _absent(self, record: Record, path: tuple[str, ...], since: Mapping[str, str]) -> Unset:
         """What is not written; where the provider is pinned to a version that may lack it, it cannot be."""

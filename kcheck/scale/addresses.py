@@ -191,8 +191,10 @@ def bounds(place: Place, world: World) -> Bounds | Unknown:
 
 def _bounds(place: Place, world: World) -> Bounds | Unknown:
     pools = pools_of(place, world)
-    if isinstance(pools, Unknown):
-        return pools
+    return pools if isinstance(pools, Unknown) else _bounds_of(pools, place, world)
+
+
+def _bounds_of(pools: list[NodePool], place: Place, world: World) -> Bounds:
     names = [pool.display_name for pool in pools]
     shared = Counter(names)
     least: list[Demand] = []
@@ -266,10 +268,14 @@ def needed(found: Bounds) -> Interval:
 def overflows(place: Place, world: World) -> Value[bool]:
     """Whether a subnet or a range is full before its clusters reach their targets."""
     found, addresses = bounds(place, world), room(place, world)
-    if isinstance(found, Unknown):
-        return found
     if not isinstance(addresses, Known):
         return Unknown(reason_of(addresses), addresses.origin)
+    if isinstance(found, Unknown):  # it may be enough for all that may be in it
+        pools = world.pools.at_most_in_subnet(place) if isinstance(place, Subnet) else found
+        most = None if isinstance(pools, Unknown) else needed(_bounds_of(pools, place, world)).high
+        if most is None or most > addresses.value:
+            return found
+        return Known(value=False, origin=Origin((place.place,)))
     need = needed(found)
     if need.low <= addresses.value and (need.high is None or need.high > addresses.value):
         return Unknown(found.why)
@@ -334,6 +340,8 @@ def _measure(place: Place, pool: NodePool, seen: set[NodePool]) -> tuple[Callabl
     if not isinstance(place, Subnet):
         return block_size, 1
     nodes, pods = known(pool.addresses.subnets) or (), known(pool.addresses.pod_subnets) or ()
+    if place in pool.addresses.candidates:  # at most, all of its nodes
+        return per_node, 1
     if place in nodes and pool not in seen:
         return per_node, len(nodes)
     return pod_addresses, len(pods)

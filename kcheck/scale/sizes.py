@@ -65,7 +65,8 @@ class Sizes(Memory):
         wanted = self.wanted(cluster)
         if isinstance(wanted, Known):
             return Interval(wanted.value, wanted.value)
-        return Interval(sum(number(pool.size.max_nodes, 0) for pool in self._pools.of_cluster(cluster)), None)
+        pools = (pool for pool in self._pools.of_cluster(cluster) if self._pools.counted(pool))
+        return Interval(sum(number(pool.size.max_nodes, 0) for pool in pools), None)
 
     def target_interval(self, cluster: Cluster) -> Interval:
         """The target as bounds: at most what the caps leave."""
@@ -193,7 +194,7 @@ class Sizes(Memory):
             if isinstance(found, Unknown):
                 return found
             if found is not None and cluster is not None:
-                if cluster.gap or known(cluster.provisioned) is True:
+                if cluster.gap or not all(map(self._pools.counted, found)) or known(cluster.provisioned) is True:
                     return Unknown(f"{cluster.address} has nodes that are not in this code")
                 nodes = total(self.of_pool(pool) for pool in found)
                 return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((workload.place,)))

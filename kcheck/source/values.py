@@ -149,35 +149,6 @@ class Unknown:
     symbol: Symbol | None = None
 
 
-class Reference(str):
-    """The key of a map that is only known after apply, such as the id of a subnet; `datum` is the key itself."""
-
-    __slots__ = ("datum",)
-    datum: Unknown
-
-    @property
-    def loose(self) -> bool:
-        """Whether not even its identity is known, so that it may turn out to be any key."""
-        return self.datum.symbol is None or "?" in self.datum.symbol.attribute
-
-
-def key_of(datum: Unknown) -> Reference | None:
-    """The stand-in for an unknown map key whose identity is known; None if it is not."""
-    key = stand_in(datum)
-    return None if key.loose else key
-
-
-def stand_in(datum: Unknown) -> Reference:
-    """The stand-in for an unknown map key; a loose one is called by what it waits for."""
-    symbol = datum.symbol
-    text = datum.reason.partition(" ")[0]
-    if symbol is not None and "?" not in symbol.attribute:
-        text = symbol.address.strip('"') if symbol.attribute == "text" else f"{symbol.address}.{symbol.attribute}"
-    key = Reference(f"<{text}>")
-    key.datum = datum
-    return key
-
-
 class Encoded(str):
     """Text that `jsonencode` or `yamlencode` made; `datum` is what it was given, with the places of its parts."""
 
@@ -251,21 +222,6 @@ class Partial(Unknown):
             yield from some.values() if isinstance(some, dict) else some
 
 
-def possible(datum: Datum | None) -> Iterator[Datum]:
-    """What a value, or an element of a list, may be."""
-    if isinstance(datum, Either):
-        for branch in datum.branches:
-            yield from possible(branch)
-    elif isinstance(datum, Partial):
-        for element in datum.elements():
-            yield from possible(element)
-    elif isinstance(datum, Known) and isinstance(datum.value, tuple):
-        for item in datum.value:
-            yield from possible(item)
-    elif datum is not None:
-        yield datum
-
-
 def candidates(value: Value[T]) -> tuple[Known[T], ...]:
     """What a value is, or may be where all that it may be is known; nothing if a part of that is not."""
     if isinstance(value, Known):
@@ -277,12 +233,9 @@ def candidates(value: Value[T]) -> tuple[Known[T], ...]:
     return flat if all(found) else ()
 
 
-def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Known[T] | Either:
+def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Known[T] | Unknown:
     """One of some values: known where they are all the same."""
-    found = list(values)
-    if all(one.value == found[0].value for one in found):
-        return found[0]
-    return Either(reason, origin, branches=tuple(cast("Datum", one) for one in found))
+    return agreed(Either(reason, origin, branches=()), list(values))
 
 
 @dataclass(slots=True)
@@ -412,13 +365,23 @@ def total(values: Iterable[Value[int]]) -> int | Unknown:
 
 
 def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
-    """A known value changed by a function, or each of the few that it may be; what is not known stays as it is."""
-    if isinstance(value, Known):
-        return Known(change(value.value), value.origin)
-    options: tuple[Known[T], ...] = candidates(value)
-    if not options or any(one.value is None for one in options):
-        return value
-    return either((Known(change(one.value), one.origin) for one in options), reason_of(value), value.origin)
+    """A known value changed by a function, and so each of several that it may be; else it stays as it is."""
+    if type(value) is Either:
+        options: tuple[Known[T], ...] = candidates(value)
+        if not options or any(one.value is None for one in options):
+            return Unknown(value.reason, value.origin, value.symbol)
+        return agreed(value, [Known(change(one.value), one.origin) for one in options])
+    return Known(change(value.value), value.origin) if isinstance(value, Known) else value
+
+
+def agreed(choice: Either, branches: list[Any]) -> Known[Any] | Unknown:
+    """What was made of a choice's branches: the value on which they agree, else one of them; unknown if one is."""
+    if not all(isinstance(branch, Known) for branch in branches):
+        return Unknown(choice.reason, choice.origin, choice.symbol)
+    if branches and all(branch.value == branches[0].value for branch in branches):
+        spans = (choice.origin or branches[0].origin).spans
+        return Known(branches[0].value, Origin(spans))
+    return Either(choice.reason, choice.origin, choice.symbol, branches=tuple(branches))
 
 
 @overload

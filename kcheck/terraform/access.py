@@ -6,22 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kcheck.source import scalars
+from kcheck.source.keys import Reference, key_of
 from kcheck.source.scalars import AbsentError, EvaluationError
-from kcheck.source.values import (
-    Answer,
-    Datum,
-    Either,
-    Known,
-    Partial,
-    Reference,
-    SetData,
-    Symbol,
-    Unknown,
-    key_of,
-    known,
-)
+from kcheck.source.values import Answer, Datum, Either, Known, Partial, SetData, Symbol, Unknown, known
 from kcheck.terraform import convert
-from kcheck.terraform.partial import either
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -102,7 +90,7 @@ def _one_of(target: Partial, found: list[Datum]) -> Datum:
     """One of some elements, if it is there; of a resource one instance stands for all."""
     if len(found) == 1 and (isinstance(found[0], Answer) or scalars.kind(known(found[0])) == "resource"):
         return found[0]
-    return either(target.reason, target.origin, [*found, Unknown(target.reason, target.origin)], target.symbol)
+    return Either(target.reason, target.origin, target.symbol, branches=tuple(found))
 
 
 def index(target: Datum, key: Datum) -> Datum:

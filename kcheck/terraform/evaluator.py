@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from kcheck.source import scalars
+from kcheck.source.keys import key_of
 from kcheck.source.scalars import AbsentError, EvaluationError
-from kcheck.source.values import (
-    Datum,
-    Either,
-    Known,
-    Origin,
-    Partial,
-    Piece,
-    Rendered,
-    Symbol,
-    Unknown,
-    Unrendered,
-    key_of,
-)
+from kcheck.source.values import Datum, Either, Known, Origin, Partial, Piece, Rendered, Symbol, Unknown, Unrendered
 from kcheck.syntax.hcl import nodes
 from kcheck.terraform import convert, functions
 from kcheck.terraform.access import attribute, each_branch, index, spliced
-from kcheck.terraform.operators import arithmetic, first_reason, logic
-from kcheck.terraform.partial import Gathering, either, entries_of, gathered, settled
+from kcheck.terraform.operators import alike, common_symbol, first_reason, operate
+from kcheck.terraform.partial import Gathering, branches_of, derived, either, entries_of, gathered, settled
 from kcheck.terraform.scope import Scope
 
 if TYPE_CHECKING:
@@ -88,9 +78,26 @@ def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
     # a text with the same unknown parts is the same text
     identity = "".join(_identity(piece.datum) or piece.text for piece in pieces)
     symbol = Symbol(f'"{identity}"', "text")
+    if (
+        node.quoted
+        and type(unknown) is Either
+        and not any(isinstance(p.datum, Unknown) and p.datum is not unknown for p in pieces)
+    ):
+        return _text_of_each(unknown, pieces, origin, symbol)
     if node.quoted:
         return Unknown(unknown.reason, origin, symbol)
     return Unrendered(unknown.reason, origin, symbol, pieces)
+
+
+def _text_of_each(choice: Either, pieces: tuple[Piece, ...], origin: Origin, symbol: Symbol) -> Datum:
+    """A text with a part that is one of several."""
+    found: list[Datum] = []
+    for branch in choice.branches:
+        if not isinstance(branch, Known) or not isinstance(branch.value, str | int | Fraction):
+            return Unknown(choice.reason, origin, symbol)
+        text = scalars.to_string(branch.value)
+        found.append(Known("".join(text if piece.datum is choice else piece.text for piece in pieces), origin))
+    return derived(Unknown(choice.reason, origin), found, symbol)
 
 
 def _identity(datum: Datum | None) -> str:
@@ -241,7 +248,7 @@ def _with_choice(function: functions.Function, arguments: list[Datum], at: int, 
     for branch in choice.branches if isinstance(choice, Either) else ():
         with suppress(EvaluationError):
             branches.append(function([*arguments[:at], branch, *arguments[at + 1 :]], value.origin or Origin(())))
-    return either(value.reason, value.origin, branches, value.symbol) if branches else value
+    return derived(value, branches, value.symbol) if branches else value
 
 
 def _opaque(value: Datum) -> Datum:
@@ -293,30 +300,17 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
         value = value_of(chosen, scope)
         if isinstance(value, Known) and isinstance(chosen, nodes.Literal) and nodes.is_choice(node.condition):
             value = Known(value.value, _here(node))  # what is meant for one environment is for a person to change
-        return _alike(value, evaluate(other, scope))
+        return alike(value, evaluate(other, scope))
     yes, no = evaluate(node.yes, scope), evaluate(node.no, scope)
     if convert.equal(yes, no):  # to change one branch would leave the other
         return Known(yes.value, _here(node)) if isinstance(yes, Known) and yes.origin.literal else yes
-    return either(condition.reason, _here(node), (yes, no), _common(yes, no))
-
-
-def _common(yes: Datum, no: Datum) -> Symbol | None:
-    """The identity that a value keeps whichever branch is taken: `cond ? x.id : null` is x or nothing."""
-    symbols = {value.symbol for value in (yes, no) if isinstance(value, Unknown)}
-    empty = all(isinstance(value, Unknown) or value.value is None for value in (yes, no))
-    return symbols.pop() if empty and len(symbols) == 1 else None
-
-
-def _alike(value: Datum, other: Datum) -> Datum:
-    """Both branches of a conditional have one type: beside a string, a number becomes a string."""
-    if not isinstance(value, Known) or not isinstance(other, Known):
-        return value
-    if isinstance(value.value, dict) or hasattr(value.value, "attribute"):
-        return value
-    try:
-        return convert.unify([value, other])[0]
-    except EvaluationError:
-        return value
+    branches = [*branches_of(yes), *branches_of(no)]
+    with suppress(EvaluationError):  # both have one type
+        branches = convert.unify(branches)
+    symbol = common_symbol(yes, no)
+    if len(branches) > 2:
+        return derived(Unknown(condition.reason, _here(node)), branches, symbol)
+    return either(condition.reason, _here(node), branches, symbol)
 
 
 def _operation(node: nodes.Operation, scope: Scope) -> Datum:
@@ -330,17 +324,11 @@ def _operation(node: nodes.Operation, scope: Scope) -> Datum:
         literal = right.origin.literal and isinstance(node.right, nodes.Literal)
         return Known(-scalars.to_number(right.value), Origin((node.span,), literal))
     left = value_of(node.left, scope)
-    if node.operator in ("==", "!="):
-        same = convert.equal(left, right)
-        if same is None:
-            return Unknown(first_reason(left, right), origin)
-        return Known(same == (node.operator == "=="), origin)
-    if node.operator in ("&&", "||"):
-        return logic(node.operator, left, right, origin)
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
-        return Unknown(first_reason(left, right), origin)
-    a, b = scalars.to_number(left.value), scalars.to_number(right.value)
-    return Known(arithmetic(node.operator, a, b), origin)
+    result = operate(node.operator, left, right, origin)
+    if type(result) is not Unknown or not (isinstance(left, Either) or isinstance(right, Either)):
+        return result
+    found = [operate(node.operator, a, b, origin) for a in branches_of(left) for b in branches_of(right)]
+    return derived(result, found)
 
 
 def _inner(node: nodes.For | nodes.TemplateFor, entry: Entry, scope: Scope) -> Scope:

@@ -78,7 +78,7 @@ class Module:
     `address` is empty for a root, `module.network` for a call. `inputs` gives the value of each variable that
     is set from outside: tfvars for a root, the arguments of the call for a child. `caller` is the module with the
     call, and `block` the call. `environment` names the variables that a root is bound with, `workspace` is what
-    `terraform.workspace` gives in it.
+    `terraform.workspace` gives in it. `doubt` says why it may not be there, or why one stands for all there are.
     """
 
     def __init__(
@@ -92,6 +92,7 @@ class Module:
         block: nodes.Block | None = None,
         environment: str = "",
         workspace: Datum | None = None,
+        doubt: str = "",
     ) -> None:
         self.configuration = configuration
         self.inputs = inputs
@@ -101,6 +102,7 @@ class Module:
         self.block = block
         self.environment = environment
         self.workspace = workspace
+        self.doubt = doubt
         self.problems: list[Problem] = []
         self.host = host
         self._calls: dict[str, Datum] = {}
@@ -184,7 +186,8 @@ class Module:
             if block is None:
                 return self._lost(f"data.{kind}.{name}")
             address = self.prefixed(f"data.{kind}.{name}")
-            answer = partial(_answer, f"{address} is read from the cloud")
+            asker = f"{self.address} asks the cloud for its {kind}" if self.configuration.skeleton else ""
+            answer = partial(_answer, asker or f"{address} is read from the cloud")
             return _map_instances(expand(block, address, self.scope), answer)
 
         place = Origin(())
@@ -244,8 +247,8 @@ class Module:
             return Unknown(f"{address}: {found}", origin, Symbol(address, ""))
 
         def build(instance: Instance) -> Datum:
-            inputs = _Arguments(instance, found.inputs)
-            module = Module(found, inputs, self.host, address=instance.address, caller=self, block=block)
+            inputs, address = _Arguments(instance, found.inputs), instance.address
+            module = Module(found, inputs, self.host, address=address, caller=self, block=block, doubt=instance.doubt)
             return Known(_Outputs(module), origin)
 
         return _map_instances(expand(block, address, self.scope), build)

@@ -6,20 +6,9 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source import scalars
+from kcheck.source.keys import Reference, key_of, stand_in
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import (
-    Datum,
-    Either,
-    Known,
-    Origin,
-    Partial,
-    Reference,
-    SetData,
-    Symbol,
-    Unknown,
-    known,
-    stand_in,
-)
+from kcheck.source.values import Datum, Either, Known, Origin, Partial, SetData, Symbol, Unknown, known
 from kcheck.terraform import convert
 
 if TYPE_CHECKING:
@@ -40,20 +29,35 @@ class Entry(NamedTuple):
 
 
 def either(reason: str, origin: Origin | None, branches: Iterable[Datum], symbol: Symbol | None = None) -> Datum:
-    """One of some values; the only one if it is the only one, and just unknown if there are too many."""
+    """One of some values; the only one if it is the only one, and just unknown if there are too many.
+
+    What may be refused, such as an element at an unknown place, stays one of several: `try` must see it.
+    """
     found: list[Datum] = []
+    refusable = False
     seen: set[object] = set()
     for branch in branches:
-        for one in branch.branches if type(branch) is Either else (branch,):
+        refusable = refusable or type(branch) is Either
+        for one in branches_of(branch):
             name = _same(one)
             if name not in seen:
                 seen.add(name)
                 found.append(one)
-    if len(found) == 1:
+    if len(found) == 1 and not refusable:
         return found[0]
     if len(found) > MOST_BRANCHES:
         return Unknown(reason, origin, symbol)
     return Either(reason, origin, symbol, branches=tuple(found))
+
+
+def derived(choice: Unknown, branches: Iterable[Datum], symbol: Symbol | None = None) -> Datum:
+    """One of some values that were made of the branches of a choice."""
+    return either(choice.reason, choice.origin, [Either(choice.reason, branches=tuple(branches))], symbol)
+
+
+def branches_of(datum: Datum) -> tuple[Datum, ...]:
+    """What a value may be; itself if it is not one of several."""
+    return datum.branches if type(datum) is Either else (datum,)
 
 
 def _same(datum: Datum) -> object:
@@ -170,6 +174,8 @@ class Gathering:
 
     def add(self, key: Datum, item: Datum, why: Unknown | None = None) -> str:
         """Take an element; `why` says why it is not sure that it is there."""
+        if isinstance(key, Unknown) and why is not None:
+            key = _why(key)  # it stands for several
         name = self.free(key)
         if why is None:
             self.part[name] = item
@@ -180,7 +186,7 @@ class Gathering:
 
     def merge(self, entry: Entry, why: Unknown | None) -> None:
         """Take an element that stands in place of an earlier one with its key, if that is there."""
-        name = self.free(entry.key)
+        name = (key_of(entry.key) if isinstance(entry.key, Unknown) else None) or self.free(entry.key)
         if entry.sure or why is None:
             self.rest.pop(name, None)
             self.part[name] = entry.item
@@ -198,8 +204,6 @@ class Gathering:
         if isinstance(key, Known):
             return scalars.to_string(key.value)
         name = stand_in(key)
-        if not name.loose:
-            return name
         return next(one for one in _numbered(name) if one not in self.part and one not in self.rest)
 
     def map(self) -> Datum:

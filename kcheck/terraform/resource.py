@@ -6,20 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.source import scalars
+from kcheck.source.elements import distinct
+from kcheck.source.keys import Reference
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import (
-    Datum,
-    Either,
-    Known,
-    Missing,
-    Origin,
-    Reference,
-    SetData,
-    Symbol,
-    Unknown,
-    encoded,
-    known,
-)
+from kcheck.source.values import Datum, Either, Known, Missing, Origin, SetData, Symbol, Unknown, encoded, known
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.partial import Gathering, entries_of, gathered, is_map, key_datum
 from kcheck.terraform.scope import Scope, circular
@@ -40,6 +30,10 @@ MAX_INSTANCES = 10_000
 
 UNORDERED = frozenset({("azurerm_virtual_network", "subnet")})
 """Nested blocks that their provider keeps as a set: an index into several of them says nothing."""
+
+
+LISTED = {("random_shuffle", "result"): ("input", "result_count")}
+"""Lists that only the provider knows: the arguments that say what their elements are chosen from, and how many."""
 
 
 class BlockRecord:
@@ -148,11 +142,32 @@ class BlockRecord:
         return Known(SetData(items) if unordered else tuple(items), Origin((self.span,)))
 
     def computed(self, name: str) -> Datum:
-        """An attribute that is not written here: only its identity is known."""
+        """An attribute that is not written here: only its identity is known, and of some lists their length."""
         origin = Origin((self.span,))
+        arguments = LISTED.get((self.block.labels[0], name)) if self.block.labels and self.address else None
+        if arguments is not None:
+            found = self._listed(name, *map(self.entry, arguments))
+            if found is not None:
+                return found
         if not self.address:
             return Unknown(f"`{name}` is not written in the code", origin)
         return Unknown(f"{self.address}.{name} is only known after apply", origin, Symbol(self.address, name))
+
+    def _listed(self, name: str, given: Datum | None, count: Datum | None) -> Datum | None:
+        """A list that the provider makes by picking elements of another one; None if its length is not known."""
+        origin, reason = Origin((self.span,)), f"{self.address}.{name} is only known after apply"
+        items = known(given) if isinstance(given, Known) else None
+        number = known(count) if isinstance(count, Known) else None
+        if number is None and isinstance(items, tuple):
+            number = len(items)
+        if not isinstance(number, int) or number > MAX_INSTANCES:
+            return None
+        if isinstance(items, tuple) and not number <= len(items) == distinct(items):
+            return None
+        symbols = [Symbol(self.address, f"{name}[{i}]") for i in range(number)]
+        if isinstance(items, tuple):
+            return Known(tuple(Either(reason, origin, symbol, branches=items) for symbol in symbols), origin)
+        return Known(tuple(Unknown(reason, origin, symbol) for symbol in symbols), origin)
 
 
 class Instance(BlockRecord):

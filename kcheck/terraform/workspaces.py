@@ -6,7 +6,9 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.source.values import Datum, Known, Reference, Symbol, Unknown, possible
+from kcheck.source.elements import possible
+from kcheck.source.keys import Reference
+from kcheck.source.values import Datum, Known, Symbol, Unknown
 from kcheck.syntax.hcl import nodes
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import OutsideError

@@ -9,7 +9,8 @@ from kcheck.files.tree import MANIFESTS, TERRAFORM, VARIABLES
 from kcheck.kubernetes.objects import value_of
 from kcheck.model import Manifest, Resource
 from kcheck.source import placeholders
-from kcheck.source.values import Missing, Origin, Reference, Unknown, Unset
+from kcheck.source.keys import Reference
+from kcheck.source.values import Missing, Origin, Unknown, Unset
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:

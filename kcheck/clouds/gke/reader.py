@@ -245,22 +245,22 @@ class _Gke(RangeReader):
 
     def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
         """How many zones a pool's nodes are in; counts are per zone."""
-        own = fields.texts("zones")
+        own = fields.count("zones")
         if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL:
-            return mapped(own, lambda names: len(set(names)))
+            return own
         if of_cluster is None or cluster is None:
             return Unknown("node_locations is not written, and the pool's cluster is not in this root")
         zonal = cluster.zonal
         if not isinstance(zonal, Known):
             return Unknown(why_missing(zonal, "location"), zonal.origin)
-        shared = of_cluster.texts("zones")
+        shared = of_cluster.count("zones")
         if isinstance(shared, Unknown):
-            return shared
+            return _plain(shared)
         if zonal.value:  # the list leaves out the cluster's own zone
-            return Known(1 + len(known(shared) or ()), cluster.location.origin or Origin((cluster.place,)))
+            return Known(1 + (known(shared) or 0), cluster.location.origin or Origin((cluster.place,)))
         if isinstance(shared, Unset) or not known(shared):
             return self.default_number("cluster.zones", Origin((cluster.place,)))
-        return mapped(shared, lambda names: len(set(names)))
+        return shared
 
     def _subnet(self, fields: Fields, cluster: Cluster | None) -> Value[Subnet]:
         own = fields.text("subnet") if fields.resource != DEFAULT_POOL else None
@@ -334,10 +334,15 @@ def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: s
         what = f"{bound}_node_count" if autoscaled.value else "node_count"
         return Unknown(f"{what} is not written", in_zone.origin)
     if not isinstance(in_zone, Known):
-        return in_zone
+        return mapped(in_zone, lambda count: count * spread.value) if isinstance(spread, Known) else _plain(in_zone)
     if not isinstance(spread, Known):
         return Unknown(why_missing(spread, "node_locations"), spread.origin)
     return Known(in_zone.value * spread.value, in_zone.origin)
+
+
+def _plain(value: Unknown) -> Unknown:
+    """Why another value is not known that depends on this one."""
+    return Unknown(value.reason, value.origin)
 
 
 def _reservation(fields: Fields) -> Value[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
@@ -123,7 +124,14 @@ def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
     first = counted(pool, entry.number, world)
     if isinstance(first, Unknown) or finder.gap:
         why = finder.gap or reason_of(first)
-        yield finder.unknown(mechanism, scope, why, cause=pool.size.max_nodes, entry=entry, key=pool.id, pools=[pool])
+        found = finder.unknown(mechanism, scope, why, cause=pool.size.max_nodes, entry=entry, key=pool.id, pools=[pool])
+        # where nobody asked for a size, the pool grows to its own maximum whatever other pools there are
+        own = known(pool.size.max_nodes) if world.sizes.requested(finder.cluster) is None else None
+        most = None if own is None else counted(pool, own, world)
+        if not isinstance(most, int):
+            yield found
+        elif most > entry.number:
+            yield replace(found, short=True)
         return
 
     def takes(sizes: Sizes) -> int:

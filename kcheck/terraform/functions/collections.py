@@ -8,22 +8,9 @@ from typing import TYPE_CHECKING
 
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import (
-    Datum,
-    Either,
-    Known,
-    Origin,
-    Partial,
-    Reference,
-    Secret,
-    SetData,
-    Unknown,
-    concealed,
-    key_of,
-    known,
-)
+from kcheck.source.values import Datum, Either, Known, Origin, Partial, Secret, SetData, Unknown, concealed, known
 from kcheck.terraform import convert
-from kcheck.terraform.access import each_branch, index, loose_key
+from kcheck.terraform.access import each_branch, index
 from kcheck.terraform.functions.signature import (
     NotKnownError,
     Table,
@@ -34,14 +21,13 @@ from kcheck.terraform.functions.signature import (
     ordered,
     present,
     settled,
-    text,
     texts,
 )
 from kcheck.terraform.functions.strings import clusters
-from kcheck.terraform.partial import Entry, Gathering, either, entries_of, gathered, is_map, items_of
+from kcheck.terraform.partial import Gathering, gathered, is_map, items_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from kcheck.source.values import DatumValue
 
@@ -101,94 +87,6 @@ def _one(values: tuple[Datum, ...]) -> Datum | None:
     if len(values) > 1:
         raise EvaluationError("one() of more than one element")
     return values[0] if values else None
-
-
-@TABLE.function(anything, anything, anything, optional=1, part=True)
-def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
-    """A default that is written in the call gives way to an entry of the map: others may share the call."""
-    key = key_of(wanted) if isinstance(wanted, Unknown) else text(wanted)
-    if isinstance(given, Partial):
-        others = [] if default is None or key in given.part else [default]
-        return either(given.reason, given.origin, [index(given, wanted), *others])
-    values = entries(given)
-    if key is not None and key in values:
-        return values[key]
-    why = wanted if isinstance(wanted, Unknown) else None
-    loose = loose_key(values)
-    if values and (why or loose):  # it may be any of the keys, or a key may turn out to be it
-        branches = values.values() if why else [item for name, item in values.items() if name == loose]
-        reason = why.reason if why else loose.datum.reason if loose else ""
-        return either(reason, given.origin, [*branches, *([] if default is None else [default])])
-    if default is None:
-        raise EvaluationError(f'the map has no element "{key}"')
-    if key is not None and given.origin and isinstance(default, Known) and default.origin.literal:
-        written = default.origin.written
-        if default.origin.spans == (written,):
-            return Known(default.value, given.origin.below(key).used(written))
-    return default
-
-
-@TABLE.function(rest=anything)
-def _merge(*maps: Datum) -> Datum | dict[str, Datum]:
-    """The last map wins, so that is where an entry that none has would be written."""
-    result: dict[str, Datum] = {}
-    origin: Origin | None = None
-    if any(isinstance(given, Unknown) for given in maps):
-        return _merged(maps)
-    for given in maps:
-        values = settled(given)
-        if values is None:
-            continue
-        if not isinstance(values, dict):
-            raise EvaluationError(f"a map is needed, not a {scalars.kind(values)}")
-        result |= values
-        origin = given.origin
-    ordered = dict(sorted(result.items()))
-    return Known(ordered, origin) if origin and origin.spans else ordered
-
-
-def _merged(maps: tuple[Datum, ...]) -> Datum:
-    """What is known of the union of some maps; an entry of an earlier one may be in a later one too."""
-    result = Gathering(_NOWHERE)
-    for given in maps:
-        if isinstance(given, Known) and given.value is None:
-            continue
-        if isinstance(given, Known) and not isinstance(given.value, dict):
-            raise EvaluationError(f"a map is needed, not a {scalars.kind(given.value)}")
-        for entry in entries_of(given):
-            result.merge(entry, given if isinstance(given, Unknown) else None)
-    return result.map()
-
-
-@TABLE.function(anything)
-def _keys(given: Datum) -> list[str | Datum] | Datum:
-    if isinstance(given, Partial | Either):
-        return _listed(given, [entry._replace(item=entry.key) for entry in entries_of(given)])
-    return [key.datum if isinstance(key, Reference) else key for key in sorted(entries(given))]
-
-
-@TABLE.function(anything)
-def _values(given: Datum) -> list[Datum] | Datum:
-    if isinstance(given, Partial | Either):
-        return _listed(given, entries_of(given))
-    values = entries(given)
-    return [values[key] for key in sorted(values)]
-
-
-def _listed(given: Unknown, found: Iterable[Entry]) -> Datum:
-    return gathered(((entry.item, None if entry.sure else given) for entry in found), _NOWHERE)
-
-
-@TABLE.function(ordered, anything)
-def _zipmap(names: tuple[Datum, ...], listed: Datum) -> dict[str, Datum]:
-    if isinstance(listed, Unknown):  # there are as many as there are names
-        values = tuple(index(listed, Known(at, _NOWHERE)) for at in range(len(names)))
-    else:
-        values = ordered(listed)
-    keys = [(key_of(name) if isinstance(name, Unknown) else None) or text(name) for name in names]
-    if len(keys) != len(values):
-        raise EvaluationError(f"number of keys ({len(keys)}) does not match number of values ({len(values)})")
-    return dict(sorted(dict(zip(keys, values, strict=True)).items()))
 
 
 @TABLE.function(rest=anything)
@@ -400,13 +298,15 @@ def _list(*values: Datum) -> Datum:
 
 
 @TABLE.function(rest=anything)
-def _map(*values: Datum) -> dict[str, Datum]:
+def _map(*values: Datum) -> Datum:
     """As Terraform had it before 0.15: keys and values by turns."""
     names, members = values[::2], values[1::2]
     if len(names) != len(members):
         raise EvaluationError("map() takes keys and values by turns")
-    keys = [(key_of(name) if isinstance(name, Unknown) else None) or text(name) for name in names]
-    return dict(sorted(zip(keys, members, strict=True)))
+    result = Gathering(Origin(()))
+    for name, member in zip(names, members, strict=True):
+        result.add(name, member)
+    return result.map()
 
 
 _scalar("tostring", scalars.to_string)

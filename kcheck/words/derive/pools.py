@@ -300,15 +300,14 @@ def deployed_here(cluster: Cluster, world: World) -> Value[bool]:
 
 def autoscaled(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster is autoscaled."""
-    return anyone(
-        cluster, (pool.size.autoscaled for pool in world.pools.of_cluster(cluster)), world.pools.all_of_cluster(cluster)
-    )
+    pools = world.pools.of_cluster(cluster)
+    return anyone(cluster, (pool.size.autoscaled for pool in pools), world.pools.kinds_of_cluster(cluster))
 
 
 def plain(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster is without GPUs, so that there is a place for pods that need none."""
     flags = (mapped(pool.machine.gpu, operator.not_) for pool in world.pools.of_cluster(cluster))
-    return anyone(cluster, flags, world.pools.all_of_cluster(cluster))
+    return anyone(cluster, flags, world.pools.kinds_of_cluster(cluster))
 
 
 def crowded(pool: NodePool, world: World) -> Value[bool]:
