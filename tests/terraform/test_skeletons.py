@@ -205,6 +205,13 @@ def test_a_folder_that_is_the_module_takes_the_skeleton(write: Callable[[Mapping
     ]
 
 
+def test_a_folder_that_calls_the_module_is_no_copy(write: Callable[[Mapping[str, str]], Path]) -> None:
+    wrapper = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n  name = "inner"\n  eks_managed_node_groups = { b = {} }\n}\n'
+    write(COPY | {"main.tf": wrapper})
+    data = model.collect(Tree(["."]), Config())
+    assert [cluster["fields"]["name"]["value"] for cluster in data["clusters"]] == ["inner"]
+
+
 def test_a_folder_that_is_not_quite_the_module_is_read(write: Callable[[Mapping[str, str]], Path]) -> None:
     other = COPY["variables.tf"].replace("create_kms_key", "something_else")
     write(COPY | {"variables.tf": other})
