@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from kcheck.numbers import profiles
 from kcheck.source.findings import Skipped
 from kcheck.source.values import Origin, wrap
-from kcheck.terraform import registry
 from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.copies import parse_address
 
@@ -87,6 +86,8 @@ def stand_in(module: Module, block: nodes.Block, source: str) -> Configuration |
         ):
             continue
         if words & set(entry["cloud"]) or _providers(module) == {entry["provider"]}:
+            from kcheck.terraform import registry  # parses HCL, which nobody else who asks here needs
+
             skeleton = registry.load(entry["file"])
             told = wrap(sorted(found), Origin((block.header,)))
             why = why_unread(block, source)
