@@ -371,7 +371,13 @@ def same_value(first: Value[object], second: Value[object]) -> bool:
         return False
     if first.symbol is not None or second.symbol is not None:
         return first.symbol == second.symbol
-    return bool(first.origin and second.origin and first.origin.spans[:1] == second.origin.spans[:1])
+    if first.origin is None or second.origin is None or not first.origin.spans:
+        return False
+    spans, others = first.origin.spans, second.origin.spans
+    parts = [
+        used.text for used in (*spans[1:2], *others[1:2])
+    ]  # `var.ranges.pods` of the one, `var.ranges.gpus` of the other
+    return spans[:1] == others[:1] and len(set(parts)) <= 1
 
 
 def first_span(instance: Instance, kind: str) -> Span:

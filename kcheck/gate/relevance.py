@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.config import settings
+from kcheck.files import configurations, folders
 from kcheck.files.disk import TooLargeError
 from kcheck.files.tree import (
     CHART,
@@ -18,7 +19,6 @@ from kcheck.files.tree import (
     Tree,
     display_path,
     holds_objects,
-    is_ours,
     matches,
 )
 from kcheck.gate.baseline import NAME as BASELINE
@@ -58,11 +58,13 @@ def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Conf
         name = os.path.basename(path)
         if name in _OWN or path.endswith((*TERRAFORM, *VARIABLES)) or any(matches(path, one) for one in own):
             return True
-        if not all(is_ours(folder) for folder in os.path.dirname(path).split("/") if folder):
+        if not folders.is_reached(os.path.dirname(path)):
             continue
         if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
             return True
         if name.endswith(".conf") and KERNEL.search(path):
+            return True
+        if configurations.may_be(path) and configurations.kind_of(path, _read(path, disk)):
             return True
         if name.startswith(".") or name in _OTHERS or not name.endswith(SUFFIXES):
             continue

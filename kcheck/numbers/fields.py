@@ -6,13 +6,13 @@ from dataclasses import fields as members
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar, cast
 
 from kcheck.numbers import profiles
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.units import seconds
-from kcheck.source.values import Datum, Known, Origin, Subnetwork, Unknown, Unset, Value, plain
+from kcheck.source.values import Datum, Either, Known, Origin, Subnetwork, Unknown, Unset, Value, candidates, plain
 from kcheck.source.versions import ANY
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
+    from kcheck.numbers.profiles import FieldEntry
     from kcheck.source.values import DatumValue, Record
     from kcheck.source.versions import Range
 
@@ -134,12 +135,30 @@ class Fields:
                 "" if self._pin.reaches(since) else f"{self._provider} is pinned below {since}, which has other values"
             )
             found = replace(found, origin=found.origin._replace(why=found.origin.why or why))
+        origin = found.origin if found is not None else None
+        place = origin.missing if origin else None
+        if found is not None and origin and place and place.path and entry.keys() & {"conflicts", "needs"}:
+            found = replace(found, origin=origin._replace(why=origin.why or self._obstacle(entry, place.path[-1])))
         if isinstance(found, Unset) and "unset" in entry:
             default = self._settings[entry["unset"]].value
             return Known(_TYPES[kind](default), found.origin)
         if isinstance(found, Known):
             return _typed(found, kind)
+        if isinstance(found, Either):
+            return self._typed_either(found, kind, entry.get("unset", ""))
         return found if found is not None else Unset(self.record.absent((name,)))
+
+    def _typed_either(self, value: Either, kind: str, unset: str) -> Unknown:
+        """A value that is one of several, all of them converted: null is the default where there is one."""
+        options: tuple[Known[object], ...] = candidates(value)
+        found: list[Value[object]] = []
+        for one in options:
+            given = Known(self._settings[unset].value, one.origin) if one.value is None and unset else one
+            found.append(given if given.value is None else _typed(given, kind))
+        typed = [cast("Datum", one) for one in found if isinstance(one, Known)]
+        if len(typed) < len(found):
+            return Unknown(value.reason, value.origin, value.symbol)
+        return replace(value, branches=tuple(typed))
 
     def _absent(self, record: Record, path: tuple[str, ...], since: Mapping[str, str]) -> Unset:
         """What is not written; where the provider is pinned to a version that may lack it, it cannot be."""
@@ -150,6 +169,16 @@ class Fields:
         elif oldest is not None and not self._pin.reaches(oldest):
             why = f"{self._provider} is pinned below {oldest}, of which kcheck does not know whether it has {name}"
         return Unset(origin._replace(why=why) if why else origin)
+
+    def _obstacle(self, entry: FieldEntry, name: str) -> str:
+        """Why an attribute cannot be written alone: one that excludes it is there, or one that it needs is not."""
+        for path in (path for other in entry.get("conflicts", ()) for path in _paths(other)):
+            if not isinstance(self._read(path, {}), Unset):
+                return f"remove {path.written} first: it excludes {name}"
+        for path in _paths(entry["needs"]) if "needs" in entry else ():
+            if isinstance(self._read(path, {}), Unset):
+                return f"write {path.written} too, which {name} needs"
+        return ""
 
     def raw(self, name: str) -> Datum | None:
         """The field's datum as it was evaluated, symbols included; None if it is absent."""

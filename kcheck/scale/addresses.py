@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
-from kcheck.model import NOTHING, Cni, NodePool, PodRange, Subnet, Surge
+from kcheck.model import NOTHING, Cni, NodePool, PodRange, Subnet
 from kcheck.numbers import machines
-from kcheck.scale.growth import Demand, addresses_needed, surge_nodes
+from kcheck.scale.growth import Demand, addresses_needed, surge_bounds, surge_nodes
 from kcheck.source.interval import Interval
 from kcheck.source.ip_ranges import parse_cidr, usable_addresses
 from kcheck.source.values import (
@@ -146,7 +146,7 @@ def pod_addresses(pool: NodePool, world: World) -> Estimate:
         return _held(pool, cni, own=False)
     if isinstance(pool.addresses.pod_addresses, Known):
         least, most = pool.addresses.pod_addresses.value
-        why = "" if least == most else f"how many addresses {pool.display_name} keeps idle is not known"
+        why = "" if least == most else f"how many addresses the pods of {pool.display_name} take is not known"
         return Estimate(Interval(least, most), why)
     return Estimate(Interval(1, _pods_bounds(pool, world)[1]), reason_of(pool.addresses.pod_addresses))
 
@@ -205,14 +205,14 @@ def _bounds(place: Place, world: World) -> Bounds | Unknown:
         estimate = measure(pool, world)
         label = pool.full_name if shared[name] > 1 else name
         default = isinstance(pool.size.max_nodes, Known) and pool.size.max_nodes.origin.missing is not None
-        surge, high = known(pool.upgrade.surge), estimate.bounds.high
+        (low_surge, high_surge), high = surge_bounds(pool.upgrade.surge), estimate.bounds.high
         size = number(world.sizes.of_pool(pool), 0)
-        least.append(Demand(label, size, surge or Surge(), estimate.bounds.low, parts, default))
+        least.append(Demand(label, size, low_surge, estimate.bounds.low, parts, default))
         if most is not None:
-            worst = least[-1]._replace(surge=surge or Surge(percent=100), per_node=high or 0)
+            worst = least[-1]._replace(surge=high_surge, per_node=high or 0)
             most = None if high is None else [*most, worst]
         nodes = world.sizes.of_pool(pool)
-        why_surge = "" if surge else reason_of(pool.upgrade.surge)
+        why_surge = "" if low_surge == high_surge else reason_of(pool.upgrade.surge)
         reasons = [estimate.why if estimate.bounds.exact is None else "", why_surge]
         reasons.append("" if isinstance(nodes, Known) else reason_of(nodes))
         why = why or next(filter(None, reasons), "")

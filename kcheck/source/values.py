@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -155,13 +155,24 @@ class Reference(str):
     __slots__ = ("datum",)
     datum: Unknown
 
+    @property
+    def loose(self) -> bool:
+        """Whether not even its identity is known, so that it may turn out to be any key."""
+        return self.datum.symbol is None or "?" in self.datum.symbol.attribute
+
 
 def key_of(datum: Unknown) -> Reference | None:
     """The stand-in for an unknown map key whose identity is known; None if it is not."""
+    key = stand_in(datum)
+    return None if key.loose else key
+
+
+def stand_in(datum: Unknown) -> Reference:
+    """The stand-in for an unknown map key; a loose one is called by what it waits for."""
     symbol = datum.symbol
-    if symbol is None or "?" in symbol.attribute:
-        return None
-    text = symbol.address.strip('"') if symbol.attribute == "text" else f"{symbol.address}.{symbol.attribute}"
+    text = datum.reason.partition(" ")[0]
+    if symbol is not None and "?" not in symbol.attribute:
+        text = symbol.address.strip('"') if symbol.attribute == "text" else f"{symbol.address}.{symbol.attribute}"
     key = Reference(f"<{text}>")
     key.datum = datum
     return key
@@ -219,9 +230,25 @@ def pieces_of(value: Value[object]) -> tuple[Piece, ...]:
 
 @dataclass(slots=True)
 class Either(Unknown):
-    """A value of which the condition is not known: it is one of the branches."""
+    """A value that is one of the branches: the condition is not known, or the cloud chooses."""
 
     branches: tuple[Datum, ...] = field(kw_only=True)
+
+
+@dataclass(slots=True)
+class Partial(Unknown):
+    """A collection of which it is not known what else is in it: `part` is there, and any number like each of `rest`.
+
+    Both are of one type. An entry of `rest` with a key of its own is there or not.
+    """
+
+    part: tuple[Datum, ...] | dict[str, Datum] = field(kw_only=True)
+    rest: tuple[Datum, ...] | dict[str, Datum] = field(kw_only=True)
+
+    def elements(self) -> Iterator[Datum]:
+        """Those that are there, then those that may be."""
+        for some in (self.part, self.rest):
+            yield from some.values() if isinstance(some, dict) else some
 
 
 def possible(datum: Datum | None) -> Iterator[Datum]:
@@ -229,11 +256,33 @@ def possible(datum: Datum | None) -> Iterator[Datum]:
     if isinstance(datum, Either):
         for branch in datum.branches:
             yield from possible(branch)
+    elif isinstance(datum, Partial):
+        for element in datum.elements():
+            yield from possible(element)
     elif isinstance(datum, Known) and isinstance(datum.value, tuple):
         for item in datum.value:
             yield from possible(item)
     elif datum is not None:
         yield datum
+
+
+def candidates(value: Value[T]) -> tuple[Known[T], ...]:
+    """What a value is, or may be where all that it may be is known; nothing if a part of that is not."""
+    if isinstance(value, Known):
+        return (value,)
+    if not isinstance(value, Either):
+        return ()
+    found = [candidates(branch) for branch in value.branches]
+    flat = tuple(cast("Known[T]", one) for branch in found for one in branch)
+    return flat if all(found) else ()
+
+
+def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Known[T] | Either:
+    """One of some values: known where they are all the same."""
+    found = list(values)
+    if all(one.value == found[0].value for one in found):
+        return found[0]
+    return Either(reason, origin, branches=tuple(cast("Datum", one) for one in found))
 
 
 @dataclass(slots=True)
@@ -363,8 +412,13 @@ def total(values: Iterable[Value[int]]) -> int | Unknown:
 
 
 def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
-    """A known value changed by a function; what is not known stays as it is."""
-    return Known(change(value.value), value.origin) if isinstance(value, Known) else value
+    """A known value changed by a function, or each of the few that it may be; what is not known stays as it is."""
+    if isinstance(value, Known):
+        return Known(change(value.value), value.origin)
+    options: tuple[Known[T], ...] = candidates(value)
+    if not options or any(one.value is None for one in options):
+        return value
+    return either((Known(change(one.value), one.origin) for one in options), reason_of(value), value.origin)
 
 
 @overload

@@ -61,6 +61,8 @@ def find(
     """
     registry, repository = _REGISTRY.fullmatch(source), _REPOSITORY.search(source)
     module = _named(source)
+    if module is None and repository is not None and repository[1].lower() in _whole():
+        return Configuration(source, skeleton=True)
     if module is None:
         return f"kcheck does not know the module {source}" if registry or repository or "::" in source else None
     if repository is not None:
@@ -146,6 +148,12 @@ def _index() -> dict[str, Published]:
         result[module.source.lower()] = module
         result[(module.repository + (f"//{folder}" if folder else "")).lower()] = module
     return result
+
+
+@cache
+def _whole() -> frozenset[str]:
+    """The repositories of which all modules that make clusters are known: the others make none."""
+    return frozenset(entry["repository"].lower() for entry in profiles.modules().values() if entry.get("whole"))
 
 
 def _published(source: str, entry: profiles.ModuleEntry) -> Published:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
 from kcheck.files.tree import contains_path
+from kcheck.source.values import Known, Origin
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse, parse_template
 from kcheck.syntax.problem import Problem
-from kcheck.terraform import registry, unread
+from kcheck.terraform import registry, unread, workspaces
 from kcheck.terraform.configuration import Configuration, is_override
 from kcheck.terraform.copies import Copies, is_call_of
-from kcheck.terraform.evaluator import circular
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
 from kcheck.terraform.module import Module
+from kcheck.terraform.scope import circular
 from kcheck.terraform.variables import Variables
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Loader:
 
     def __init__(self, tree: Tree, config: Config) -> None:
         self.tree = tree
-        self.environments = config.environments
+        self.config = config
         self.problems: list[Problem] = []
         self._configurations: dict[str, Configuration] = {}
         self._parsed: dict[int, nodes.File] = {}
@@ -42,10 +43,20 @@ class Loader:
         self.variables = Variables(tree, config, self.parse)
         self._copies = Copies(tree, config.module_dirs, self.parse)
 
-    def roots(self) -> list[Module]:
+    def written(self, blueprints: Iterable[tuple[str, Configuration]]) -> list[Module]:
+        """Root modules that files of another tool stand for; names tell those apart that share a folder."""
+        found = list(blueprints)
+        folders = [own.folder for _, own in found] + [folder.path for folder in self.tree.folders]
+        return [
+            Module(own, self.variables.values_for(own), self, environment=name if folders.count(own.folder) > 1 else "")
+            for name, own in found
+        ]
+
+    def roots(self, *, each_workspace: bool = True) -> list[Module]:
         """The root modules of the tree: the folders that no other folder calls, and those that the settings name.
 
-        One that the settings name several times is bound once for each environment.
+        One that the settings name several times is bound once for each environment, and one that knows a few
+        workspaces once for each of them.
 
         Raises:
             ConfigError: a folder or a variable file of the settings does not exist.
@@ -55,30 +66,74 @@ class Loader:
         self.variables.check(configurations)
         called = {os.path.realpath(p) for c in configurations for p in self._called(c) if p != c.folder}
         by_root: dict[str, list[Environment]] = {}
-        for environment in self.environments:
+        for environment in self.config.environments:
             if not self.tree.disk.is_folder(environment.root):
                 raise ConfigError(f"clusters: there is no folder {environment.root}")
             by_root.setdefault(os.path.realpath(environment.root), []).append(environment)
         roots = []
         for configuration in configurations:
             real = os.path.realpath(configuration.folder)
-            for environment in by_root.get(real, ()):
-                files = [self.variables.file(path) for path in environment.var_files]
-                inputs = self.variables.values_for(configuration, files)
-                roots.append(Module(configuration, inputs, self, environment=environment.name))
-            if real not in called and real not in by_root:
-                roots.append(Module(configuration, self.variables.values_for(configuration), self))
-        return roots or [Module(c, self.variables.values_for(c), self) for c in configurations]
+            environments = by_root.get(real, ())
+            roots += [self._root(configuration, environment) for environment in environments]
+            if real not in called and not environments:
+                roots += self._workspaces(configuration) if each_workspace else [self._root(configuration)]
+        return roots or [self._root(configuration) for configuration in configurations]
+
+    def _root(self, configuration: Configuration, environment: Environment | None = None) -> Module:
+        """A root module with its variables bound, in the workspace that the settings give it."""
+        environment = environment or Environment(configuration.folder)
+        files = [self.variables.file(path) for path in environment.var_files]
+        chosen = environment.workspace or self.config.workspace
+        if not chosen:
+            names = self._known_workspaces(configuration, files)
+            chosen = environment.name if environment.name in names else ""
+        if chosen:
+            files = [*self.variables.of_workspace(configuration, chosen), *files]
+        workspace = Known(chosen, Origin(())) if chosen else workspaces.unchosen(names)
+        inputs = self.variables.values_for(configuration, files)
+        return Module(configuration, inputs, self, environment=environment.name, workspace=workspace)
+
+    def _workspaces(self, configuration: Configuration) -> list[Module]:
+        """A root module, once for each workspace where it knows a few."""
+        names = [] if self.config.workspace else self._known_workspaces(configuration)
+        given = [name for name in names if self.variables.is_given(name)]
+        if len(given) == 1:
+            names = given
+        if not 0 < len(names) <= workspaces.FEW:
+            return [self._root(configuration)]
+        return [self._root(configuration, Environment(configuration.folder, name, workspace=name)) for name in names]
+
+    def _known_workspaces(self, configuration: Configuration, files: Iterable[Source] = ()) -> list[str]:
+        """The workspaces that a root module knows, by its code or else by its variable files."""
+        if not self._asks_workspace(configuration):
+            return []
+        module = Module(configuration, self.variables.values_for(configuration, files), self)
+        return workspaces.known_to(module, self.files(module)) or self.variables.workspaces(configuration)
+
+    def _asks_workspace(self, configuration: Configuration) -> bool:
+        """Whether a root module, or a folder that it calls, depends on the workspace."""
+        folders, todo = {configuration.folder}, [configuration]
+        while todo:
+            one = todo.pop()
+            folder = self.tree.folder(one.folder)
+            if folder is not None and workspaces.mentions(source.data for source in folder.terraform):
+                return True
+            for path in self._called(one):
+                inner = self.tree.folder(path)
+                if inner is not None and inner.path not in folders:
+                    folders.add(inner.path)
+                    todo.append(self.configuration(inner))
+        return False
 
     def configuration(self, folder: Folder) -> Configuration:
         """What the files of a folder declare; override files are merged last."""
         known = self._configurations.get(folder.path)
         if known is not None:
             return known
-        result = Configuration(folder.path)
+        result = Configuration(folder.path, incomplete=folder.incomplete)
         overrides = []
         for source in folder.terraform:
-            if is_override(os.path.basename(source.path)):
+            if is_override(folder.name(source)):
                 overrides.append(source)
             else:
                 result.add(self.parse(source))

@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.model import Thing
-from kcheck.source.values import Origin, Subnetwork, Unknown, Unset, reason_of
+from kcheck.source.findings import unknown_input
+from kcheck.source.values import Either, Known, Origin, Subnetwork, Unknown, Unset, candidates
 from kcheck.syntax.cel import usage
 from kcheck.words.subjects import SUBJECTS, things, word
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 ID = "_id"
 _LARGEST = 10**15
+_MOST_ALTERNATIVES = 64
 _PYTHON: dict[str, type] = {"int": int, "string": str, "bool": bool}
 
 Wanted: TypeAlias = "dict[str, Wanted]"
@@ -71,6 +75,7 @@ class View:
         self.thing = thing
         self.world = world
         self.missing: dict[str, str] = {}
+        self._choices: list[tuple[dict[str, object], str, list[object]]] = []
         self.data: dict[str, object] = self._read(fields)
 
     def _read(self, fields: Wanted | None) -> dict[str, object]:
@@ -93,11 +98,13 @@ class View:
             if isinstance(value, list):
                 result[field.name] = [self._record(field.type, item, where, inner, nested=True) for item in value]
             elif isinstance(value, Unknown):
-                self.missing.setdefault(where, value.reason)
+                self.missing.setdefault(where, unknown_input(value))
+                if isinstance(value, Either):
+                    self._offer(result, field, value, where)
             elif isinstance(value, Unset) and field.nullable:
                 result[field.name] = None
             elif isinstance(value, Unset):
-                self.missing.setdefault(where, reason_of(value))
+                self.missing.setdefault(where, unknown_input(value))
             elif type(value.value) is int and abs(value.value) > _LARGEST:
                 self.missing.setdefault(where, f"{field.name} is larger than any number of it can be")
             elif isinstance(value.value, Thing):
@@ -106,6 +113,25 @@ class View:
                 plain = str(value.value) if isinstance(value.value, Subnetwork) else value.value  # CEL wants plain text
                 result[field.name] = self._checked(field, plain, where)
         return result
+
+    def _offer(self, record: dict[str, object], field: Field, value: Either, where: str) -> None:
+        """Keep what a field may be, where that is all known."""
+        options: tuple[Known[object], ...] = candidates(value)
+        found = [one.value for one in options]
+        if field.kind == "scalar" and found and (field.nullable or None not in found):
+            plain = [one if one is None else self._checked(field, one, where) for one in found]
+            self._choices.append((record, field.name, plain))
+
+    def alternatives(self) -> Iterator[dict[str, object]]:
+        """The data with what its fields may be, in all combinations; nothing where no field is one of a few values."""
+        if not self._choices or prod(len(values) for _, _, values in self._choices) > _MOST_ALTERNATIVES:
+            return
+        for chosen in product(*(values for _, _, values in self._choices)):
+            for (record, name, _), value in zip(self._choices, chosen, strict=True):
+                record[name] = value
+            yield self.data
+        for record, name, _ in self._choices:
+            del record[name]
 
     def _checked(self, field: Field, value: object, where: str) -> object:
         """The value, if it has the type that the table promises."""

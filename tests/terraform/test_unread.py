@@ -12,13 +12,13 @@ from kcheck.files.tree import Tree
 from kcheck.numbers import profiles
 from kcheck.reading import inventory
 from kcheck.report import model
+from kcheck.source.findings import Skipped
 from kcheck.terraform import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from kcheck.source.findings import Skipped
 
 REMEDY = "`terraform init` or --module-dir DIR gives its code"
 
@@ -64,7 +64,7 @@ def shown() -> Any:
 def test_a_module_that_is_not_read_is_said_once(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"a/main.tf": call("platform", "acme/eks/aws", 'name = "x"'), "b/main.tf": call("b", "acme/eks/aws", "")})
     assert skipped() == [
-        ("a/main.tf", "module platform (acme/eks/aws) was not read; it may make clusters", 1, REMEDY),
+        Skipped("a/main.tf", "module platform (acme/eks/aws) was not read; it may make clusters", 1, REMEDY),
     ]
 
 

@@ -63,7 +63,7 @@ NETWORK = "aws_vpc"
 ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
 NAT = "aws_nat_gateway"
 
-_OWNER = re.compile(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$)(.+)")
+_OWNER = re.compile(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$|node-template/)(.+)")
 _POD_SUBNET_TAG = "kubernetes.io/role/cni"
 
 
@@ -204,7 +204,7 @@ class _Eks(Reader):
         """Public addresses of the NAT gateways of this root; unset where it has none."""
         gateways = list(self.root.instances(NAT))
         origin = Origin((gateways[0].span if gateways else instance.span,))
-        if not all(gateway.certain for gateway in gateways):
+        if any(gateway.doubt for gateway in gateways):
             return Unknown("the number of NAT gateways is not known", origin)
         return Known(len(gateways), origin) if gateways else Unset(origin)
 
@@ -297,16 +297,17 @@ class _Eks(Reader):
 
     def _owner(self, instance: Instance) -> Value[Cluster] | None:
         """The cluster that an auto-scaling group's tags name, if they name one."""
-        tags = instance.blocks("tag")
         place = Origin((instance.span,))
-        keys = [record.entry("key") for record in (() if isinstance(tags, Unknown) else tags)]
+        tags = [instance.blocks(kind) for kind in ("tag", "tags")]
+        keys = [one.entry("key") for found in tags if not isinstance(found, Unknown) for one in found]
         for key in keys:
             if isinstance(key, Known) and (match := _OWNER.fullmatch(str(key.value))):
                 return self._cluster_named(Known(match[1], key.origin), place)
-        unknown = next((key for key in keys if isinstance(key, Unknown)), None)
+        unknown = next((key for key in keys if isinstance(key, Unknown) and _may_name_owner(text_of(key))), None)
         if unknown is None:
             return None
         near = [c for c in self.found.clusters if _module(c.address) == _module(instance.address)]
+        near = near or self.found.clusters
         return Known(near[0], place) if len(near) == 1 else Unknown(unknown.reason, unknown.origin)
 
     def _cluster_named(self, name: Value[str], place: Origin) -> Value[Cluster]:
@@ -371,6 +372,11 @@ def _scheduling(fields: Fields, instance: Instance) -> Scheduling:
     unknown = Unknown("the kubelet's arguments set its labels"), Unknown("the kubelet's arguments set its taints")
     labels, taints = (fields.mapping("labels"), taints_of(instance, "taint")) if fields.resource == POOL else unknown
     return Scheduling(labels, taints, taint_form(instance, "taint"), no_schedule="NO_SCHEDULE")
+
+
+def _may_name_owner(text: str | None) -> bool:
+    """Whether the key of a tag of which a part is not known may name a cluster."""
+    return text is None or text.startswith("$") or _OWNER.fullmatch(text) is not None
 
 
 def _texts(tags: Datum | None) -> Value[dict[str, str]]:
