@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 REASON = "encrypted, values unknown"
+REMEDY = "kcheck reads it where it is decrypted"
 _WHOLE = (
     b"\0GITCRYPT\0", b"$ANSIBLE_VAULT;", b"age-encryption.org/", b"-----BEGIN AGE ENCRYPTED FILE-----",
     b"-----BEGIN PGP MESSAGE-----", b"U2FsdGVkX1",

@@ -214,7 +214,8 @@ class Tree:
             why, data = encrypted.REASON, None
         if why:
             self._sources[real] = None
-            self.skipped.append(Skipped(self._shown(path, real), why))
+            remedy = encrypted.REMEDY if why == encrypted.REASON else ""
+            self.skipped.append(Skipped(self._shown(path, real), why, remedy=remedy))
         if data is None:
             return None
         source = Source(self._shown(path, real), data)
@@ -225,7 +226,7 @@ class Tree:
     def note_encrypted(self, source: Source) -> None:
         """Say of a file that is read that its values are encrypted, if they are."""
         if encrypted.hides_values(source.data):
-            self.skipped.append(Skipped(source.path, encrypted.REASON))
+            self.skipped.append(Skipped(source.path, encrypted.REASON, remedy=encrypted.REMEDY))
 
     def _shown(self, path: str, real: str) -> str:
         """A path as findings print it: what git has where a link leads to another file of the repository."""

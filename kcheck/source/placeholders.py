@@ -9,12 +9,11 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 _FORMS = re.compile(
-    r"\{\{.*?\}\}"  # Go, Jinja
+    r"\{\{[^{}]*\}\}"  # Go, Jinja
     r"|\$\{\{?[^{}]*\}\}?|\$[A-Za-z_]\w*"  # envsubst, Flux, shells, workflows
     r"|\$\([A-Za-z_][\w.-]*\)"  # Azure Pipelines, Tekton
     r"|\#\{[^{}]*\}\#?|__[A-Z][A-Z0-9_]*__|@@?[A-Z][A-Z0-9_]*@@?"  # tokens that are replaced
-    r"|<[A-Za-z][^<>\n]*>",
-    re.DOTALL,
+    r"|<[A-Za-z][^<>\n]*>"
 )
 _DEFAULT = re.compile(r"\$\{[A-Za-z_]\w*:?[-=]([^{}]*)\}")
 MARK = "\0"

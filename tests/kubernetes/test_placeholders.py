@@ -157,3 +157,39 @@ AKS = 'resource "azurerm_kubernetes_cluster" "main" {\n  name = "a"\n  default_n
 
 def test_objects_of_karpenter_with_placeholders_are_survived(check: Check) -> None:
     assert not check({"pool.yaml": POOL, "main.tf": AKS}).bugs
+
+
+TEMPLATE = """apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ name }}
+spec:
+  parallelism: {{ workers | default("8") }}
+  backoffLimit: 5
+  template:
+    spec:
+      containers:
+        - name: train
+          image: {{ registry }}/train:latest
+          command: ["sh", "-c", "run {{ flags }}"]
+"""
+
+
+def test_a_template_that_only_puts_values_in_is_read_with_gaps(check: Check) -> None:
+    result = check({"job.yaml": TEMPLATE})
+    assert not result.bugs
+    (job,) = result.world.inventory.workloads
+    assert job.pods == Unknown('`{{ workers | default("8") }}` is filled in later (job.yaml:6)', job.pods.origin)
+    assert known(job.retries) == 5
+    assert [known(image.text) for image in job.images] == ["{{ registry }}/train:latest"]
+    assert known(job.name) == "{{ name }}"
+    assert "templated-manifests" not in [finding.rule for finding in result.findings]
+
+
+@pytest.mark.parametrize(
+    "line", ["{% if x %}", "{{- if .x }}", "{{ .Values.labels }}", '{{ include "a" . }}', "{{ all }}"]
+)
+def test_other_templates_are_set_apart(line: str, check: Check) -> None:
+    result = check({"job.yaml": f"{TEMPLATE}{line}\n"})
+    assert result.world.inventory.workloads == []
+    assert [finding.rule for finding in result.findings] == ["templated-manifests"]
