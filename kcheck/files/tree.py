@@ -307,6 +307,8 @@ class Tree:
                     self._add_manifest(where)
                 elif name.endswith(VARIABLES):
                     self.variables.append(where)
+                    if encrypted.is_whole(self.disk.head(where, encrypted.HEAD)):
+                        self.source(where)
                 elif name.endswith(".json") and not name.endswith(TERRAFORM):
                     self._add_json(where)
                 elif name.endswith(".conf") and KERNEL.search(display_path(where)):

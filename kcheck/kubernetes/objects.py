@@ -170,7 +170,7 @@ def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
     missing, origin = placeholders.first(text), Origin((node.span,))
     if missing:
         missing = placeholders.first(node.span.text) or missing  # what stands there, whatever was read instead
-        return Unknown(placeholders.reason(missing, node.span), origin)
+        return Unknown(placeholders.reason(missing), origin)
     value = yaml.value(replace(node, text=text))
     return Unset(origin) if value is None else Known(value, origin)
 

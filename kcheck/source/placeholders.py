@@ -37,9 +37,9 @@ def with_defaults(text: str) -> str:
     return _DEFAULT.sub(r"\1", text) if "${" in text else text
 
 
-def reason(placeholder: str, place: Span) -> str:
-    """Why a value is not known that a placeholder stands for."""
-    return f"`{placeholder}` is filled in later ({place.source.path}:{place.begin.line})"
+def reason(placeholder: str) -> str:
+    """Why a value is not known that a placeholder stands for; the same wherever that is one."""
+    return f"`{placeholder}` is filled in later"
 
 
 def is_encrypted(text: str) -> bool:
@@ -49,7 +49,7 @@ def is_encrypted(text: str) -> bool:
 
 def encrypted(place: Span) -> str:
     """Why an encrypted value is not known."""
-    return f"the value is encrypted ({place.source.path}:{place.begin.line})"
+    return f"a value of {place.source.path} is encrypted"
 
 
 def masked(text: str) -> str:
