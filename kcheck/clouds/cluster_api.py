@@ -123,8 +123,8 @@ class _Cluster:
         """Enter the cluster, its range of pods, and its pools."""
         services = selfmanaged.ipv4(_joined(self.fields.texts("services")))
         cluster = Cluster(
-            self.identity, self.place, self.cloud, self.address, self.item.folder, "", name=self.fields.text("name"),
-            version=self.fields.text("version"), service_cidr=services,
+            self.identity, self.place, self.cloud, self.address, self.item.folder, gap="",
+            name=self.fields.text("name"), version=self.fields.text("version"), service_cidr=services,
         )  # fmt: skip
         cluster = self._own(cluster) if self.cloud == _OWN else self._managed(cluster)
         self.inventory.clusters.append(cluster)
@@ -142,8 +142,8 @@ class _Cluster:
         if "network_mode" in profiles.table(self.cloud)[self.kind]:
             mode = mapped(fields.text("network_mode"), str.lower)
         return fields.record_of(
-            Cluster, cluster.id, cluster.place, self.cloud, cluster.address, cluster.root, "", name,
-            fields.text("version"), service_cidr=cluster.service_cidr, network_mode=mode,
+            Cluster, cluster.id, cluster.place, self.cloud, cluster.address, cluster.root, gap="", name=name,
+            version=fields.text("version"), service_cidr=cluster.service_cidr, network_mode=mode,
         )  # fmt: skip
 
     def _own(self, cluster: Cluster) -> Cluster:

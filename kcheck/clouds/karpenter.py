@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kcheck.clouds import karpenter_pools
-from kcheck.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, required, text
-from kcheck.clouds.reader import gpus_of, matches_pattern, text_of
+from kcheck.clouds import karpenter_machines, karpenter_pools
+from kcheck.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, required, requirements, text
+from kcheck.clouds.reader import matches_pattern, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import integer
@@ -58,13 +58,14 @@ def _pool(
     place = Origin((addon.place,))
     name = text(tree, "metadata", "name")
     needs = required(tree)
-    operator, types = needs.get(INSTANCE_TYPE, needs.get(SKU, ("", ())))
-    why = f"Karpenter chooses the instance types of NodePool {name}"
+    listed = any(needs.get(key, ("",))[0] == "In" for key in (INSTANCE_TYPE, SKU))
+    types = karpenter_machines.fitting(requirements(tree), cluster.cloud)
+    why = f"Karpenter chooses the instance types of NodePool {name}: name one"
+    few = listed or len(types) <= karpenter_machines.MOST
+    instance_types: Value[tuple[str, ...]] = Known(types, place) if types and few else Unknown(why, place)
+    gpus, vcpus = _alike(types, name, cluster.cloud, place, listed=listed)
     size = Fields("any", "NodePool", MappingRecord(tree, addon.place)).number("replicas")
     fixed = not isinstance(size, Unset)
-    instance_types: Value[tuple[str, ...]] = Known(types, place) if types and operator == "In" else Unknown(why, place)
-    gpus = gpus_of(cluster.cloud, instance_types)
-    vcpus = mapped(instance_types, lambda names: _vcpus(cluster.cloud, names))
     return NodePool(
         addon.id,
         addon.place,
@@ -80,15 +81,54 @@ def _pool(
             size if fixed else _most(tree, name, gpus, vcpus, addon),
         ),
         upgrade=Upgrade(surge=Known(Surge(), place)),
-        machine=Machine(instance_types, mapped(gpus, bool), gpus, efa=_efa(node_class)),
+        machine=Machine(instance_types, _with_gpus(types, cluster.cloud, gpus), gpus, efa=_efa(node_class)),
         addresses=Addresses(
             subnets=_subnets(node_class, name, needs.get(ZONE, ("", ())), cluster, inventory, place),
             pods_take_addresses=cluster.pods_take_addresses,
         ),
         market=Market(spot=karpenter_pools.is_spot(needs, place)),
         scheduling=Scheduling(_labels(tree, name, place), _taints(tree)),
-        system=System(local_disks=_local_disks(node_class)),
+        system=_system(node_class),
     )
+
+
+def _alike(
+    types: tuple[str, ...], name: str, cloud: str, place: Origin, *, listed: bool
+) -> tuple[Value[int], Value[int]]:
+    """GPUs and vCPUs of a node: of types that are listed the fewest, of those that fit only where all have as many."""
+    gpus = karpenter_machines.gpus(types, cloud)
+    vcpus = {one.vcpus or 0 if one else 0 for one in (machines.machine(cloud, each) for each in types)}
+    found: list[Value[int]] = []
+    for what, counts in (("GPUs", gpus), ("vCPUs", vcpus)):
+        if counts and (listed or len(counts) == 1):
+            found.append(Known(min(counts), place))
+            continue
+        many = f"{min(counts)} to {max(counts)} {what}" if counts else f"any number of {what}"
+        found.append(Unknown(f"nodes of NodePool {name} may have {many}: name one instance type", place))
+    return found[0], found[1]
+
+
+def _with_gpus(types: tuple[str, ...], cloud: str, gpus: Value[int]) -> Value[bool]:
+    """Whether nodes have GPUs; not known where only some of the machines that fit do."""
+    found = {bool(count) for count in karpenter_machines.gpus(types, cloud)}
+    if isinstance(gpus, Unknown) and len(found) == 1:
+        return Known(found.pop(), gpus.origin or Origin(()))
+    return mapped(gpus, bool)
+
+
+def _system(node_class: yaml.Mapping | None) -> System:
+    """What a node boots; of an image of one's own nothing is known."""
+    if node_class is None or text(node_class, "kind") != "EC2NodeClass":
+        return System(local_disks=_local_disks(node_class))
+    fields = Fields("eks", "EC2NodeClass", MappingRecord(node_class))
+    image = fields.text("image")
+    if not isinstance(fields.text("alias"), Unset):
+        image = fields.text("alias")
+    elif yaml.get(node_class, "spec", "amiSelectorTerms") is not None:
+        image = Unknown("its nodes boot an image of one's own", image.origin)
+    boot = fields.text("boot_data")
+    own = Known("userData", boot.origin or Origin(())) if not isinstance(boot, Unset) else boot
+    return System(image, boot_data=own, local_disks=_local_disks(node_class))
 
 
 def _local_disks(node_class: yaml.Mapping | None) -> Value[bool]:
@@ -153,12 +193,6 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
         else Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not written"),
     )
     return replace(pool, addresses=addresses)
-
-
-def _vcpus(cloud: str, names: tuple[str, ...]) -> int:
-    """VCPUs of the smallest of some machine types; 0 where one is not known."""
-    found = [machines.machine(cloud, name) for name in names]
-    return min((one.vcpus or 0 if one else 0 for one in found), default=0)
 
 
 def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], addon: Addon) -> Value[int]:

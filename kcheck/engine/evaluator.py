@@ -114,6 +114,10 @@ class Evaluator:
                 return severity
         return None if grade.silent and self.value(grade.silent) else Severity.INFO
 
+    def is_small(self, grade: Grade) -> bool:
+        """Whether the size is known, and nothing worse than a note."""
+        return self.number(grade.of) is not None and self.severity_by_size(grade) is Severity.INFO
+
     def number(self, expression: str) -> float | None:
         """The number that an expression gives; None where it is not known."""
         value = self.value(expression)
@@ -145,6 +149,7 @@ class Evaluator:
             help=help_text,
             anchors=(*origin.spans, self.view.place()),
             shape=self.shape(rule),
+            small=rule.grade is not None and self.is_small(rule.grade),
         )
 
     def shape(self, rule: Rule) -> str:

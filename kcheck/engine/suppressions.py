@@ -7,7 +7,8 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.files.tree import contains_path, matches
+from kcheck.files.patterns import matches
+from kcheck.files.tree import contains_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,7 +84,7 @@ class Suppressions:
             self._by_line[id(source), span.begin.line] = suppression
         self.all += found
         self.nameless += [source.span(m.start(), m.end()) for m in _NAMELESS.finditer(source.data)]
-        if found and source.path.endswith(".tf"):
+        if found and source.path.endswith((".tf", ".hcl")):
             self._by_block[id(source)] = list(_blocks(source, self._by_line))
 
     def silences(self, finding: Finding) -> bool:

@@ -9,6 +9,7 @@ VARIABLES = "ansible variables"
 HOSTS = "ansible hosts"
 BLUEPRINT = "blueprint"
 DEPLOYMENT = "deployment of a blueprint"
+SCRIPT = "script"
 
 
 class _Mark(NamedTuple):
@@ -45,7 +46,16 @@ _MARKS = (
         b"deployment_name",
         re.compile(rb"^vars[ \t]*:", re.MULTILINE),
     ),
+    _Mark(
+        SCRIPT,
+        re.compile(r"(?:kube|k8s|master|control|cluster|init|boot|user|cloud|node)[^/]*\.(?:sh|bash|ya?ml)$"),
+        b"kubeadm",
+        re.compile(rb"\A#(?:!|cloud-config)|^[ \t]+apiVersion:[ \t]*kubeadm\.k8s\.io/", re.MULTILINE),
+    ),
 )
+
+_OBJECT = re.compile(rb"^kind[ \t]*:", re.MULTILINE)
+"""What YAML has that is an object itself, such as one of Cluster API with scripts in it."""
 
 
 def may_be(path: str) -> bool:
@@ -57,7 +67,8 @@ def kind_of(path: str, data: bytes) -> str:
     """The kind of such a file; empty for others."""
     for mark in _MARKS:
         if mark.word in data and mark.path.search(path) and mark.content.search(data):
-            return mark.kind
+            own = mark.kind == SCRIPT and not data.startswith(b"#!") and _OBJECT.search(data)
+            return "" if own else mark.kind
     return ""
 
 

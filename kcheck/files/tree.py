@@ -6,11 +6,11 @@ import os
 import re
 import stat
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING
 
 from kcheck.files import configurations, encrypted, folders
 from kcheck.files.disk import Disk, TooLargeError
+from kcheck.files.patterns import matches
 from kcheck.source.findings import Skipped
 from kcheck.source.text import Source
 
@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")
+HCL = (".tf", ".tfvars", ".hcl")
+"""Files in HCL itself: those of Terragrunt too."""
 MANIFESTS = (".yaml", ".yml")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"
+UNIT = "terragrunt.hcl"
+"""The file of a unit of Terragrunt."""
 KERNEL = re.compile(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
 """Settings of the kernel of nodes: sysctl.conf, or in a folder such as sysctl.d."""
 
@@ -68,44 +72,6 @@ def is_json_object(data: bytes) -> bool:
     return isinstance(root, dict) and all(isinstance(root.get(key), str) for key in ("kind", "apiVersion"))
 
 
-def matches(path: str, pattern: str) -> bool:
-    """Whether a path is a file or below a folder that is named, or fits a pattern; `**` stands for any folders."""
-    path, pattern = path.removeprefix("./"), pattern.removeprefix("./").rstrip("/")
-    if pattern in (".", "") or path == pattern or path.startswith(pattern + "/"):
-        return True
-    return any(character in pattern for character in "*?[") and _pattern(pattern).fullmatch(path) is not None
-
-
-@cache
-def _pattern(text: str) -> re.Pattern[str]:
-    """A pattern of the settings as a regular expression; it also fits what is below a folder that fits."""
-    try:
-        return re.compile(glob(text) + "(?:/.*)?")
-    except re.error:  # a class such as [z-a]: only the text itself fits
-        return re.compile(re.escape(text))
-
-
-_GLOB = re.compile(r"\*\*/|\*\*|\[\^?[^\]]+\]|\\.|.", re.DOTALL)
-_WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-
-
-def glob(pattern: str, *, braces: bool = False) -> str:
-    """A pattern of paths as the text of a regular expression: `*`, `?`, `**`, `[a-z]`, and `{a,b}` with `braces`."""
-    result = []
-    depth = 0
-    for part in _GLOB.findall(pattern):
-        if part in _WILD:
-            result.append(_WILD[part])
-        elif part[0] == "[" and len(part) > 1:
-            result.append(part)
-        elif braces and (part == "{" or (depth and part in ",}")):
-            depth += {"{": 1, ",": 0, "}": -1}[part]
-            result.append({"{": "(?:", ",": "|", "}": ")"}[part])
-        else:
-            result.append(re.escape(part[-1]))
-    return "".join(result)
-
-
 class PathError(Exception):
     """A PATH that does not exist or cannot be read."""
 
@@ -132,9 +98,9 @@ class Tree:
     """The files below the given paths, and folders outside them that modules refer to.
 
     `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves and are
-    no manifests. `kustomizations` are the files of Kustomize, which name other files by their own folder; `charts` are
-    the folders of Helm charts; `kernel` are the settings of the kernel of nodes; `configurations` are files of other
-    tools that make clusters, by their kind.
+    no manifests. `units` are the files of Terragrunt. `kustomizations` are the files of Kustomize, which name other
+    files by their own folder; `charts` are the folders of Helm charts; `kernel` are the settings of the kernel of
+    nodes; `configurations` are files of other tools that make clusters, by their kind.
     `exclude` are paths and patterns that are not read, `skipped` is what was left out though nobody asked for that.
     `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that is not there:
     fixes not yet written, or the tree before a change.
@@ -153,6 +119,7 @@ class Tree:
         self.charts: list[str] = []
         self.kernel: list[Source] = []
         self.configurations: dict[str, list[Source]] = {}
+        self.units: list[str] = []
         self.folders: list[Folder] = []
         self.skipped: list[Skipped] = []
         self.count = 0
@@ -174,7 +141,9 @@ class Tree:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing of ours in it."""
-        found = (self.folders, self.manifests, self.kustomizations, self.plans, self.charts, self.configurations)
+        found = (
+            self.folders, self.manifests, self.kustomizations, self.plans, self.charts, self.configurations, self.units
+        )  # fmt: skip
         return not any(found)
 
     def real_path(self, source: Source) -> str:
@@ -274,6 +243,8 @@ class Tree:
             self._add_folder(os.path.dirname(path) or ".")
         elif os.path.basename(path) in KUSTOMIZATIONS:
             self._add_kustomization(path)
+        elif os.path.basename(path) == UNIT:
+            self.units.append(path)
         elif path.endswith(".json"):
             source = self.source(path)
             if source is not None and is_json_object(source.data):
@@ -309,6 +280,8 @@ class Tree:
                     self.variables.append(where)
                     if encrypted.is_whole(self.disk.head(where, encrypted.HEAD)):
                         self.source(where)
+                elif name == UNIT:
+                    self.units.append(where)
                 elif name.endswith(".json") and not name.endswith(TERRAFORM):
                     self._add_json(where)
                 elif name.endswith(".conf") and KERNEL.search(display_path(where)):

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from kcheck.config import settings
 from kcheck.files import configurations, folders
 from kcheck.files.disk import TooLargeError
+from kcheck.files.patterns import matches
 from kcheck.files.tree import (
     CHART,
+    HCL,
     KERNEL,
     KUSTOMIZATIONS,
     MANIFESTS,
@@ -19,7 +21,6 @@ from kcheck.files.tree import (
     Tree,
     display_path,
     holds_objects,
-    matches,
 )
 from kcheck.gate.baseline import NAME as BASELINE
 from kcheck.syntax.hcl.scan import computed_paths
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from kcheck.source.text import Source
 
 SUFFIXES = (
-    ".tf", ".tfvars", *MANIFESTS, ".json", ".tftpl", ".tpl", ".tmpl",
+    *HCL, *MANIFESTS, ".json", ".tftpl", ".tpl", ".tmpl",
     ".sh", ".conf", ".cfg", ".ini", ".env", ".properties", ".toml",
 )  # fmt: skip
-NAMES = ("Kustomization", ".terraform.lock.hcl")
+NAMES = ("Kustomization",)
 """What a file is called that may matter: its end, or all of it."""
 _OTHERS = frozenset({
     "mkdocs.yml", "mkdocs.yaml", "_config.yml", "antora.yml", "docker-compose.yml", "docker-compose.yaml",
@@ -58,6 +59,8 @@ def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Conf
         name = os.path.basename(path)
         if name in _OWN or path.endswith((*TERRAFORM, *VARIABLES)) or any(matches(path, one) for one in own):
             return True
+        if name.endswith(HCL) and not name.startswith("."):
+            return True
         if not folders.is_reached(os.path.dirname(path)):
             continue
         if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
@@ -71,7 +74,10 @@ def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Conf
         if _is_of_chart(path, disk):
             return True
         unclear.append(path)
-    return bool(unclear) and _is_named(unclear, Tree(list(paths), disk.overlay, config.exclude))
+    if not unclear:
+        return False
+    tree = Tree(list(paths), disk.overlay, config.exclude)
+    return bool(tree.units) or _is_named(unclear, tree)  # Terragrunt finds files upwards, by any name
 
 
 def _own(config: Config) -> set[str]:

@@ -81,6 +81,16 @@ def _certain(value: Value[str]) -> Value[str]:
     return Known(text, Origin(origin.spans))
 
 
+def runs(container: yaml.Node, program: str) -> bool:
+    """Whether the command of a container starts a program: itself, or by a line for a shell."""
+    found = [item for key in ("command", "args") for item in items(yaml.get(container, key))]
+    words = [item.text for item in found]
+    if not _is_shell(found):
+        return bool(words) and words[0].rpartition("/")[2] == program
+    starts = re.compile(rf"(?:^|[;&|\s])(?:\S*/)?{re.escape(program)}\s+\\?\s*-")
+    return any(starts.search(word) for word in words)
+
+
 def gap(container: yaml.Node) -> str:
     """Why flags of a container may be missing; empty where none can."""
     nodes = [yaml.get(container, key) for key in ("command", "args")]

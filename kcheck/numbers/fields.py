@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
+    from kcheck.numbers.profiles import FieldEntry
     from kcheck.source.values import DatumValue, Record
     from kcheck.source.versions import Range
 
@@ -134,10 +135,10 @@ class Fields:
                 "" if self._pin.reaches(since) else f"{self._provider} is pinned below {since}, which has other values"
             )
             found = replace(found, origin=found.origin._replace(why=found.origin.why or why))
-        if found is not None and found.origin and found.origin.path and found.origin.missing and "conflicts" in entry:
-            origin = found.origin
-            why = origin.why or self._conflict(entry["conflicts"], origin.path[-1])
-            found = replace(found, origin=origin._replace(why=why))
+        origin = found.origin if found is not None else None
+        place = origin.missing if origin else None
+        if found is not None and origin and place and place.path and entry.keys() & {"conflicts", "needs"}:
+            found = replace(found, origin=origin._replace(why=origin.why or self._obstacle(entry, place.path[-1])))
         if isinstance(found, Unset) and "unset" in entry:
             default = self._settings[entry["unset"]].value
             return Known(_TYPES[kind](default), found.origin)
@@ -169,11 +170,14 @@ class Fields:
             why = f"{self._provider} is pinned below {oldest}, of which kcheck does not know whether it has {name}"
         return Unset(origin._replace(why=why) if why else origin)
 
-    def _conflict(self, others: list[str], name: str) -> str:
-        """Why an attribute cannot be written: another one is there that the provider takes instead of it."""
-        for path in (path for other in others for path in _paths(other)):
+    def _obstacle(self, entry: FieldEntry, name: str) -> str:
+        """Why an attribute cannot be written alone: one that excludes it is there, or one that it needs is not."""
+        for path in (path for other in entry.get("conflicts", ()) for path in _paths(other)):
             if not isinstance(self._read(path, {}), Unset):
                 return f"remove {path.written} first: it excludes {name}"
+        for path in _paths(entry["needs"]) if "needs" in entry else ():
+            if isinstance(self._read(path, {}), Unset):
+                return f"write {path.written} too, which {name} needs"
         return ""
 
     def raw(self, name: str) -> Datum | None:

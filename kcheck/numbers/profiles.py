@@ -190,7 +190,7 @@ class FieldEntry(TypedDict):
     """Where a field is: `path`, its spellings; `unset`, the setting that holds where it is not written.
 
     `since` and `values_since` are versions of the provider: the first with an attribute, and with its values.
-    `conflicts` are the attributes that it cannot be written beside.
+    `conflicts` are the attributes that it cannot be written beside, `needs` is one that it cannot be written without.
     """
 
     path: str
@@ -199,6 +199,7 @@ class FieldEntry(TypedDict):
     since: NotRequired[dict[str, str]]
     values_since: NotRequired[str]
     conflicts: NotRequired[list[str]]
+    needs: NotRequired[str]
 
 
 def table(cloud: str) -> dict[str, dict[str, FieldEntry]]:
@@ -223,8 +224,16 @@ def _tables(cloud: str) -> tuple[dict[str, dict[str, FieldEntry]], dict[str, str
     return fields, oldest
 
 
+class Growth(TypedDict, total=False):
+    """How many pods an elastic role may have: `to` and `when` are paths, `role` is the one that grows."""
+
+    to: str
+    when: str
+    role: str
+
+
 class PodPlace(TypedDict, total=False):
-    """A place of pod templates, as `workloads.yaml` explains; each key but `role` and `container` is a path."""
+    """A place of pod templates, as `workloads.yaml` explains; each key but the last four is a path."""
 
     at: str
     count: str
@@ -233,8 +242,11 @@ class PodPlace(TypedDict, total=False):
     list: str
     name: str
     times: str
+    beside: str
     role: str
-    container: bool
+    open: bool
+    shape: str
+    grows: Growth
 
 
 class WorkloadKind(TypedDict):
@@ -243,7 +255,7 @@ class WorkloadKind(TypedDict):
     pods: list[PodPlace]
     per_node: NotRequired[bool]
     batch: NotRequired[bool]
-    rigid: NotRequired[bool]
+    rigid: NotRequired[bool | str]
 
 
 @cache
@@ -346,6 +358,7 @@ class SkeletonEntry(TypedDict):
     versions: str
     providers: dict[str, str]
     defaults: NotRequired[dict[str, object]]
+    lacks: NotRequired[list[str]]
 
 
 class ModuleEntry(TypedDict):

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.clouds import registry
-from kcheck.files.configurations import BLUEPRINT
+from kcheck.files.configurations import BLUEPRINT, SCRIPT
 from kcheck.model import Addon, Inventory, Manifest, Raw, Resource
 from kcheck.reading import assignment
 from kcheck.source.values import Known, Origin
@@ -59,7 +59,7 @@ class Reading:
 def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
     """Read the Terraform and the manifests of a tree into one inventory, with what is wanted as it is written."""
     reading = Reading(Inventory(), [], {}, [])
-    if tree.folders or tree.plans or BLUEPRINT in tree.configurations:
+    if tree.folders or tree.plans or tree.units or BLUEPRINT in tree.configurations:
         _terraform(tree, config, reading, wanted)
     rendered = _render_charts(tree, config, reading) if tree.charts and config.render else []
     if tree.manifests or tree.kustomizations or rendered:
@@ -82,18 +82,22 @@ def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B
 
 
 def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
+    from kcheck.reading.embedded import machines
     from kcheck.terraform import unread
     from kcheck.terraform.roots import Loader
 
     inventory = reading.inventory
     loader = Loader(tree, config)
-    reading.roots = loader.roots() if tree.folders else []
+    reading.roots = loader.roots() if tree.folders or tree.units else []
     roots = [*reading.roots, *_plans(tree, reading), *loader.written(_blueprints(tree))]
     kinds = {root: root.kinds() for root in roots}
     for cloud in registry.every():
         if cloud.resources and any(kind.startswith(cloud.resources) for own in kinds.values() for kind in own):
             begins = (*cloud.resources, *cloud.beside)
             cloud.read([root for root in roots if any(kind.startswith(begins) for kind in kinds[root])], inventory)
+    booted = [machines.read(root, kinds[root]) for root in roots if kinds[root] & machines.KINDS]
+    _objects_of_clusters([item for found, _ in booted for item in found], inventory)
+    reading.skipped += [one for _, skipped in booted for one in skipped]
     if any(own & _CACHES for own in kinds.values()):
         import_module("kcheck.clouds.registry_caches").read(roots, inventory)
     for root in roots:
@@ -106,6 +110,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     reading.problems += [*loader.problems, *loader.variables.problems]
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
+    reading.skipped += loader.skipped
     reading.variables = loader.variables
     reading.asked, reading.filled = loader.asked, loader.templates()
 
@@ -252,7 +257,7 @@ def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thi
 def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw) -> None:
     from kcheck.clouds import cluster_api
     from kcheck.kubernetes import objects, releases, syncs
-    from kcheck.kubernetes.workloads import jobs, queues
+    from kcheck.kubernetes.workloads import jobs, queues, unlisted
 
     charts = _charts(tree, reading)
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
@@ -260,7 +265,7 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     names = frozenset(
         (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *cluster_api.kinds(), *others)
     )
-    kinds = objects.Kinds(names, queues.MARKS).with_kinds(wanted.kinds)
+    kinds = objects.Kinds(names, queues.MARKS, unlisted.MARKS, unlisted.NEVER).with_kinds(wanted.kinds)
     kustomized: Rendering | None = None
     if tree.kustomizations:
         from kcheck.kubernetes import kustomize
@@ -281,12 +286,8 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
 
         found = substitutions.read(manifests.objects, charts.top, charts.named)
         manifests.objects = substitutions.applied(manifests.objects, found) if found else manifests.objects
-    kinds_found = {item.kind for item in manifests.objects}
-    for cloud in registry.every():
-        if not kinds_found.isdisjoint(cloud.objects):
-            cloud.read_objects(manifests.objects, reading.inventory)
-            cloud.read_kernel(tree.kernel, reading.inventory)
-    if "Cluster" in kinds_found:
+    _objects_of_clusters(manifests.objects, reading.inventory, tree.kernel)
+    if any(item.kind == "Cluster" for item in manifests.objects):
         cluster_api.read(manifests.objects, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
     there = reading.inventory
@@ -303,8 +304,23 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     reading.sources += tree.manifests
 
 
+def _objects_of_clusters(objects: list[Object], inventory: Inventory, kernel: Iterable[Source] = ()) -> None:
+    """The clusters that are written as objects, with settings of the kernel of their nodes."""
+    kinds = {item.kind for item in objects}
+    for cloud in registry.every():
+        if not kinds.isdisjoint(cloud.objects):
+            cloud.read_objects(objects, inventory)
+            cloud.read_kernel(kernel, inventory)
+
+
 def _configurations(tree: Tree, reading: Reading) -> None:
     """The clusters that files of other tools describe."""
+    scripts = [source for source in tree.configurations.get(SCRIPT, ()) if source not in reading.asked]
+    if scripts:
+        from kcheck.kubernetes import boot_scripts
+
+        found = [item for source in scripts for item in boot_scripts.objects(boot_scripts.whole(source))]
+        _objects_of_clusters(found, reading.inventory, tree.kernel)
     for cloud in registry.every():
         if not tree.configurations.keys().isdisjoint(cloud.files):
             reading.skipped += cloud.read_files(tree.configurations, reading.inventory)

@@ -127,7 +127,8 @@ class Finding(NamedTuple):
 
     `help` says what a person must do where kcheck cannot change the value itself. `also` are the other objects that
     have it at the same place, or for the same cause. `shape` is the message without what changes with sizes, prices and
-    other objects. `parts` are the findings that were merged into it, if they were.
+    other objects. `parts` are the findings that were merged into it, if they were. A `small` one is of a known
+    size at which its rule only takes note: no reason to change what others share.
     """
 
     rule: str
@@ -143,6 +144,7 @@ class Finding(NamedTuple):
     also: tuple[str, ...] = ()
     shape: str = ""
     parts: tuple[Finding, ...] = ()
+    small: bool = False
 
     @property
     def objects(self) -> set[str]:

@@ -24,7 +24,7 @@ from kcheck.terraform import convert
 from kcheck.terraform.partial import either
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.source.values import DatumValue
 
@@ -156,3 +156,12 @@ def _chosen(target: Known[DatumValue], key: Unknown) -> Datum:
     if isinstance(value, tuple) and not isinstance(value, SetData):
         return Either(key.reason, target.origin, branches=value)
     return Unknown(key.reason, target.origin)
+
+
+def spliced(values: Iterable[Datum]) -> Iterator[Datum]:
+    """The items of a list, with those of the lists in it in their place."""
+    for value in values:
+        if isinstance(value, Known) and isinstance(value.value, tuple):
+            yield from value.value
+        else:
+            yield value

@@ -20,9 +20,11 @@ CALL_ARGUMENTS = frozenset({"source", "version", "count", "for_each", "providers
 class Configuration:
     """What the files of one folder declare, before anything is evaluated.
 
-    `incomplete` says that a piece could not be read: nothing may then be concluded from absence. A `skeleton`
+    `incomplete` says that a piece could not be read: nothing may then be concluded from absence. `old` code is for
+    Terraform before 0.12. A `skeleton`
     stands for a module that others publish; it declares what matters and nothing else, and its version may have
-    other `defaults`. A copy of such a module has the `top` folder that nothing is read outside of.
+    other `defaults`, and lack some variables. A copy of such a module has the `top` folder outside of which nothing is
+    read.
     Where neither is there, a skeleton of its arguments stands in: `unread` says why, `inputs` are the spellings of its
     variables in the call, and a `partial` one may lack node pools.
     """
@@ -38,8 +40,10 @@ class Configuration:
     required: list[nodes.Block] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     incomplete: bool = False
+    old: bool = False
     skeleton: bool = False
     defaults: dict[str, Datum] = field(default_factory=dict)
+    lacks: frozenset[str] = frozenset()
     top: str = ""
     unread: str = ""
     inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -23,7 +23,7 @@ from kcheck.source.values import (
 )
 from kcheck.syntax.hcl import nodes
 from kcheck.terraform import convert, functions
-from kcheck.terraform.access import attribute, each_branch, index
+from kcheck.terraform.access import attribute, each_branch, index, spliced
 from kcheck.terraform.operators import arithmetic, first_reason, logic
 from kcheck.terraform.partial import Gathering, either, entries_of, gathered, settled
 from kcheck.terraform.scope import Scope
@@ -132,7 +132,8 @@ def _pieces(node: nodes.Template, scope: Scope) -> Iterator[Piece]:
 
 
 def _tuple(node: nodes.Tuple, scope: Scope) -> Datum:
-    return Known(tuple(_part(item, scope) for item in node.items), _here(node))
+    values = (_part(item, scope) for item in node.items)
+    return Known(tuple(spliced(values) if node.flat else values), _here(node))
 
 
 def _object(node: nodes.Object, scope: Scope) -> Datum:
@@ -158,8 +159,7 @@ def _reference(node: nodes.Expression, scope: Scope) -> Datum:
 def _passed_on(value: Datum, span: Span) -> Datum:
     if isinstance(value, Unknown):
         origin = value.origin.used(span) if value.origin else Origin((span,))
-        plain = type(value) is Unknown  # the others hold more
-        return Unknown(value.reason, origin, value.symbol) if plain else replace(value, origin=origin)
+        return Unknown(value.reason, origin, value.symbol) if type(value) is Unknown else replace(value, origin=origin)
     return Known(value.value, value.origin.used(span))
 
 

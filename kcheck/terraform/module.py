@@ -144,9 +144,11 @@ class Module:
         return given
 
     def _default_origin(self, call: nodes.Block, name: str) -> Origin:
-        """Where a value would be written instead of a default: in the call, unless others maintain that, too."""
-        missing = Missing(call.span, (*call.below, name))
-        return Origin((self.scope.place or call.header,), missing=None if call.header.source.bundled else missing)
+        """Where a value would be written instead of a default: in the call, if that is ours and the module takes it."""
+        fixed = call.header.source.bundled or name in self.configuration.lacks
+        return Origin(
+            (self.scope.place or call.header,), missing=None if fixed else Missing(call.span, (*call.below, name))
+        )
 
     def local(self, name: str) -> Datum | None:
         """The value of `local.name`, or None if it is not declared."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
 from kcheck.files.tree import contains_path
+from kcheck.source.findings import Skipped
 from kcheck.source.values import Known, Origin
 from kcheck.syntax.hcl import nodes
+from kcheck.syntax.hcl.old import adapt, is_old
 from kcheck.syntax.hcl.parse import parse, parse_template
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import registry, unread, workspaces
@@ -35,6 +38,7 @@ class Loader:
         self.tree = tree
         self.config = config
         self.problems: list[Problem] = []
+        self.skipped: list[Skipped] = []
         self._configurations: dict[str, Configuration] = {}
         self._parsed: dict[int, nodes.File] = {}
         self.asked: set[Source] = set()
@@ -63,14 +67,21 @@ class Loader:
         """
         folders = [folder for folder in self.tree.folders if not self._copies.holds(folder.path)]
         configurations = [self.configuration(folder) for folder in folders]
-        self.variables.check(configurations)
-        called = {os.path.realpath(p) for c in configurations for p in self._called(c) if p != c.folder}
         by_root: dict[str, list[Environment]] = {}
         for environment in self.config.environments:
             if not self.tree.disk.is_folder(environment.root):
                 raise ConfigError(f"clusters: there is no folder {environment.root}")
             by_root.setdefault(os.path.realpath(environment.root), []).append(environment)
-        roots = []
+        roots: list[Module] = []
+        called: set[str] = set()
+        if self.tree.units:
+            units = import_module("kcheck.terraform.terragrunt.units").Terragrunt(self)
+            called |= units.folders()
+            roots += units.stacks(by_root)
+            self.skipped += units.skipped
+        parts = [part.configuration for root in roots for part in root.all() if not part.configuration.skeleton]
+        self.variables.check([*configurations, *(part.configuration for root in roots for part in root.all())])
+        called |= {os.path.realpath(p) for c in (*configurations, *parts) for p in self._called(c) if p != c.folder}
         for configuration in configurations:
             real = os.path.realpath(configuration.folder)
             environments = by_root.get(real, ())
@@ -131,6 +142,11 @@ class Loader:
         if known is not None:
             return known
         result = Configuration(folder.path, incomplete=folder.incomplete)
+        files = [self.parse(source) for source in folder.terraform]
+        result.old = is_old(files)
+        if result.old:
+            for file in files:
+                adapt(file)
         overrides = []
         for source in folder.terraform:
             if is_override(folder.name(source)):
@@ -140,7 +156,12 @@ class Loader:
         for source in overrides:
             result.add(self.parse(source), override=True)
         self._configurations[folder.path] = result
-        self.problems += result.problems
+        if result.old and result.problems:
+            where = result.problems[0].span
+            reason = "a part is written for Terraform before 0.12, in a form that is not read"
+            self.skipped.append(Skipped(where.source.path, reason, where.begin.line))
+        else:
+            self.problems += result.problems
         return result
 
     def parse(self, source: Source) -> nodes.File:
@@ -209,7 +230,11 @@ class Loader:
 
     def files(self, root: Module) -> Files:
         """The files that the functions of a root module may read."""
-        return _Files(self, root.configuration.folder)
+        return self.files_of(root.configuration.folder)
+
+    def files_of(self, folder: str) -> Files:
+        """The files that functions may read, by paths relative to a folder."""
+        return _Files(self, folder)
 
     def locked(self, root: Module) -> dict[str, str]:
         """The versions of providers that a root module has locked."""

@@ -139,4 +139,4 @@ def _takes_members(span: Span) -> bool:
     path = span.source.path
     if path.endswith(".json"):
         return not path.endswith((*TERRAFORM, *VARIABLES))
-    return path.endswith(MANIFESTS) or (path.endswith(".tf") and span.text[:1] == "{")
+    return path.endswith(MANIFESTS) or (path.endswith((".tf", ".hcl")) and span.text[:1] == "{")

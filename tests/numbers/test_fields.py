@@ -58,3 +58,15 @@ def test_what_conflicts_is_not_written(autoscaling: str, name: str, why: str) ->
     origin = Fields("gke", "google_container_cluster.node_pool", MappingRecord(root)).number(name).origin
     assert origin is not None
     assert origin.why == why
+
+
+@pytest.mark.parametrize(
+    ("profile", "why"),
+    [("{}", "write network_plugin too, which pod_cidr needs"), ("{network_profile: {network_plugin: azure}}", "")],
+)
+def test_what_needs_another_is_not_written_alone(profile: str, why: str) -> None:
+    root = next(yaml.documents(Source("cluster.yaml", profile.encode()))).root
+    assert isinstance(root, yaml.Mapping)
+    origin = Fields("aks", "azurerm_kubernetes_cluster", MappingRecord(root)).text("pod_cidr").origin
+    assert origin is not None
+    assert origin.why == why

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.kubernetes.workloads.scalars import (
@@ -51,9 +52,11 @@ from kcheck.source.values import (
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.source.text import Span
+
+T = TypeVar("T", PodTemplate, Container)
 
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
 _SHARES = re.compile(
@@ -104,6 +107,48 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         movable=_mark(item, LOCAL),
         asks_as_one=not all(isinstance(value, Unset) for value in shared),
     )
+
+
+def fixed(one: PodTemplate, why: str) -> PodTemplate:
+    """The template with a reason why nothing can be added to it."""
+    return replace(_fixed(one, why), containers=tuple(_fixed(container, why) for container in one.containers))
+
+
+def _fixed(one: T, why: str) -> T:
+    found = {field.name: getattr(one, field.name) for field in fields(one)}
+    changed: dict[str, Any] = {
+        name: replace(value, origin=value.origin._replace(why=why))
+        for name, value in found.items()
+        if isinstance(value, Known | Unset) and value.origin.missing is not None
+    }
+    return replace(one, **changed)
+
+
+def scalar_at(place: yaml.Target, text: str) -> yaml.Scalar:
+    """A text that stands for something written at a place."""
+    return yaml.Scalar(*place.span, None, text, "plain", None)
+
+
+def mapping_at(place: yaml.Target, entries: Iterable[yaml.Pair]) -> yaml.Mapping:
+    """A map that stands for something written at a place."""
+    return yaml.Mapping(*place.span, None, tuple(entries), flow=False)
+
+
+def entry(place: yaml.Target, name: str, value: yaml.Node) -> yaml.Pair:
+    """An entry of such a map."""
+    return yaml.Pair(scalar_at(place, name), value)
+
+
+def of_containers(
+    place: yaml.Target,
+    found: Iterable[yaml.Target],
+    spec: Iterable[yaml.Pair] = (),
+    metadata: Iterable[yaml.Pair] = (),
+) -> yaml.Mapping:
+    """A template of pods with some containers, for what says the same in other words."""
+    listed = yaml.Sequence(*place.span, None, tuple(found), flow=False)
+    inner = mapping_at(place, (*spec, entry(place, "containers", listed)))
+    return mapping_at(place, (entry(place, "metadata", mapping_at(place, metadata)), entry(place, "spec", inner)))
 
 
 def containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Target]]:

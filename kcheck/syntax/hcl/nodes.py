@@ -65,9 +65,10 @@ class TemplateFor(Expression):
 
 @dataclass(slots=True, eq=False)
 class Tuple(Expression):
-    """`[a, b]`."""
+    """`[a, b]`. In a `flat` one, lists that are quoted as items give their own items, as before Terraform 0.12."""
 
     items: tuple[Expression, ...]
+    flat: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -257,7 +258,8 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One parsed file. `problems` name the pieces that are missing from `body`."""
+    """One parsed file. `problems` name the pieces that are missing from `body`; `old` is what only 0.11 could read."""
 
     body: Body
     problems: tuple[Problem, ...]
+    old: bool = False

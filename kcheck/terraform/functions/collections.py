@@ -393,6 +393,22 @@ def _scalar(name: str, change: Callable[[object], DatumValue]) -> None:
     TABLE.function(anything)(implementation)
 
 
+@TABLE.function(rest=anything)
+def _list(*values: Datum) -> Datum:
+    """As Terraform had it before 0.15."""
+    return Known(tuple(values), Origin(()))
+
+
+@TABLE.function(rest=anything)
+def _map(*values: Datum) -> dict[str, Datum]:
+    """As Terraform had it before 0.15: keys and values by turns."""
+    names, members = values[::2], values[1::2]
+    if len(names) != len(members):
+        raise EvaluationError("map() takes keys and values by turns")
+    keys = [(key_of(name) if isinstance(name, Unknown) else None) or text(name) for name in names]
+    return dict(sorted(zip(keys, members, strict=True)))
+
+
 _scalar("tostring", scalars.to_string)
 _scalar("tonumber", scalars.to_number)
 _scalar("tobool", scalars.to_bool)

@@ -99,3 +99,23 @@ resource "azurerm_kubernetes_cluster_node_pool" "this" {
   priority              = try(each.value.priority, var.not_read)
   vnet_subnet_id        = try(each.value.vnet_subnet_id, var.subnet)
 }
+
+output "id" {
+  value = azurerm_kubernetes_cluster.this.id
+}
+
+output "aks_id" {
+  value = azurerm_kubernetes_cluster.this.id
+}
+
+output "cluster_id" {
+  value = azurerm_kubernetes_cluster.this.id
+}
+
+output "name" {
+  value = azurerm_kubernetes_cluster.this.name
+}
+
+output "cluster_name" {
+  value = azurerm_kubernetes_cluster.this.name
+}

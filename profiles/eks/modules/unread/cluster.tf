@@ -94,3 +94,19 @@ resource "aws_eks_node_group" "only" {
     max_size = var.max
   }
 }
+
+output "cluster_name" {
+  value = aws_eks_cluster.this.name
+}
+
+output "cluster_id" {
+  value = aws_eks_cluster.this.name
+}
+
+output "eks_cluster_name" {
+  value = aws_eks_cluster.this.name
+}
+
+output "eks_cluster_id" {
+  value = aws_eks_cluster.this.name
+}

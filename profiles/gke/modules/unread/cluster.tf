@@ -86,3 +86,11 @@ resource "google_container_node_pool" "only" {
     machine_type = var.type
   }
 }
+
+output "name" {
+  value = google_container_cluster.this.name
+}
+
+output "cluster_name" {
+  value = google_container_cluster.this.name
+}
