@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kcheck.files.tree import matches
+from kcheck.files.patterns import matches
 from kcheck.model import NOWHERE, Candidates
 from kcheck.source.text import leading
 from kcheck.source.values import Known, Origin, Unknown, known

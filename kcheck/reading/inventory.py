@@ -147,7 +147,7 @@ _CACHES = {
     "aws_ecr_pull_through_cache_rule", "azurerm_container_registry_cache_rule", "google_artifact_registry_repository",
 }  # fmt: skip
 _HELM = re.compile(
-    r"\b(?:set|set_values|karpenter|cluster.autoscaler|\w*values\w*|\w*helm\w*|chart\w*)[\"']?[ \t]*[=:]"
+    r"\b(?:set|set_values|\w*karpenter\w*|\w*cluster.autoscaler\w*|\w*values\w*|\w*helm\w*|chart\w*)[\"']?[ \t]*[=:]"
 )
 """What the call of a module has in its text that gives values to charts, or hands them on by a name."""
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")

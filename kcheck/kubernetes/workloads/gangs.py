@@ -72,7 +72,7 @@ def queue(
 def _named(name: str, place: Origin) -> Value[str]:
     """A name that a label gives; not known where a placeholder makes it."""
     missing = placeholders.first(name)
-    return Unknown(placeholders.reason(missing, place.written), place) if missing else Known(name, place)
+    return Unknown(placeholders.reason(missing), place) if missing else Known(name, place)
 
 
 def _has_queue(kind: str) -> bool:
