@@ -123,8 +123,8 @@ class _Cluster:
         """Enter the cluster, its range of pods, and its pools."""
         services = selfmanaged.ipv4(_joined(self.fields.texts("services")))
         cluster = Cluster(
-            self.identity, self.place, self.cloud, self.address, self.item.folder, gap="", name=self.fields.text("name"),
-            version=self.fields.text("version"), service_cidr=services,
+            self.identity, self.place, self.cloud, self.address, self.item.folder, gap="",
+            name=self.fields.text("name"), version=self.fields.text("version"), service_cidr=services,
         )  # fmt: skip
         cluster = self._own(cluster) if self.cloud == _OWN else self._managed(cluster)
         self.inventory.clusters.append(cluster)

@@ -20,18 +20,23 @@ if TYPE_CHECKING:
 
 
 class SelfManaged(Cloud):
-    """Clusters by kubeadm, in manifests, and by kubespray."""
+    """Clusters by kubeadm, in manifests, by kops and by kubespray."""
 
     name = "selfmanaged"
-    objects = ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration", "KubeletConfiguration", "Pod")
+    objects = (
+        "ClusterConfiguration", "InitConfiguration", "JoinConfiguration", "KubeletConfiguration", "Pod", "Cluster",
+        "InstanceGroup",
+    )  # fmt: skip
     files = (configurations.VARIABLES,)
     own_kernel = True
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
-        """Read kubeadm's configurations and the static pods of control planes."""
-        from kcheck.clouds.selfmanaged import reader
+        """Read kubeadm's configurations, the static pods of control planes, and the clusters of kops."""
+        from kcheck.clouds.selfmanaged import kops, reader
 
-        reader.read(objects, inventory)
+        own = list(objects)
+        reader.read(own, inventory)
+        kops.read(own, inventory)
 
     def read_files(self, files: Mapping[str, Sequence[Source]], inventory: Inventory) -> Iterable[Skipped]:
         """Read the inventories of kubespray."""
