@@ -235,7 +235,9 @@ def candidates(value: Value[T]) -> tuple[Known[T], ...]:
 
 def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Known[T] | Unknown:
     """One of some values: known where they are all the same."""
-    return agreed(Either(reason, origin, branches=()), list(values))
+    found = list(values)
+    same = all(one.value == found[0].value for one in found)
+    return found[0] if same else Either(reason, origin, branches=tuple(cast("Datum", one) for one in found))
 
 
 @dataclass(slots=True)
