@@ -129,8 +129,9 @@ class View:
 
     def lacks(self, usage: Usage) -> tuple[str, ...]:
         """The reasons of the values that an undecided expression waits for."""
-        paths = sorted(usage.paths - usage.presence)
-        return tuple(dict.fromkeys(self.missing[path] for path in paths if path in self.missing))
+        steps = [path.split(".") for path in sorted(usage.paths - usage.presence)]
+        above = (".".join(own[: end + 1]) for own in steps for end in range(len(own)))
+        return tuple(dict.fromkeys(self.missing[path] for path in above if path in self.missing))
 
     def origin(self, record: int, path: tuple[str, ...]) -> Origin:
         """Where a field of a record of this view comes from; its thing's place for what is computed.
