@@ -249,3 +249,17 @@ def test_what_the_cluster_of_a_pool_waits_for_is_named(check: Check) -> None:
     pool = 'variable "cluster" {}\nresource "google_container_node_pool" "one" {\n  cluster = var.cluster\n  node_count = 3\n}\n'
     result = check({"main.tf": pool})
     assert all(one.missing for one in result.undecided)
+
+
+def test_a_profile_makes_a_namespace_with_a_quota(read: Read) -> None:
+    spec = "spec: {resourceQuotaSpec: {hard: {requests.nvidia.com/gpu: 8}}}"
+    found = read({"one.yaml": manifest("kubeflow.org/Profile", spec, meta="name: vision")})
+    assert [known(one.name) for one in found.namespaces] == ["vision"]
+    assert [(known(one.namespace), known(one.hard)) for one in found.limits] == [
+        ("vision", {"requests.nvidia.com/gpu": "8"})
+    ]
+
+
+def test_a_profile_without_a_quota_is_a_namespace(read: Read) -> None:
+    found = read({"one.yaml": manifest("kubeflow.org/Profile", "spec: {resourceQuotaSpec: {}}", meta="name: vision")})
+    assert (len(found.namespaces), len(found.limits)) == (1, 0)

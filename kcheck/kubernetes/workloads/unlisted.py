@@ -101,7 +101,7 @@ def _within(
         child = yaml.resolve(entry.value)
         if isinstance(child, yaml.Mapping) and key.lower().endswith("template") and _is_pod(child):
             role = key[: -len("template")] or name
-            yield _Found(key, child, node, path, role, entry.key.span, scaled)
+            yield _Found(key, child, node, path, name=role, span=entry.key.span, scaled=scaled)
         elif isinstance(child, yaml.Mapping | yaml.Sequence) and key != "status":
             inner = name if key in ("template", "spec") else key
             yield from _within(child, (*path, key), inner, seen, scaled)
