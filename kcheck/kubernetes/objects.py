@@ -54,13 +54,17 @@ class Kinds:
 
 
 class Object(NamedTuple):
-    """One Kubernetes object as it is written, or as the kustomization in the folder `scope` renders it."""
+    """One Kubernetes object as it is written, or as the kustomization in the folder `scope` renders it.
+
+    `holder` is the object that holds it whole, and makes it.
+    """
 
     kind: str
     api_version: str
     root: yaml.Mapping
     span: Span
     scope: str = ""
+    holder: yaml.Mapping | None = None
 
     @property
     def owner_path(self) -> str:
@@ -163,10 +167,10 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
     if kind in _HOLDERS and depth < 3:
         *path, key = _HOLDERS[kind]
         held = yaml.get(root, *path)
-        for one in held.items if isinstance(held, yaml.Sequence) else ():
-            inner = yaml.get(one, key)
+        for item in held.items if isinstance(held, yaml.Sequence) else ():
+            inner = yaml.get(item, key)
             if inner is not None:
-                yield from objects_in(inner, depth + 1)
+                yield from (one._replace(holder=root) for one in objects_in(inner, depth + 1))
 
 
 _HOLDERS = {"AppWrapper": ("spec", "components", "template")}

@@ -46,6 +46,7 @@ def assign_clusters(inventory: Inventory, config: Config) -> None:
             inventory.autoscalers[i] = replace(autoscaler, cluster=Known(found, place))
         elif not autoscaler.managed:
             inventory.autoscalers[i] = replace(autoscaler, cluster=Unknown(found.reason, place))
+            inventory.candidates_of[inventory.autoscalers[i]] = found
 
 
 def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config) -> Cluster | Candidates:

@@ -10,7 +10,7 @@ from kcheck.scale import deletion
 from kcheck.source.units import minor_version, readable
 from kcheck.source.values import Known, Unknown, Unset, Value, combined, known, mapped, number, reason_of
 from kcheck.words.derive import money
-from kcheck.words.derive.basics import anyone, computed, is_default
+from kcheck.words.derive.basics import anyone, computed, is_default, unknown_size
 from kcheck.words.derive.pools import autoscaled
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown
     """The pools that the autoscaler grows, with the nodes that it adds to each."""
     if not isinstance(autoscaler.cluster, Known):
         asked = world.config.nodes.get("")
-        return [(None, asked)] if asked else Unknown(reason_of(autoscaler.cluster))
+        return [(None, asked)] if asked else unknown_size(autoscaler, world)
     pools = world.pools.all_of_cluster(autoscaler.cluster.value)
     if isinstance(pools, Unknown):
         return pools
