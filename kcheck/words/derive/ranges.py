@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
-from kcheck.scale.growth import addresses_needed, full_at
+from kcheck.scale.growth import addresses_needed, full_at, needed_in_turn
 from kcheck.source.ip_ranges import parse_cidr
 from kcheck.source.values import Known, Unknown, Value, known, mapped, reason_of, total
 from kcheck.words.derive.basics import computed
@@ -48,8 +48,29 @@ def needs(place: Place, world: World) -> Value[str]:
 
 
 def arithmetic(place: Place, world: World) -> Value[str]:
-    """The arithmetic of what is needed; null where nothing is."""
-    return of_bounds(place, world, lambda found: demands.arithmetic(found.least) if found.least else None)
+    """The arithmetic of what is needed, and where it decides, the sum with one surge; null where nothing is needed."""
+    turn = known(fits_in_turn(place, world))
+
+    def text(found: Bounds) -> str | None:
+        if not found.least:
+            return None
+        in_turn = needed_in_turn(found.least)
+        one = (
+            f" ({in_turn:,} if one pool is upgraded at a time)"
+            if turn and in_turn < addresses_needed(found.least)
+            else ""
+        )
+        return f"{demands.arithmetic(found.least)}{one}"
+
+    return of_bounds(place, world, text)
+
+
+def fits_in_turn(place: Place, world: World) -> Value[bool]:
+    """Whether a subnet or a range has room as long as one pool is upgraded at a time."""
+    addresses = demands.room(place, world)
+    if not isinstance(addresses, Known):
+        return Unknown(reason_of(addresses), addresses.origin)
+    return of_bounds(place, world, lambda found: needed_in_turn(found.least) <= addresses.value)
 
 
 def nodes(place: Place, world: World) -> Value[int]:
