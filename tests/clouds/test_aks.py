@@ -409,3 +409,43 @@ def test_a_subnet_that_is_full_only_when_all_pools_are_upgraded_at_once(
     assert [one.severity.word for one in found] == ([severity] if severity else [])
     in_turn = [" (246 if one pool is upgraded at a time);" in one.message for one in found]
     assert in_turn == [one == "warning" for one in [severity] if one]
+
+
+OLD = """
+resource "azurerm_kubernetes_cluster" "c" {
+  name               = "c"
+  kubernetes_version = "1.14"
+
+  agent_pool_profile {
+    name           = "one"
+    count          = 3
+    vm_size        = "Standard_D2s_v3"
+    vnet_subnet_id = azurerm_subnet.n[0].id
+  }
+
+  agent_pool_profile {
+    name                = "two"
+    enable_auto_scaling = true
+    min_count           = 0
+    max_count           = 9
+    vm_size             = "Standard_NC6s_v3"
+    vnet_subnet_id      = azurerm_subnet.n[0].id
+  }
+
+  network_profile {
+    network_plugin = "azure"
+  }
+}
+"""
+
+
+def test_pools_of_azurerm_1(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": NETWORK + OLD})
+    data = model.collect(Tree(["."]), Config())
+    sizes = {
+        pool["fields"]["name"]["value"]: [pool["fields"][name]["value"] for name in ("max_nodes", "mode", "gpu")]
+        for pool in data["pools"]
+    }
+    assert sizes == {"one": [3, "System", False], "two": [9, "System", True]}
+    assert data["clusters"][0]["fields"]["max_nodes"]["value"] == 12
+    assert data["pools"][0]["id"] == "aks/azurerm_kubernetes_cluster.c.agent_pool_profile[0]"

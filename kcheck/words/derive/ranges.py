@@ -49,28 +49,24 @@ def needs(place: Place, world: World) -> Value[str]:
 
 def arithmetic(place: Place, world: World) -> Value[str]:
     """The arithmetic of what is needed, and where it decides, the sum with one surge; null where nothing is needed."""
-    turn = known(fits_in_turn(place, world))
+    decides = known(only_at_once(place, world))
 
     def text(found: Bounds) -> str | None:
         if not found.least:
             return None
-        in_turn = needed_in_turn(found.least)
-        one = (
-            f" ({in_turn:,} if one pool is upgraded at a time)"
-            if turn and in_turn < addresses_needed(found.least)
-            else ""
-        )
+        one = f" ({needed_in_turn(found.least):,} if one pool is upgraded at a time)" if decides else ""
         return f"{demands.arithmetic(found.least)}{one}"
 
     return of_bounds(place, world, text)
 
 
-def fits_in_turn(place: Place, world: World) -> Value[bool]:
-    """Whether a subnet or a range has room as long as one pool is upgraded at a time."""
+def only_at_once(place: Place, world: World) -> Value[bool]:
+    """Whether a subnet or a range is too small only if several pools are upgraded at once."""
     addresses = demands.room(place, world)
     if not isinstance(addresses, Known):
         return Unknown(reason_of(addresses), addresses.origin)
-    return of_bounds(place, world, lambda found: needed_in_turn(found.least) <= addresses.value)
+    usable = addresses.value
+    return of_bounds(place, world, lambda found: needed_in_turn(found.least) <= usable < addresses_needed(found.least))
 
 
 def nodes(place: Place, world: World) -> Value[int]:
