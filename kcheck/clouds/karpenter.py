@@ -10,6 +10,7 @@ from kcheck.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, 
 from kcheck.clouds.reader import matches_pattern, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
+from kcheck.kubernetes.workloads.scalars import integer
 from kcheck.model import NOTHING, Addresses, Machine, Market, NodePool, Scheduling, Size, Surge, System, Upgrade
 from kcheck.numbers import machines
 from kcheck.numbers.fields import Fields
@@ -30,23 +31,25 @@ def read(inventory: Inventory) -> None:
     objects = [(addon, addon.tree) for addon in inventory.addons if addon.tree is not None]
     for addon, tree in objects:
         if text(tree, "kind") in KINDS:
-            found = karpenter_pools.read(addon, tree, inventory.cluster_of.get(addon))
+            own = inventory.cluster_of.get(addon)
+            owner = Known(own, Origin((addon.place,))) if own is not None else inventory.unknown_cluster(addon)
+            found = karpenter_pools.read(addon, tree, owner)
             labels = _labels(tree, text(tree, "metadata", "name"), Origin((addon.place,)))
             inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree)))
     classes: dict[tuple[str, str], yaml.Mapping] = {}
     for addon, tree in objects:
-        cluster = inventory.cluster_of.get(addon)
-        if cluster is not None and text(tree, "kind") in _CLASSES:
-            classes[cluster.id, text(tree, "metadata", "name")] = tree
+        own = inventory.cluster_of.get(addon)
+        if own is not None and text(tree, "kind") in _CLASSES:
+            classes[own.id, text(tree, "metadata", "name")] = tree
     for addon, tree in objects:
-        cluster = inventory.cluster_of.get(addon)
-        if cluster is not None and text(tree, "kind") == "NodePool":
+        own = inventory.cluster_of.get(addon)
+        if own is not None and text(tree, "kind") == "NodePool":
             name = text(tree, "spec", "template", "spec", "nodeClassRef", "name")
-            if cluster.cloud == "eks":
-                inventory.pools.append(_pool(addon, tree, cluster, classes.get((cluster.id, name)), inventory))
-            elif cluster.cloud == "aks" and equals(cluster.grower, "karpenter"):
-                pool = _pool(addon, tree, cluster, None, inventory)
-                inventory.pools.append(_as_default(pool, classes.get((cluster.id, name)), inventory))
+            if own.cloud == "eks":
+                inventory.pools.append(_pool(addon, tree, own, classes.get((own.id, name)), inventory))
+            elif own.cloud == "aks" and equals(own.grower, "karpenter"):
+                pool = _pool(addon, tree, own, None, inventory)
+                inventory.pools.append(_as_default(pool, classes.get((own.id, name)), inventory))
 
 
 def _pool(
@@ -179,14 +182,15 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
         pool = replace(pool, addresses=replace(pool.addresses, subnets=Unknown(why)))
     if default is None:
         return pool
-    pods = yaml.get(node_class, "spec", "maxPods") if node_class is not None else None
-    most = Known(int(pods.text), Origin((pods.span,))) if isinstance(pods, yaml.Scalar) else None
+    pods = integer(node_class, "spec", "maxPods") if node_class is not None else None
     addresses = replace(
         pool.addresses,
         subnets=(default if node_class is not None and own is None else pool).addresses.subnets,
         pods_take_addresses=default.addresses.pods_take_addresses,
         pod_range=default.addresses.pod_range,
-        max_pods=most or Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not written"),
+        max_pods=pods
+        if pods is not None and not isinstance(pods, Unset)
+        else Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not written"),
     )
     return replace(pool, addresses=addresses)
 

@@ -37,7 +37,7 @@ _NEVER = "Never"
 T = TypeVar("T")
 
 
-def read(addon: Addon, tree: yaml.Mapping, cluster: Cluster | None) -> KarpenterPool:
+def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> KarpenterPool:
     """A pool as it is written."""
     record = MappingRecord(tree, addon.place)
     place = Origin((addon.place,))
@@ -46,12 +46,11 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Cluster | None) -> Karpenter
     fields = Fields("any", resource, record)
     name = fields.text("name")
     needs = required(tree, kind)
-    owner: Value[Cluster] = Known(cluster, place) if cluster else Unknown("the manifest's cluster is not known")
     return KarpenterPool(
         f"{addon.place.source.path}:{kind}/{known(name) or '?'}",
         addon.place,
         kind,
-        owner,
+        cluster,
         name,
         Known(api, _origin(tree, "apiVersion", place)),
         limits=_limits(fields),

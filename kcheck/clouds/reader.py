@@ -10,7 +10,7 @@ from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, Reserve
 from kcheck.numbers import machines, profiles
 from kcheck.numbers.fields import Fields
 from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, possible
-from kcheck.terraform import pins
+from kcheck.terraform import pins, unread
 from kcheck.terraform.resource import BlockRecord
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 N = TypeVar("N", Network, Subnet, Cluster)
 """What others refer to by its name."""
-
-_HOLDS_POOLS = re.compile(r"node[-_]?(group|pool)s?|worker|agent[-_]?pool", re.IGNORECASE)
-
 
 _SAMPLES = frozenset({"examples", "example", "patterns", "samples", "quickstart", "tests", "test", "fixtures", "demos"})
 """Folders whose children have nothing to do with each other, though their names may be the same."""
@@ -109,11 +106,14 @@ class Reader:
         for module in self.root.all():
             if module.configuration.incomplete:
                 return f"a part of {module.configuration.folder} could not be read"
+            if module.configuration.partial:
+                return module.configuration.unread
         for instances in self.pool_instances.values():
             for instance in instances:
                 if instance.doubt:
                     return instance.doubt
-        return next((f"kcheck does not know the module {s}" for s in self.root.unread() if _HOLDS_POOLS.search(s)), "")
+        calls = ((block, unread.source_of(block)) for _, block, told in self.root.unread() if not told)
+        return next((unread.why_unread(*call) for call in calls if unread.may_make(*call) == "node pools"), "")
 
     def fields(self, resource: str, record: Record) -> Fields:
         """The fields of a record by the cloud's table."""

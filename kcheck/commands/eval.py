@@ -14,9 +14,11 @@ from kcheck.commands import options
 @click.option("--root", default=".", show_default=True, metavar="DIR", type=click.Path(), help="The root module.")
 @options.var_files
 @options.variables
+@options.workspace
 @options.env_vars
 def command(
-    expression: str, root: str, var_files: tuple[str, ...], variables: tuple[str, ...], env_vars: bool
+    expression: str, root: str, var_files: tuple[str, ...], variables: tuple[str, ...], workspace: str | None,
+    env_vars: bool,
 ) -> None:  # fmt: skip
     """Evaluate EXPRESSION as Terraform would in the root module DIR, and print JSON.
 
@@ -29,7 +31,8 @@ def command(
 
     def answered() -> Answer:
         given = parse_variables(variables)
-        return evaluate(expression, root, Config(var_files=var_files, variables=given, env_vars=env_vars))
+        config = Config(var_files=var_files, variables=given, workspace=workspace or "", env_vars=env_vars)
+        return evaluate(expression, root, config)
 
     answer = options.with_usage_errors(answered)
     click.echo(json.dumps(answer, indent=2, ensure_ascii=False))

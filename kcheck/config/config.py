@@ -25,6 +25,7 @@ class Environment:
     manifests: tuple[str, ...] = ()
     nodes: int | None = None
     price: int | None = None
+    workspace: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,17 @@ class Config:
 
     `nodes` maps a cluster's name or address to the number of nodes it is meant to reach; the key "" holds for
     every cluster. `price` is what one node costs, in US cents an hour. `places` says where each setting comes from.
-    `variables` are texts from the command line; `env_vars` says that TF_VAR_* of the environment count. `render` is
-    helm where charts are to be rendered, with the files of `helm_values`. `per_path_ignores` maps patterns of paths to
-    rules and groups; nothing silences those that are `not_ignorable`. `baseline` is the file of what was known before.
+    `workspace` is the one of Terraform, for environments without one of their own. `variables` are texts from the
+    command line; `env_vars` says that TF_VAR_* of the environment count. `render` is helm where charts are to be
+    rendered, with the files of `helm_values`. `per_path_ignores` maps patterns of paths to rules and groups; nothing
+    silences those that are `not_ignorable`. `baseline` is the file of what was known before.
+    `module_dirs` are folders with copies of modules that others publish.
     """
 
     nodes: dict[str, int] = field(default_factory=dict)
     var_files: tuple[str, ...] = ()
     price: int | None = None
+    workspace: str = ""
     environments: tuple[Environment, ...] = ()
     exclude: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
@@ -70,6 +74,7 @@ class Config:
     places: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     env_vars: bool = False
+    module_dirs: tuple[str, ...] = ()
 
     def environment(self, root: str, name: str) -> Environment | None:
         """The environment of that name for a root module."""

@@ -117,6 +117,7 @@ class _Cluster(TypedDict, total=False):
     manifests: list[str]
     nodes: int
     price: Fraction
+    workspace: str
 
 
 class _Limit(TypedDict):
@@ -130,7 +131,9 @@ class _Settings(TypedDict, total=False):
 
     nodes: int
     price: Fraction
+    workspace: str
     var_files: list[str]
+    module_dirs: list[str]
     clusters: list[_Cluster]
     exclude: list[str]
     select: list[str]
@@ -162,11 +165,13 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
     environments = []
     for table in values.get("clusters", ()):
         files, own = paths(table.get("var_files")), table.get("price")
-        label = table.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else "")
+        workspace = table.get("workspace", "")
+        label = table.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else workspace)
         cents = None if own is None else round(own * 100)
         environment = Environment(
-            near(table["root"]), label, files, paths(table.get("manifests")), table.get("nodes"), cents
-        )
+            near(table["root"]), label, files, paths(table.get("manifests")),
+            nodes=table.get("nodes"), price=cents, workspace=workspace,
+        )  # fmt: skip
         environments.append(environment)
     for one in environments:
         if sum((one.root, one.name) == (other.root, other.name) for other in environments) > 1:
@@ -177,6 +182,7 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
     baseline = values.get("baseline")
     return Config(
         nodes={"": nodes} if nodes else {},
+        workspace=values.get("workspace", ""),
         var_files=paths(values.get("var_files")),
         price=None if price is None else round(price * 100),
         environments=tuple(environments),
@@ -194,6 +200,7 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
         render=values.get("render", ""),
         helm_values=paths(values.get("helm_values")),
         fail_on=values.get("fail_on", "warning"),
+        module_dirs=paths(values.get("module_dirs")),
         places=places,
     )
 

@@ -96,7 +96,7 @@ class Evaluator:
         return None if result is cel.UNDECIDED else result
 
     def severity(self, rule: Rule) -> Severity | None:
-        """How bad it is; None where the size is known and small."""
+        """How bad it is; None where the size is known, and too small to speak of."""
         wanted = self.severity_by_size(rule.grade) if rule.grade else Severity[rule.severity.upper()]
         if wanted is None:
             return None
@@ -104,7 +104,7 @@ class Evaluator:
         return min([wanted, *caps])
 
     def severity_by_size(self, grade: Grade) -> Severity | None:
-        """How bad it is by size; None where that is known and small."""
+        """How bad it is by size; None where that is known, and too small to speak of."""
         size = self.number(grade.of)
         if size is None:
             return Severity.INFO
@@ -112,7 +112,11 @@ class Evaluator:
             most = self.number(limit) if limit else None
             if most is not None and size > most:
                 return severity
-        return None
+        return None if grade.silent and self.value(grade.silent) else Severity.INFO
+
+    def is_small(self, grade: Grade) -> bool:
+        """Whether the size is known, and nothing worse than a note."""
+        return self.number(grade.of) is not None and self.severity_by_size(grade) is Severity.INFO
 
     def number(self, expression: str) -> float | None:
         """The number that an expression gives; None where it is not known."""
@@ -145,6 +149,7 @@ class Evaluator:
             help=help_text,
             anchors=(*origin.spans, self.view.place()),
             shape=self.shape(rule),
+            small=rule.grade is not None and self.is_small(rule.grade),
         )
 
     def shape(self, rule: Rule) -> str:

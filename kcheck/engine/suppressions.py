@@ -83,7 +83,7 @@ class Suppressions:
             self._by_line[id(source), span.begin.line] = suppression
         self.all += found
         self.nameless += [source.span(m.start(), m.end()) for m in _NAMELESS.finditer(source.data)]
-        if found and source.path.endswith(".tf"):
+        if found and source.path.endswith((".tf", ".hcl")):
             self._by_block[id(source)] = list(_blocks(source, self._by_line))
 
     def silences(self, finding: Finding) -> bool:

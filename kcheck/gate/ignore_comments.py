@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.engine import linter
 from kcheck.engine.suppressions import COMMENT, parse_comment
 from kcheck.files.save import File
-from kcheck.files.tree import KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree
+from kcheck.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree
 from kcheck.source.text import Edit
 from kcheck.syntax import edit
 
@@ -44,13 +44,14 @@ def plan_comments(tree: Tree, config: Config, result: Result, found: Iterable[Fi
     rules: dict[Source, dict[_Place, list[str]]] = {}
     left: list[tuple[Finding, str]] = []
     for finding in findings:
-        place, why = places.comment_place(finding)
-        if place is None:
-            left.append((finding, why))
-            continue
-        names = rules.setdefault(place.span.source, {}).setdefault(place, [])
-        if finding.rule not in names:
-            names.append(finding.rule)
+        for part in finding.parts or (finding,):
+            place, why = places.comment_place(part)
+            if place is None:
+                left.append((finding, why))
+                break
+            names = rules.setdefault(place.span.source, {}).setdefault(place, [])
+            if finding.rule not in names:
+                names.append(finding.rule)
     new = {source: _with_comments(source, own, reason) for source, own in rules.items()}
     known = _identities(result.findings)
     while True:
@@ -114,7 +115,7 @@ class _Places:
     def candidates(self, anchor: Span) -> Iterator[_Place]:
         """Places for a comment about what begins with a span, the closest first."""
         source = anchor.source
-        if not source.path.endswith((*TERRAFORM, *VARIABLES)):
+        if not source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)):
             if not any(text.start < source.line_start(anchor.start) < text.end for text in self.yaml_texts(source)):
                 yield _existing_comment(anchor) or _comment_above(anchor)
             return
@@ -156,7 +157,7 @@ class _Places:
         return self.texts[source]
 
 
-_COMMENTED = (*TERRAFORM, *VARIABLES, *MANIFESTS, *KUSTOMIZATIONS)
+_COMMENTED = (*HCL, *TERRAFORM, *VARIABLES, *MANIFESTS, *KUSTOMIZATIONS)
 
 
 def _existing_comment(span: Span) -> _Place | None:

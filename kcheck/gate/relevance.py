@@ -7,9 +7,11 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.config import settings
+from kcheck.files import configurations, folders
 from kcheck.files.disk import TooLargeError
 from kcheck.files.tree import (
     CHART,
+    HCL,
     KERNEL,
     KUSTOMIZATIONS,
     MANIFESTS,
@@ -18,7 +20,6 @@ from kcheck.files.tree import (
     Tree,
     display_path,
     holds_objects,
-    is_ours,
     matches,
 )
 from kcheck.gate.baseline import NAME as BASELINE
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from kcheck.source.text import Source
 
 SUFFIXES = (
-    ".tf", ".tfvars", *MANIFESTS, ".json", ".tftpl", ".tpl", ".tmpl",
+    *HCL, *MANIFESTS, ".json", ".tftpl", ".tpl", ".tmpl",
     ".sh", ".conf", ".cfg", ".ini", ".env", ".properties", ".toml",
 )  # fmt: skip
-NAMES = ("Kustomization", ".terraform.lock.hcl")
+NAMES = ("Kustomization",)
 """What a file is called that may matter: its end, or all of it."""
 _OTHERS = frozenset({
     "mkdocs.yml", "mkdocs.yaml", "_config.yml", "antora.yml", "docker-compose.yml", "docker-compose.yaml",
@@ -58,25 +59,33 @@ def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Conf
         name = os.path.basename(path)
         if name in _OWN or path.endswith((*TERRAFORM, *VARIABLES)) or any(matches(path, one) for one in own):
             return True
-        if not all(is_ours(folder) for folder in os.path.dirname(path).split("/") if folder):
+        if name.endswith(HCL) and not name.startswith("."):
+            return True
+        if not folders.is_reached(os.path.dirname(path)):
             continue
         if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
             return True
         if name.endswith(".conf") and KERNEL.search(path):
+            return True
+        if configurations.may_be(path) and configurations.kind_of(path, _read(path, disk)):
             return True
         if name.startswith(".") or name in _OTHERS or not name.endswith(SUFFIXES):
             continue
         if _is_of_chart(path, disk):
             return True
         unclear.append(path)
-    return bool(unclear) and _is_named(unclear, Tree(list(paths), disk.overlay, config.exclude))
+    if not unclear:
+        return False
+    tree = Tree(list(paths), disk.overlay, config.exclude)
+    return bool(tree.units) or _is_named(unclear, tree)  # Terragrunt finds files upwards, by any name
 
 
 def _own(config: Config) -> set[str]:
     """The files and folders that the settings name, and those that the settings are in."""
     values = (path for environment in config.environments for path in environment.var_files)
     places = (place.rpartition(":")[0] for place in config.places.values())
-    return {*config.rules, *config.var_files, *config.helm_values, *values, *filter(None, (config.baseline, *places))}
+    named = (*config.rules, *config.var_files, *config.module_dirs, *config.helm_values)
+    return {*named, *values, *filter(None, (config.baseline, *places))}
 
 
 def _read(path: str, disk: Disk) -> bytes:

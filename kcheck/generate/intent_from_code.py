@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, NodePool, PodTemplate, Workload
     from kcheck.reading.inventory import Reading
     from kcheck.source.text import Span
+    from kcheck.terraform.module import Module
 
 _PROVIDERS = {"eks": "aws", "gke": "google", "ack": "alicloud"}
 _PLACES = {"eks": ("aws_subnet", "availability_zone"), "ack": ("alicloud_vswitch", "zone_id")}
@@ -120,13 +121,18 @@ def _region(cluster: Cluster, reading: Reading) -> str | None:
     if location and not known(cluster.zonal):
         return str(location)
     for root in reading.roots:
-        if root.configuration.folder == cluster.root:
+        if _makes(root, cluster):
             for block in root.configuration.providers:
                 if block.labels[:1] == (_PROVIDERS.get(cluster.cloud),):
                     return _text(_value(BlockRecord(block, root.scope), "region"))
             for instance in root.instances("azurerm_kubernetes_cluster"):
                 return _text(_value(instance, "location"))
     return None
+
+
+def _makes(root: Module, cluster: Cluster) -> bool:
+    """Whether a cluster is of a root module, in the same environment."""
+    return root.configuration.folder == cluster.root and root.environment == cluster.environment
 
 
 def _value(record: BlockRecord, name: str) -> object:
@@ -150,7 +156,7 @@ def _zones(cluster: Cluster, pools: list[NodePool], reading: Reading) -> list[st
     found = (
         _text(_value(instance, attribute))
         for root in reading.roots
-        if root.configuration.folder == cluster.root
+        if _makes(root, cluster)
         for instance in root.instances(kind)
     )
     return sorted({zone for zone in found if zone})

@@ -146,7 +146,7 @@ def pod_addresses(pool: NodePool, world: World) -> Estimate:
         return _held(pool, cni, own=False)
     if isinstance(pool.addresses.pod_addresses, Known):
         least, most = pool.addresses.pod_addresses.value
-        why = "" if least == most else f"how many addresses {pool.display_name} keeps idle is not known"
+        why = "" if least == most else f"how many addresses the pods of {pool.display_name} take is not known"
         return Estimate(Interval(least, most), why)
     return Estimate(Interval(1, _pods_bounds(pool, world)[1]), reason_of(pool.addresses.pod_addresses))
 

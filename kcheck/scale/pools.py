@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.scale import placement
-from kcheck.source.values import Unknown, equals, known, reason_of
+from kcheck.source.values import Origin, Unknown, equals, known, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,10 +41,12 @@ class Pools:
     def all_of_cluster(self, cluster: Cluster) -> list[NodePool] | Unknown:
         """The pools of a cluster, Unknown where one may be missing."""
         if cluster.gap:
-            return Unknown(f"pools of {cluster.address} may be missing: {cluster.gap}")
+            return Unknown(f"pools of {cluster.address} may be missing: {cluster.gap}", Origin((cluster.place,)))
         pool = self._without_cluster.get(cluster.root)
         if pool is not None:
-            return Unknown(f"the cluster of {pool.address} is not known: {reason_of(pool.cluster)}")
+            return Unknown(
+                f"the cluster of {pool.address} is not known: {reason_of(pool.cluster)}", Origin((pool.place,))
+            )
         found = self.of_cluster(cluster)
         by_karpenter = known(self._autoscaling.tool(cluster)) == "karpenter"
         if by_karpenter and not any(equals(pool.mode, "Karpenter") for pool in found):
@@ -73,9 +75,10 @@ class Pools:
 
     def candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
         """The pools that pods can land on, and whether that is certain; Unknown where pools may be missing."""
-        cluster = self._inventory.cluster_of.get(self._deployed.workload(template))
+        workload = self._deployed.workload(template)
+        cluster = self._inventory.cluster_of.get(workload)
         if cluster is None:
-            return Unknown("the manifest's cluster is not known")
+            return self._inventory.unknown_cluster(workload)
         pools = self.all_of_cluster(cluster)
         if isinstance(pools, Unknown):
             return pools

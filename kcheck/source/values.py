@@ -155,13 +155,24 @@ class Reference(str):
     __slots__ = ("datum",)
     datum: Unknown
 
+    @property
+    def loose(self) -> bool:
+        """Whether not even its identity is known, so that it may turn out to be any key."""
+        return self.datum.symbol is None or "?" in self.datum.symbol.attribute
+
 
 def key_of(datum: Unknown) -> Reference | None:
     """The stand-in for an unknown map key whose identity is known; None if it is not."""
+    key = stand_in(datum)
+    return None if key.loose else key
+
+
+def stand_in(datum: Unknown) -> Reference:
+    """The stand-in for an unknown map key; a loose one is called by what it waits for."""
     symbol = datum.symbol
-    if symbol is None or "?" in symbol.attribute:
-        return None
-    text = symbol.address.strip('"') if symbol.attribute == "text" else f"{symbol.address}.{symbol.attribute}"
+    text = datum.reason.partition(" ")[0]
+    if symbol is not None and "?" not in symbol.attribute:
+        text = symbol.address.strip('"') if symbol.attribute == "text" else f"{symbol.address}.{symbol.attribute}"
     key = Reference(f"<{text}>")
     key.datum = datum
     return key
@@ -224,11 +235,30 @@ class Either(Unknown):
     branches: tuple[Datum, ...] = field(kw_only=True)
 
 
+@dataclass(slots=True)
+class Partial(Unknown):
+    """A collection of which it is not known what else is in it: `part` is there, and any number like each of `rest`.
+
+    Both are of one type. An entry of `rest` with a key of its own is there or not.
+    """
+
+    part: tuple[Datum, ...] | dict[str, Datum] = field(kw_only=True)
+    rest: tuple[Datum, ...] | dict[str, Datum] = field(kw_only=True)
+
+    def elements(self) -> Iterator[Datum]:
+        """Those that are there, then those that may be."""
+        for some in (self.part, self.rest):
+            yield from some.values() if isinstance(some, dict) else some
+
+
 def possible(datum: Datum | None) -> Iterator[Datum]:
     """What a value, or an element of a list, may be."""
     if isinstance(datum, Either):
         for branch in datum.branches:
             yield from possible(branch)
+    elif isinstance(datum, Partial):
+        for element in datum.elements():
+            yield from possible(element)
     elif isinstance(datum, Known) and isinstance(datum.value, tuple):
         for item in datum.value:
             yield from possible(item)

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kcheck.files.tree import KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES
+from kcheck.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES
 from kcheck.source.text import Edit, apply
 from kcheck.syntax.insertion import Insertion
 
@@ -80,7 +80,7 @@ def is_anchored(span: Span) -> bool:
 
 
 def _is_hcl(source: Source) -> bool:
-    return not source.derived and source.path.endswith((".tf", ".tfvars"))
+    return not source.derived and source.path.endswith(HCL)
 
 
 def _is_terraform_json(source: Source) -> bool:

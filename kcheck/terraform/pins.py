@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from kcheck.terraform.module import Module
 
 
+_OLD = versions.parse("< 3.0") or versions.ANY
+"""What providers can be that run with Terraform before 0.12: those of the clouds left it at 2.0 or 3.0."""
+
+
 def pinned_versions(root: Module) -> Mapping[str, Range]:
     """The versions of each provider that all parts of a root allow; those that nobody mentions are missing."""
-    result: dict[str, Range] = {}
+    old = any(module.configuration.old for module in root.all())
+    result: dict[str, Range] = {kind.partition("_")[0]: _OLD for kind in root.kinds()} if old else {}
     wanted = [pair for module in root.all() for pair in _required(module)]
     for name, constraint in (*wanted, *root.host.locked(root).items()):
         found = versions.parse(constraint)

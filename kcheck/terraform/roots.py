@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config, ConfigError, Environment
 from kcheck.files.tree import contains_path
+from kcheck.source.findings import Skipped
+from kcheck.source.values import Known, Origin
 from kcheck.syntax.hcl import nodes
+from kcheck.syntax.hcl.old import adapt, is_old
 from kcheck.syntax.hcl.parse import parse, parse_template
 from kcheck.syntax.problem import Problem
-from kcheck.terraform import registry
-from kcheck.terraform.configuration import Configuration
-from kcheck.terraform.evaluator import circular
+from kcheck.terraform import registry, unread, workspaces
+from kcheck.terraform.configuration import Configuration, is_override
+from kcheck.terraform.copies import Copies, is_call_of
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
 from kcheck.terraform.module import Module
+from kcheck.terraform.scope import circular
 from kcheck.terraform.variables import Variables
 
 if TYPE_CHECKING:
@@ -31,60 +36,132 @@ class Loader:
 
     def __init__(self, tree: Tree, config: Config) -> None:
         self.tree = tree
-        self.environments = config.environments
+        self.config = config
         self.problems: list[Problem] = []
+        self.skipped: list[Skipped] = []
         self._configurations: dict[str, Configuration] = {}
         self._parsed: dict[int, nodes.File] = {}
         self.asked: set[Source] = set()
         """The files that functions have read."""
         self._templates: dict[int, tuple[Source, nodes.Template | Problem]] = {}
         self.variables = Variables(tree, config, self.parse)
+        self._copies = Copies(tree, config.module_dirs, self.parse)
 
-    def roots(self) -> list[Module]:
+    def written(self, blueprints: Iterable[tuple[str, Configuration]]) -> list[Module]:
+        """Root modules that files of another tool stand for; names tell those apart that share a folder."""
+        found = list(blueprints)
+        folders = [own.folder for _, own in found] + [folder.path for folder in self.tree.folders]
+        return [
+            Module(own, self.variables.values_for(own), self, environment=name if folders.count(own.folder) > 1 else "")
+            for name, own in found
+        ]
+
+    def roots(self, *, each_workspace: bool = True) -> list[Module]:
         """The root modules of the tree: the folders that no other folder calls, and those that the settings name.
 
-        One that the settings name several times is bound once for each environment.
+        One that the settings name several times is bound once for each environment, and one that knows a few
+        workspaces once for each of them.
 
         Raises:
             ConfigError: a folder or a variable file of the settings does not exist.
         """
-        configurations = [self.configuration(folder) for folder in self.tree.folders]
-        self.variables.check(configurations)
-        called = {os.path.realpath(p) for c in configurations for p in self._called(c) if p != c.folder}
+        folders = [folder for folder in self.tree.folders if not self._copies.holds(folder.path)]
+        configurations = [self.configuration(folder) for folder in folders]
         by_root: dict[str, list[Environment]] = {}
-        for environment in self.environments:
+        for environment in self.config.environments:
             if not self.tree.disk.is_folder(environment.root):
                 raise ConfigError(f"clusters: there is no folder {environment.root}")
             by_root.setdefault(os.path.realpath(environment.root), []).append(environment)
-        roots = []
+        roots: list[Module] = []
+        called: set[str] = set()
+        if self.tree.units:
+            units = import_module("kcheck.terraform.terragrunt.units").Terragrunt(self)
+            called |= units.folders()
+            roots += units.stacks(by_root)
+            self.skipped += units.skipped
+        parts = [part.configuration for root in roots for part in root.all() if not part.configuration.skeleton]
+        self.variables.check([*configurations, *(part.configuration for root in roots for part in root.all())])
+        called |= {os.path.realpath(p) for c in (*configurations, *parts) for p in self._called(c) if p != c.folder}
         for configuration in configurations:
             real = os.path.realpath(configuration.folder)
-            for environment in by_root.get(real, ()):
-                files = [self.variables.file(path) for path in environment.var_files]
-                inputs = self.variables.values_for(configuration, files)
-                roots.append(Module(configuration, inputs, self, environment=environment.name))
-            if real not in called and real not in by_root:
-                roots.append(Module(configuration, self.variables.values_for(configuration), self))
-        return roots or [Module(c, self.variables.values_for(c), self) for c in configurations]
+            environments = by_root.get(real, ())
+            roots += [self._root(configuration, environment) for environment in environments]
+            if real not in called and not environments:
+                roots += self._workspaces(configuration) if each_workspace else [self._root(configuration)]
+        return roots or [self._root(configuration) for configuration in configurations]
+
+    def _root(self, configuration: Configuration, environment: Environment | None = None) -> Module:
+        """A root module with its variables bound, in the workspace that the settings give it."""
+        environment = environment or Environment(configuration.folder)
+        files = [self.variables.file(path) for path in environment.var_files]
+        chosen = environment.workspace or self.config.workspace
+        if not chosen:
+            names = self._known_workspaces(configuration, files)
+            chosen = environment.name if environment.name in names else ""
+        if chosen:
+            files = [*self.variables.of_workspace(configuration, chosen), *files]
+        workspace = Known(chosen, Origin(())) if chosen else workspaces.unchosen(names)
+        inputs = self.variables.values_for(configuration, files)
+        return Module(configuration, inputs, self, environment=environment.name, workspace=workspace)
+
+    def _workspaces(self, configuration: Configuration) -> list[Module]:
+        """A root module, once for each workspace where it knows a few."""
+        names = [] if self.config.workspace else self._known_workspaces(configuration)
+        given = [name for name in names if self.variables.is_given(name)]
+        if len(given) == 1:
+            names = given
+        if not 0 < len(names) <= workspaces.FEW:
+            return [self._root(configuration)]
+        return [self._root(configuration, Environment(configuration.folder, name, workspace=name)) for name in names]
+
+    def _known_workspaces(self, configuration: Configuration, files: Iterable[Source] = ()) -> list[str]:
+        """The workspaces that a root module knows, by its code or else by its variable files."""
+        if not self._asks_workspace(configuration):
+            return []
+        module = Module(configuration, self.variables.values_for(configuration, files), self)
+        return workspaces.known_to(module, self.files(module)) or self.variables.workspaces(configuration)
+
+    def _asks_workspace(self, configuration: Configuration) -> bool:
+        """Whether a root module, or a folder that it calls, depends on the workspace."""
+        folders, todo = {configuration.folder}, [configuration]
+        while todo:
+            one = todo.pop()
+            folder = self.tree.folder(one.folder)
+            if folder is not None and workspaces.mentions(source.data for source in folder.terraform):
+                return True
+            for path in self._called(one):
+                inner = self.tree.folder(path)
+                if inner is not None and inner.path not in folders:
+                    folders.add(inner.path)
+                    todo.append(self.configuration(inner))
+        return False
 
     def configuration(self, folder: Folder) -> Configuration:
         """What the files of a folder declare; override files are merged last."""
         known = self._configurations.get(folder.path)
         if known is not None:
             return known
-        result = Configuration(folder.path)
+        result = Configuration(folder.path, incomplete=folder.incomplete)
+        files = [self.parse(source) for source in folder.terraform]
+        result.old = is_old(files)
+        if result.old:
+            for file in files:
+                adapt(file)
         overrides = []
         for source in folder.terraform:
-            name = os.path.basename(source.path)
-            stem = name.removesuffix(".json").removesuffix(".tf")
-            if stem == "override" or stem.endswith("_override"):
+            if is_override(folder.name(source)):
                 overrides.append(source)
             else:
                 result.add(self.parse(source))
         for source in overrides:
             result.add(self.parse(source), override=True)
         self._configurations[folder.path] = result
-        self.problems += result.problems
+        if result.old and result.problems:
+            where = result.problems[0].span
+            reason = "a part is written for Terraform before 0.12, in a form that is not read"
+            self.skipped.append(Skipped(where.source.path, reason, where.begin.line))
+        else:
+            self.problems += result.problems
         return result
 
     def parse(self, source: Source) -> nodes.File:
@@ -105,19 +182,23 @@ class Loader:
 
     def _called(self, configuration: Configuration) -> Iterable[str]:
         for block in configuration.calls.values():
-            path = _local(configuration, block)
+            path = _local(configuration, block) or self._own_folder(configuration, block)
             if path is not None:
                 yield path
 
+    def _own_folder(self, configuration: Configuration, block: nodes.Block) -> str | None:
+        """The folder of this repository that a call names by the address under which the repository is published."""
+        found = self._copies.own_folder(configuration.folder, _text(block, "source") or "")
+        folder = self.tree.folder(found.path) if found is not None else None
+        if found is None or folder is None or not folder.terraform or folder.path == configuration.folder:
+            return None
+        return found.path if found.certain or is_call_of(block, self.configuration(folder)) else None
+
     def child(self, module: Module, block: nodes.Block) -> Configuration | str:
         """The configuration of a called module, or why it is not known."""
-        path = _local(module.configuration, block)
-        if path is None:
-            return self._published(module, block)
-        folder = self.tree.folder(path)
-        if folder is None:
-            return "there is no such folder"
-        configuration = self.configuration(folder)
+        configuration = self._find(module, block)
+        if isinstance(configuration, str) or configuration.skeleton:
+            return configuration
         caller: Module | None = module
         while caller is not None:
             if caller.configuration is configuration:
@@ -126,22 +207,38 @@ class Loader:
             caller = caller.caller
         return registry.copy_of(configuration) or configuration
 
+    def _find(self, module: Module, block: nodes.Block) -> Configuration | str:
+        """A folder of the tree, a skeleton, or a copy: the first that there is."""
+        source = _text(block, "source")
+        if source is None:
+            return "its source is not a plain text"
+        path, top = _local(module.configuration, block), module.configuration.top
+        if path is not None and top:
+            return self._copies.read(path, top) or "there is no such folder"
+        found: Configuration | str | None = "there is no such folder"
+        if path is None:
+            locked = partial(self._locked, module.root.configuration.folder)
+            found = registry.find(source, _text(block, "version") or "", block.body.attributes.keys(), locked)
+            path = self._own_folder(module.configuration, block)
+        if isinstance(found, Configuration):
+            return found
+        folder = self.tree.folder(path) if path is not None else None
+        if folder is not None:
+            return self.configuration(folder)
+        copied = self._copies.find(module, block, source) or unread.stand_in(module, block, source)
+        return copied or found or f"kcheck does not read modules from {source}"
+
     def files(self, root: Module) -> Files:
         """The files that the functions of a root module may read."""
-        return _Files(self, root.configuration.folder)
+        return self.files_of(root.configuration.folder)
+
+    def files_of(self, folder: str) -> Files:
+        """The files that functions may read, by paths relative to a folder."""
+        return _Files(self, folder)
 
     def locked(self, root: Module) -> dict[str, str]:
         """The versions of providers that a root module has locked."""
         return self._locked(root.configuration.folder)
-
-    def _published(self, module: Module, block: nodes.Block) -> Configuration | str:
-        """The skeleton of a module from a registry or a repository."""
-        source = _text(block, "source")
-        if source is None:
-            return "its source is not a plain text"
-        locked = partial(self._locked, module.root.configuration.folder)
-        found = registry.find(source, _text(block, "version") or "", block.body.attributes.keys(), locked)
-        return found if found is not None else f"kcheck does not read modules from {source}"
 
     def _locked(self, folder: str) -> dict[str, str]:
         """The provider versions that the lock file of a root pins."""

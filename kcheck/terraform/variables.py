@@ -6,12 +6,14 @@ import os
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import ConfigError, nearest
+from kcheck.files.tree import display_path
 from kcheck.source.text import Source
 from kcheck.source.values import Datum, Known, Origin
 from kcheck.syntax.hcl.parse import parse_expression
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert
-from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -50,14 +52,15 @@ class Variables:
         """
         source = self.tree.source(path)
         if source is None:
-            raise ConfigError(f"{path}: there is no such variable file")
+            why = next((f"it is {one.reason}" for one in self.tree.skipped if one.path == display_path(path)), "")
+            raise ConfigError(f"{path}: {why or 'there is no such variable file'}")
         return source
 
     def values_for(self, configuration: Configuration, more: Iterable[Source] = ()) -> dict[str, Datum]:
         """The values that a root's variables get, in Terraform's order: the last one wins."""
         folder = self.tree.folder(configuration.folder)
-        files = [source for source in (folder.variables if folder else ()) if is_automatic(source.path)]
-        files.sort(key=lambda source: os.path.basename(source.path) not in _AUTOMATIC)
+        named = {folder.name(source): source for source in folder.variables} if folder else {}
+        files = [named[name] for name in sorted(filter(is_automatic, named), key=lambda name: name not in _AUTOMATIC)]
         result = self._given(configuration, self._environment)
         for source in [*files, *more, *self._files]:
             result |= self.assignments(source)
@@ -91,7 +94,7 @@ class Variables:
             self.problems += [] if root in self.problems else [root]
             return {}
         values = convert.from_json(root)
-        return values.value if isinstance(values.value, dict) else {}
+        return values.value if isinstance(values, Known) and isinstance(values.value, dict) else {}
 
     def _given(self, configuration: Configuration, texts: dict[str, Source]) -> dict[str, Datum]:
         """Texts from outside, read as the type of their variable says: a simple one is the text itself."""
@@ -119,6 +122,56 @@ class Variables:
                 found = sorted(wanted & self.assignments(source).keys())
                 if found:
                     yield source.path, found
+
+    # --- files that are called like a workspace
+
+    def of_workspace(self, configuration: Configuration, name: str) -> list[Source]:
+        """The tfvars files that are called like a workspace and set variables of a root."""
+        sources = (source for source, labels in self._labelled(configuration.folder) if name in labels)
+        return [one for one in sources if not configuration.variables.keys().isdisjoint(self.assignments(one))]
+
+    def workspaces(self, configuration: Configuration) -> list[str]:
+        """The names of the tfvars files that give a root what has no value otherwise."""
+        given = self.values_for(configuration)
+        missing = {
+            name
+            for name, block in configuration.variables.items()
+            if "default" not in block.body.attributes and name not in given
+        }
+        sources = self._labelled(configuration.folder) if missing else ()
+        found = {labels[0] for source, labels in sources if not missing.isdisjoint(self.assignments(source))}
+        return sorted(found - _OF_NONE)
+
+    def is_given(self, workspace: str) -> bool:
+        """Whether the user names a variable file that is called like a workspace."""
+        return any(workspace in _labels(source.path) for source in self._files)
+
+    def _labelled(self, root: str) -> Iterator[tuple[Source, list[str]]]:
+        """The tfvars files near a root that are its own and are not read anyway, with what they may be called."""
+        own = os.path.abspath(root)
+        above = os.path.dirname(own)
+        folders = {os.path.abspath(folder.path) for folder in self.tree.folders}
+        for path in self.tree.variables:
+            folder = os.path.dirname(os.path.abspath(path))
+            if is_automatic(path) and folder == own:
+                continue
+            while folder not in folders and folder.startswith(os.path.join(above, "")):
+                folder = os.path.dirname(folder)
+            near = folder == own or (folder == above and above not in folders)
+            source = self.tree.source(path) if near else None
+            if source is not None and source not in self._files:
+                yield source, _labels(source.path)
+
+
+_OF_NONE = frozenset({"common", "shared", "global", "globals", "base", "example", "sample", "template", "test"})
+"""Names of tfvars files that are not those of a workspace."""
+
+
+def _labels(path: str) -> list[str]:
+    """What a tfvars file may be called: its name, or what follows `terraform` in it, or its folder's name."""
+    parts = os.path.basename(path).removesuffix(".json").removesuffix(".tfvars").removesuffix(".auto").split(".")
+    names = [part for part in parts if part != "terraform"]
+    return [*names, os.path.basename(os.path.dirname(path))]
 
 
 def _flag(name: str, text: str) -> Source:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.files.tree import MANIFESTS, TERRAFORM, VARIABLES
 from kcheck.kubernetes.objects import value_of
 from kcheck.model import Manifest, Resource
-from kcheck.source.values import Known, Missing, Origin, Reference, Unknown, Unset
+from kcheck.source import placeholders
+from kcheck.source.values import Missing, Origin, Reference, Unknown, Unset
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -76,13 +77,11 @@ class _Builder:
             value = value_of(target)
             if isinstance(value, Unset):
                 return Part(None, value.origin, Missing(target.span, ()) if value.origin.literal else None)
-            if isinstance(value, Known) and isinstance(value.value, str) and _is_filled_in(value.value):
-                value = Unknown(f"`{_short(value.value)}` is filled in by a template", value.origin)
             return self.datum(value)
         entries = yaml.entries(target)
-        filled = next(filter(_is_filled_in, entries), None)
-        if filled is not None:
-            return Part(Unknown(f"the key `{_short(filled)}` is filled in by a template"), here)
+        missing = next(filter(None, map(placeholders.first, entries)), "")
+        if missing:
+            return Part(Unknown(placeholders.reason(missing, target.span)), here)
         members = {}
         for name, entry in entries.items():
             inner = yaml.resolve(entry.value)
@@ -135,20 +134,9 @@ def _scalar(value: object) -> Plain | Unknown:
     return value if isinstance(value, bool | int | float | None) else Unknown("a whole resource is no single value")
 
 
-def _is_filled_in(text: str) -> bool:
-    """Whether a template engine must fill in a text."""
-    at = text.find("{{")
-    return at >= 0 and text.find("}}", at) >= 0
-
-
-def _short(text: str) -> str:
-    line = text.strip().partition("\n")[0]
-    return line if len(line) <= 60 else f"{line[:60]}..."
-
-
 def _takes_members(span: Span) -> bool:
     """Whether a fix can write into the map at a span: what stands there is a map as it is written."""
     path = span.source.path
     if path.endswith(".json"):
         return not path.endswith((*TERRAFORM, *VARIABLES))
-    return path.endswith(MANIFESTS) or (path.endswith(".tf") and span.text[:1] == "{")
+    return path.endswith(MANIFESTS) or (path.endswith((".tf", ".hcl")) and span.text[:1] == "{")

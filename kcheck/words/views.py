@@ -14,7 +14,8 @@ from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.model import Thing
-from kcheck.source.values import Either, Known, Origin, Subnetwork, Unknown, Unset, candidates, reason_of
+from kcheck.source.findings import unknown_input
+from kcheck.source.values import Either, Known, Origin, Subnetwork, Unknown, Unset, candidates
 from kcheck.syntax.cel import usage
 from kcheck.words.subjects import SUBJECTS, things, word
 
@@ -97,13 +98,13 @@ class View:
             if isinstance(value, list):
                 result[field.name] = [self._record(field.type, item, where, inner, nested=True) for item in value]
             elif isinstance(value, Unknown):
-                self.missing.setdefault(where, value.reason)
+                self.missing.setdefault(where, unknown_input(value))
                 if isinstance(value, Either):
                     self._offer(result, field, value, where)
             elif isinstance(value, Unset) and field.nullable:
                 result[field.name] = None
             elif isinstance(value, Unset):
-                self.missing.setdefault(where, reason_of(value))
+                self.missing.setdefault(where, unknown_input(value))
             elif type(value.value) is int and abs(value.value) > _LARGEST:
                 self.missing.setdefault(where, f"{field.name} is larger than any number of it can be")
             elif isinstance(value.value, Thing):

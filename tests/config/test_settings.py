@@ -149,7 +149,7 @@ WRONG = [
     ("exclude: vendor\n", 'kcheck.yaml:1: exclude must be a list, not "vendor"'),
     ("exclude:\n  - 7\n", "kcheck.yaml:2: exclude[0] must be a text, not 7"),
     ("severity:\n  kubenet-retiring: fatal\n", 'kcheck.yaml:2: severity.kubenet-retiring must be one of error, warning, info, not "fatal"'),
-    ("fail_on: errors\n", 'kcheck.yaml:1: fail_on must be one of error, warning, info, never, not "errors"'),
+    ("fail_on: errors\n", 'kcheck.yaml:1: fail_on must be one of error, warning, info, undecided, never, not "errors"'),
     ("clusters:\n  - name: x\n", "kcheck.yaml:2: clusters[0] needs root"),
     ("clusters:\n  - {root: ., rot: 1}\n", "kcheck.yaml:2: there is no setting clusters[0].rot; did you mean root?"),
     ("clusters:\n  - {root: .}\n  - {root: .}\n", "kcheck.yaml:1: clusters: two entries for . need names that differ"),
@@ -466,7 +466,9 @@ def test_config_prints_what_holds_and_from_where(write: Callable[[Mapping[str, s
     assert run.output.splitlines() == [
         "nodes: 450  # kcheck.yaml:1",
         "price: 98.32  # --price",
+        "workspace: null  # default",
         "var_files: []  # default",
+        "module_dirs: []  # default",
         "clusters:  # kcheck.yaml:3",
         '  - {root: ".", name: "p", var_files: ["p.tfvars"]}',
         "exclude: []  # default",

@@ -84,6 +84,14 @@ def test_simple_repository(write: Write) -> None:
     assert "`kcheck init --write` writes this" in result.stderr
 
 
+def test_workspaces_are_entries_of_their_own(write: Write) -> None:
+    sized = 'variable "nodes" {}\n' + CLUSTER.replace("12", 'terraform.workspace == "prod" ? var.nodes : 2')
+    write({"main.tf": sized, "envs/prod.tfvars": "nodes = 300\n"})
+    entries = [{"root": ".", "workspace": "default"}, {"root": ".", "workspace": "prod"}]
+    assert proposed()["clusters"] == entries
+    assert "up to 300 today" in Path("kcheck.yaml").read_text()
+
+
 def test_written_is_what_was_shown_and_then_nothing_is_to_do(write: Write) -> None:
     write({"main.tf": CLUSTER, ".github/CODEOWNERS": "* @team\n"})
     shown = init()

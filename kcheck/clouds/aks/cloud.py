@@ -24,6 +24,7 @@ class Aks(Cloud):
     name = "aks"
     resources = ("azurerm_kubernetes_", "azapi_resource")
     beside = ("azurerm_virtual_network", "azurerm_subnet")
+    provider = "Azure"
     references = (
         Reference("vnet_subnet_id", ("azurerm_subnet",)),
         Reference("pod_subnet_id", ("azurerm_subnet",)),

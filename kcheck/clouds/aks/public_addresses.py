@@ -72,7 +72,7 @@ def _of_gateway(subnet: Datum | None, root: Module, origin: Origin) -> Value[int
     joined = {_address(one.raw("subnet")): _address(one.raw("gateway")) for one in _all(_OF_SUBNET, root)}
     named = joined.get(address) if address else None
     near = [one for one in gateways if one.address == named] or gateways
-    if len(near) > 1 or not near[0].certain:
+    if len(near) > 1 or near[0].doubt:
         return Unknown("which NAT gateway the subnet of the default pool has is not known", origin)
     own = Fields(_CLOUD, _GATEWAY, near[0])
     counts = [_listed(own, name, root) for name in ("own_ips", "own_prefixes")]

@@ -8,6 +8,7 @@ from kcheck.clouds.eks import addon_settings, launch_templates, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.reader import gpu_of, gpus_of, or_default, taints_of, unique_identity
 from kcheck.kubernetes.record import MappingRecord
+from kcheck.kubernetes.workloads.scalars import written
 from kcheck.model import (
     NODE_ADDRESSES,
     NOTHING,
@@ -60,7 +61,7 @@ class _Config:
         self.origin = Origin((item.span,))
         self.folder = item.folder
         self.defaults = profiles.settings(CLOUD)
-        label = known(self.fields.text("name")) or "?"
+        label = known(written(item.root, "metadata", "name")) or "?"
         self.address = f"{KIND}/{label}"
         self.identity = unique_identity(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
 

@@ -204,7 +204,7 @@ class _Eks(Reader):
         """Public addresses of the NAT gateways of this root; unset where it has none."""
         gateways = list(self.root.instances(NAT))
         origin = Origin((gateways[0].span if gateways else instance.span,))
-        if not all(gateway.certain for gateway in gateways):
+        if any(gateway.doubt for gateway in gateways):
             return Unknown("the number of NAT gateways is not known", origin)
         return Known(len(gateways), origin) if gateways else Unset(origin)
 

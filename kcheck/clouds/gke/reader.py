@@ -314,7 +314,11 @@ def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
     """The size of a pool: of the default pool of a cluster, or of one that may be autoscaled."""
     scaling = () if default else fields.record.blocks("autoscaling")
     place = (*scaling, fields.record)[0].span if not isinstance(scaling, Unknown) else fields.record.span
-    autoscaled = scaling if isinstance(scaling, Unknown) else Known(bool(scaling), Origin((place,)))
+    autoscaled = (
+        Unknown(scaling.reason, (scaling.origin or Origin(())).outside(place))
+        if isinstance(scaling, Unknown)
+        else Known(bool(scaling), Origin((place,)))
+    )
     total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
     least, most = (_bound(fields, autoscaled, spread, bound) for bound in ("min", "max"))
     return Size(autoscaled, least, most, spread, times=1 if total else known(spread) or 1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.config import Environment
 from kcheck.source.text import leading
-from kcheck.source.values import known
+from kcheck.source.values import Known, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,6 +82,9 @@ def environments(reading: Reading, tree: Tree) -> list[Environment]:
     result: list[Environment] = []
     for root in reading.roots:
         folder = root.configuration.folder
+        if isinstance(root.workspace, Known):  # its variable files are found by its name
+            result += [Environment(folder, root.environment, workspace=root.environment)] if folder in clusters else []
+            continue
         sets = owned.get(folder, {})
         if folder in clusters or _unset_variables(root, reading) & set().union(*sets.values()):
             result += _root_environments(folder, sets, _unset_variables(root, reading))

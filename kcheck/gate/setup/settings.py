@@ -56,9 +56,11 @@ def _clusters(entries: list[Environment], left: list[str], maxima: Mapping[tuple
         most = maxima.get((entry.root, entry.name), 0)
         today = f"  # up to {most:,} nodes today" if most and len(entries) > _FEW else ""
         yield f"  - root: {literal(entry.root)}{today}"
-        stem = os.path.basename(entry.var_files[-1]).partition(".")[0] if entry.var_files else ""
+        stem = os.path.basename(entry.var_files[-1]).partition(".")[0] if entry.var_files else entry.workspace
         if entry.name != stem:
             yield f"    name: {literal(entry.name)}"
+        if entry.workspace:
+            yield f"    workspace: {literal(entry.workspace)}"
         if entry.var_files:
             yield f"    var_files: {_flow(entry.var_files)}"
         if entry.manifests:

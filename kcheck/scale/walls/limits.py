@@ -21,8 +21,9 @@ _FAQ = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
-    """The maximum that is written, the limits of the cluster and of each pool."""
+    """The maximum that is written, caps of the autoscaler, the limits of the cluster and of each pool."""
     yield from _maximum(finder)
+    yield from _capped(finder)
     yield from _documented(finder)
     for pool in finder.pools:
         yield from _pool(pool, finder)
@@ -47,6 +48,16 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
     else:
         unknown = next((pool for pool in finder.pools if not isinstance(pool.size.max_nodes, Known)), biggest)
         yield finder.unknown("maximum", "the pools", reason_of(maximum), unknown.size.max_nodes, entry)
+
+
+def _capped(finder: WallFinder) -> Iterator[Wall]:
+    """What the autoscaler may make at most, of nodes or of cores."""
+    for cap in finder.world.caps.of_cluster(finder.cluster):
+        if cap.cause is not None and finder.pools and not finder.gap:
+            yield from finder.grown(
+                "autoscaling", "the cluster", cap.taken, cap.room, cap.per_node,
+                arithmetic=f"{cap.room:,} {cap.unit}", cause=cap.cause, entry=("hard", _FAQ), key=cap.unit,
+            )  # fmt: skip
 
 
 # --- of the cluster

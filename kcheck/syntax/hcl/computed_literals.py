@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kcheck.files.tree import HCL
 from kcheck.source.ip_ranges import parse_cidr, with_newbits
 from kcheck.source.text import Source, Span
 from kcheck.syntax.hcl import nodes
@@ -62,7 +63,7 @@ _BEFORE = "x = "
 
 def _parsed(span: Span) -> nodes.Expression | None:
     """The expression at a span, on its own."""
-    if not span.source.path.endswith((".tf", ".tfvars")):
+    if not span.source.path.endswith(HCL):
         return None
     from kcheck.syntax.hcl.parse import parse
 

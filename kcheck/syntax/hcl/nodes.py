@@ -65,9 +65,10 @@ class TemplateFor(Expression):
 
 @dataclass(slots=True, eq=False)
 class Tuple(Expression):
-    """`[a, b]`."""
+    """`[a, b]`. In a `flat` one, lists that are quoted as items give their own items, as before Terraform 0.12."""
 
     items: tuple[Expression, ...]
+    flat: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -179,13 +180,17 @@ class Attribute:
 
 @dataclass
 class Block:
-    """`type "label" { body }`. `header` is the span up to, not including, the opening brace."""
+    """`type "label" { body }`. `header` is the span up to, not including, the opening brace.
+
+    Where what is in it would be written `below` further keys, those are not there yet.
+    """
 
     type: str
     labels: tuple[str, ...]
     body: Body
     span: Span
     header: Span
+    below: tuple[str, ...] = ()
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
@@ -253,7 +258,8 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One parsed file. `problems` name the pieces that are missing from `body`."""
+    """One parsed file. `problems` name the pieces that are missing from `body`; `old` is what only 0.11 could read."""
 
     body: Body
     problems: tuple[Problem, ...]
+    old: bool = False

@@ -13,6 +13,8 @@ from tree_sitter import Language, Parser
 from kcheck.source.text import BOM, Source, Span
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.broken import explain
+from kcheck.syntax.hcl.old import modern
+from kcheck.syntax.hcl.scan import without_blanks
 from kcheck.syntax.hcl.template import Gap, Kind, decoded, markers, strips, unescape
 from kcheck.syntax.problem import Problem
 
@@ -45,7 +47,8 @@ def parse(source: Source) -> nodes.File:
     if not root.has_error:
         reader.fill(body, _body(root))
         return nodes.File(body, tuple(reader.problems))
-    return nodes.File(body, tuple(_pieces(source, body)))
+    problems, old = _pieces(source, body)
+    return nodes.File(body, tuple(problems), old)
 
 
 _OPENING, _CLOSING = b"x = <<KCHECK_TEMPLATE\n", b"\nKCHECK_TEMPLATE\n"
@@ -106,25 +109,30 @@ def _body(root: Node) -> Node | None:
     return next((child for child in root.children if child.type == "body"), None)
 
 
-def _pieces(source: Source, body: nodes.Body) -> list[Problem]:
+def _pieces(source: Source, body: nodes.Body) -> tuple[list[Problem], bool]:
     """Parse the file piece by piece, cut where a line begins like a block or an attribute.
 
-    One error makes tree-sitter swallow the rest of a file; the pieces before and after it are healthy.
+    One error makes tree-sitter swallow the rest of a file; the pieces before and after it are healthy. Also tells
+    whether some were written for Terraform before 0.12.
     """
     data = source.data
     start = len(BOM) if data.startswith(BOM) else 0
     cuts = sorted({start, *(match.start() for match in _PIECE.finditer(data)), len(data)})
-    problems = []
+    problems, old = [], False
     for begin, end in itertools.pairwise(cuts):
         piece = data[begin:end]
         root = _parsed(piece)
+        rewritten = modern(piece) if root.has_error else None
+        if rewritten is not None:
+            again = _parsed(rewritten)
+            root, old = (root, old) if again.has_error else (again, True)
         if root.has_error:
             problems.append(explain(source, begin, piece, root))
         else:
             reader = _Reader(source, begin)
             reader.fill(body, _body(root))
             problems += reader.problems
-    return problems
+    return problems, old
 
 
 class _TooDeepError(Exception):
@@ -192,7 +200,9 @@ class _Reader:
         span = self.span(node)
         body = nodes.Body(Span(self.source, self.base + opening.start_byte, self.base + closing.end_byte))
         self.fill(body, inner, depth + 1)
-        header = Span(self.source, span.start, self.base + _trim(self.source.data, self.base, opening.start_byte))
+        header = Span(
+            self.source, span.start, self.base + without_blanks(self.source.data, self.base, opening.start_byte)
+        )
         return nodes.Block(kind, tuple(labels), body, span, header)
 
     # --- expressions
@@ -428,10 +438,3 @@ class _Reader:
         return nodes.TemplateFor(
             self.span(node), key, names[-1], self.build(inner, depth), body(intro, children[1:-1], close)
         )
-
-
-def _trim(data: bytes, base: int, end: int) -> int:
-    """Move `end` back over blanks."""
-    while data[base + end - 1 : base + end] in (b" ", b"\t", b"\n", b"\r"):
-        end -= 1
-    return end

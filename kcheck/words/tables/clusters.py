@@ -84,7 +84,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     ),
     "pool": (
         simple("name", "string", "the pool's name"),
-        simple("mode", "string", "System or User (AKS); Karpenter for its NodePools"),
+        simple("mode", "string", "System or User (AKS); Karpenter for its NodePools; control-plane"),
         simple("autoscaled", "bool", "whether an autoscaler sets its size", nullable=False, of="size"),
         simple("min_nodes", "int", "smallest size", "nodes", nullable=False, of="size"),
         simple("max_nodes", "int", "largest size; the fixed size of a pool that is not autoscaled", "nodes", nullable=False, of="size"),

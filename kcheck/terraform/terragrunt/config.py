@@ -1,0 +1,272 @@
+"""One file of Terragrunt as a unit sees it: locals, includes, inputs and dependencies, evaluated when asked for."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Known, Origin, Unknown
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.scope import Scope, circular
+from kcheck.terraform.terragrunt.functions import special
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kcheck.source.text import Source
+    from kcheck.syntax.hcl import nodes
+    from kcheck.terraform.filesystem import Files
+
+_HERE = Origin(())
+
+
+class Host(Protocol):
+    """Who reads the files of a repository for configs, and knows its other units."""
+
+    top: str
+    """The folder of the repository."""
+
+    def source(self, path: str) -> Source | None:
+        """A file of the repository; None if there is none, or it is elsewhere."""
+
+    def parse(self, source: Source) -> nodes.File:
+        """A parsed file."""
+
+    def files(self, folder: str) -> Files:
+        """What functions may read, by paths relative to a folder."""
+
+    def config(self, path: str, unit: str, *, original: str = "", including: Config | None = None) -> Config:
+        """The config in a file, as a unit sees it; `original` is the folder of the unit that reads another file.
+
+        Raises:
+            EvaluationError: there is no such file.
+        """
+
+    def variables(self, source: Source) -> Datum:
+        """What a tfvars file sets."""
+
+    def output(self, folder: str, name: str, label: str) -> Datum:
+        """An output of the unit in a folder, which is called `label` where it is asked for."""
+
+
+class Config:
+    """One file of Terragrunt. `unit` is the folder that functions and relative paths mean.
+
+    That is the folder of the unit also in a file that it includes, but not in one that is only read, of which
+    `original` is the unit. `including` is the config that includes this one.
+    """
+
+    def __init__(
+        self, host: Host, source: Source, path: str, *, unit: str, original: str, including: Config | None
+    ) -> None:
+        self.host = host
+        self.path = path
+        self.unit = unit
+        self.original = original
+        self.including = including
+        file = host.parse(source)
+        self.body = file.body
+        self.problems = file.problems
+        self.scope: Scope = _Scope(self)
+        self._locals: dict[str, Datum] = {}
+        self.values: Datum = Unknown("values are given by terragrunt.stack.hcl")
+
+    @property
+    def folder(self) -> str:
+        """The folder that the file is in."""
+        return os.path.dirname(self.path)
+
+    @cached_property
+    def local_names(self) -> dict[str, nodes.Attribute]:
+        """The locals that are declared."""
+        return {name: entry for block in self.body.all("locals") for name, entry in block.body.attributes.items()}
+
+    def local(self, name: str) -> Datum:
+        """The value of a local.
+
+        Raises:
+            EvaluationError: it is not declared.
+        """
+        if name not in self._locals:
+            entry = self.local_names.get(name)
+            if entry is None:
+                raise EvaluationError(f"there is no local.{name}")
+            self._locals[name] = Unknown(circular(f"local.{name}"))
+            self._locals[name] = evaluate(entry.expression, self.scope)
+        return self._locals[name]
+
+    @cached_property
+    def includes(self) -> dict[str, tuple[Config, str]]:
+        """The configs that are included, with how they are merged, by their labels."""
+        result: dict[str, tuple[Config, str]] = {}
+        for block in self.body.all("include"):
+            entry = block.body.attributes.get("path")
+            path = evaluate(entry.expression, self.scope) if entry else None
+            if not isinstance(path, Known) or not isinstance(path.value, str):
+                continue
+            try:
+                found = self.host.config(
+                    os.path.join(self.unit, path.value), self.unit, original=self.original, including=self
+                )
+            except EvaluationError:
+                continue
+            strategy = block.body.attributes.get("merge_strategy")
+            result["".join(block.labels[:1])] = found, strategy.value_span.text.strip('"') if strategy else "shallow"
+        return result
+
+    def merged(self) -> Iterator[tuple[Config, str]]:
+        """The configs that make up this one, with how each is merged, the one that wins first."""
+        yield self, "shallow"
+        for found, strategy in reversed(self.includes.values()):
+            if strategy != "no_merge":
+                yield found, strategy
+
+    @cached_property
+    def inputs(self) -> Datum:
+        """The inputs, with those of what is included."""
+        result: Datum | None = None
+        for config, strategy in self.merged():
+            entry = config.body.attributes.get("inputs")
+            own = evaluate(entry.expression, config.scope) if entry else None
+            if own is not None:
+                result = own if result is None else merged(own, result, deep=strategy == "deep")
+        return Known({}, _HERE) if result is None else result
+
+    def source(self) -> tuple[nodes.Attribute, Datum] | None:
+        """The `source` of the `terraform` block, as written and as evaluated."""
+        for config, _ in self.merged():
+            for block in config.body.all("terraform"):
+                entry = block.body.attributes.get("source")
+                if entry is not None:
+                    return entry, evaluate(entry.expression, config.scope)
+        return None
+
+    def variable_files(self) -> Iterator[str]:
+        """The tfvars files that the arguments of Terraform name."""
+        for config, _ in self.merged():
+            for block in config.body.all("terraform"):
+                for arguments in block.body.all("extra_arguments"):
+                    for name in ("required_var_files", "optional_var_files"):
+                        entry = arguments.body.attributes.get(name)
+                        files = evaluate(entry.expression, config.scope) if entry else None
+                        if isinstance(files, Known) and isinstance(files.value, tuple):
+                            for item in files.value:
+                                if isinstance(item, Known) and isinstance(item.value, str):
+                                    yield os.path.join(self.unit, item.value)
+
+    @cached_property
+    def dependencies(self) -> dict[str, str]:
+        """The folders of the units that this one depends on, by name."""
+        result: dict[str, str] = {}
+        for config, _ in self.merged():
+            for block in config.body.all("dependency"):
+                entry = block.body.attributes.get("config_path")
+                path = evaluate(entry.expression, config.scope) if entry else None
+                if block.labels and isinstance(path, Known) and isinstance(path.value, str):
+                    folder = os.path.normpath(os.path.join(self.unit, path.value))
+                    folder = os.path.dirname(folder) if folder.endswith(".hcl") else folder
+                    result.setdefault(block.labels[0], folder)
+        return result
+
+    def dependency(self, name: str) -> Datum:
+        """`dependency.name`.
+
+        Raises:
+            EvaluationError: it is not declared.
+        """
+        folder = self.dependencies.get(name)
+        if folder is None:
+            if self.including is not None:
+                return self.including.dependency(name)
+            blocks = (block for config, _ in self.merged() for block in config.body.all("dependency"))
+            if not any(block.labels[:1] == (name,) for block in blocks):
+                raise EvaluationError(f"there is no dependency.{name}")
+            return Unknown(f"the config_path of dependency.{name} is not known")
+        label = f"dependency.{name}.outputs"
+        outputs = Members(lambda output: self.host.output(folder, output, f"{label}.{output}"))
+        return Known({"outputs": Known(outputs, _HERE)}, _HERE)
+
+    def exposed(self, name: str) -> Datum:
+        """What others see of the config: its locals, inputs and dependencies.
+
+        Raises:
+            EvaluationError: there is no such part of a config.
+        """
+        match name:
+            case "locals":
+                return Known({local: self.local(local) for local in self.local_names}, _HERE)
+            case "inputs":
+                return self.inputs
+            case "dependency":
+                return Known(Members(self.dependency), _HERE)
+            case "terraform":
+                source = self.source()
+                return Known({"source": source[1]} if source else {}, _HERE)
+        return Unknown(f"`{name}` of {os.path.basename(self.path)} is not read")
+
+    def feature(self, name: str) -> Datum:
+        """`feature.name`, with its default as value."""
+        for config, _ in self.merged():
+            for block in config.body.all("feature"):
+                entry = block.body.attributes.get("default")
+                if block.labels[:1] == (name,) and entry is not None:
+                    return Known({"value": evaluate(entry.expression, config.scope)}, _HERE)
+        raise EvaluationError(f"there is no feature.{name}")
+
+
+class Members:
+    """Something of which the parts are found when they are asked for."""
+
+    def __init__(self, find: Callable[[str], Datum]) -> None:
+        self.attribute = find
+
+
+class _Scope(Scope):
+    """The names and functions of a config."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__({})
+        self.config = config
+
+    def lookup(self, name: str) -> Datum | None:
+        config = self.config
+        match name:
+            case "local":
+                return Known(Members(config.local), _HERE)
+            case "include":
+                return self._included()
+            case "dependency":
+                return Known(Members(config.dependency), _HERE)
+            case "feature":
+                return Known(Members(config.feature), _HERE)
+            case "values":
+                return config.values
+        return None
+
+    def _included(self) -> Datum:
+        """The included configs by label; the only one without a label stands for itself."""
+        found = {label: Known(Members(one.exposed), _HERE) for label, (one, _) in self.config.includes.items()}
+        bare = found.get("")
+        return bare if bare is not None else Known(dict(found), _HERE)
+
+    def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
+        return special(name, self.config)
+
+
+def merged(below: Datum, above: Datum, *, deep: bool) -> Datum:
+    """Two maps as one: what is above wins; deep also joins the maps and lists in both."""
+    if isinstance(above, Unknown):
+        return above
+    if isinstance(below, Unknown):
+        return below
+    if isinstance(below.value, dict) and isinstance(above.value, dict):
+        result = dict(below.value)
+        for key, value in above.value.items():
+            old = result.get(key)
+            result[key] = merged(old, value, deep=True) if deep and old is not None else value
+        return Known(dict(sorted(result.items())), above.origin)
+    if isinstance(below.value, tuple) and isinstance(above.value, tuple):
+        return Known((*below.value, *above.value), above.origin)
+    return above

@@ -1,0 +1,173 @@
+"""The functions that Terragrunt adds to Terraform's. What they would run or ask outside of the code is not known."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, TypeAlias
+
+from kcheck.files.tree import UNIT
+from kcheck.source import scalars
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Known, Origin, Unknown
+from kcheck.terraform import filesystem
+from kcheck.terraform.evaluator import value_of
+from kcheck.terraform.functions import FUNCTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.syntax.hcl import nodes
+    from kcheck.terraform.scope import Scope
+    from kcheck.terraform.terragrunt.config import Config
+
+_Action: TypeAlias = "Callable[[Config, list[str], Datum | None, Origin], Datum | str]"
+"""A function of a config, the texts that it is given, and the last argument as it is."""
+
+_OUTSIDE = frozenset({
+    "run_cmd", "sops_decrypt_file", "get_aws_account_id", "get_aws_account_alias", "get_aws_caller_identity_arn",
+    "get_aws_caller_identity_user_id", "get_platform", "get_terraform_command", "get_terraform_cli_args",
+    "get_working_dir", "get_terraform_commands_that_need_vars", "get_terraform_commands_that_need_locking",
+    "get_terraform_commands_that_need_input", "get_terraform_commands_that_need_parallelism",
+    "get_default_retryable_errors", "get_terragrunt_source_cli_flag", "constraint_check",
+})  # fmt: skip
+
+
+def special(name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] | None:
+    """A function of Terragrunt, or one of Terraform's that reads files, for a config."""
+    if name in _OUTSIDE:
+        return lambda node, _scope: Unknown(f"{node.name}() is not run", Origin((node.span,)))
+    action = _TABLE.get(name)
+    if action is None:
+        return filesystem.special(config.host.files(config.folder))(name)
+    return lambda node, scope: _call(action, config, node, scope)
+
+
+def _call(action: _Action, config: Config, node: nodes.Call, scope: Scope) -> Datum:
+    origin = Origin((node.span,))
+    texts: list[str] = []
+    last: Datum | None = None
+    for argument in node.arguments:
+        last = value_of(argument, scope)
+        if isinstance(last, Known) and isinstance(last.value, str | int | bool):
+            texts.append(scalars.to_string(last.value))
+        elif isinstance(last, Unknown) and argument is node.arguments[0]:
+            return Unknown(last.reason, origin)
+    result = action(config, texts, last, origin)
+    return Known(result, origin) if isinstance(result, str) else result
+
+
+def _slashed(path: str) -> str:
+    return path.replace(os.sep, "/")
+
+
+def _find_above(config: Config, given: list[str], last: Datum | None, _origin: Origin) -> Datum | str:
+    """find_in_parent_folders: the nearest file of a name above the unit, else what is given instead."""
+    name = given[0] if given else UNIT
+    folder = config.unit
+    while folder.startswith(os.path.join(config.host.top, "")):
+        folder = os.path.dirname(folder)
+        path = os.path.join(folder, name)
+        if os.path.isdir(path) or config.host.source(path) is not None:
+            return _slashed(path)
+    if len(given) > 1 and last is not None:
+        return last
+    raise EvaluationError(f"there is no {name} above {os.path.basename(config.unit)}")
+
+
+def _included(config: Config, given: list[str]) -> Config | None:
+    """The config that is included under a label, seen from the unit, or this one if it is included itself."""
+    if config.including is not None:
+        return config
+    found = config.includes.get(given[0]) if given else next(iter(config.includes.values()), None)
+    return found[0] if found else None
+
+
+def _to_include(config: Config, given: list[str], _last: Datum | None, _origin: Origin) -> str:
+    """path_relative_to_include: the way from the included file to the unit."""
+    included = _included(config, given)
+    return _slashed(os.path.relpath(config.unit, included.folder)) if included else "."
+
+
+def _from_include(config: Config, given: list[str], _last: Datum | None, _origin: Origin) -> str:
+    """path_relative_from_include: the way from the unit to the included file."""
+    included = _included(config, given)
+    return _slashed(os.path.relpath(included.folder, config.unit)) if included else "."
+
+
+def _parent_folder(config: Config, given: list[str], _last: Datum | None, _origin: Origin) -> str:
+    included = _included(config, given)
+    return _slashed(included.folder if included else config.unit)
+
+
+def _unit_folder(config: Config, _given: list[str], _last: Datum | None, _origin: Origin) -> str:
+    return _slashed(config.unit)
+
+
+def _original_folder(config: Config, _given: list[str], _last: Datum | None, _origin: Origin) -> str:
+    return _slashed(config.original)
+
+
+def _repository(config: Config, _given: list[str], _last: Datum | None, _origin: Origin) -> str:
+    return _slashed(config.host.top)
+
+
+def _to_repository(config: Config, _given: list[str], _last: Datum | None, _origin: Origin) -> str:
+    return _slashed(os.path.relpath(config.host.top, config.unit))
+
+
+def _from_repository(config: Config, _given: list[str], _last: Datum | None, _origin: Origin) -> str:
+    return _slashed(os.path.relpath(config.unit, config.host.top))
+
+
+def _path_itself(_config: Config, given: list[str], _last: Datum | None, _origin: Origin) -> str:
+    return given[0] if given else ""
+
+
+def _environment(_config: Config, given: list[str], last: Datum | None, origin: Origin) -> Datum:
+    """get_env: what is given for a variable that is not set, as it is nowhere here."""
+    if len(given) > 1 and last is not None:
+        return last
+    return Unknown(f"the environment variable {given[0] if given else ''} is not read", origin)
+
+
+def _read_config(config: Config, given: list[str], last: Datum | None, origin: Origin) -> Datum:
+    """read_terragrunt_config: what another file exposes, else what is given instead."""
+    from kcheck.terraform.terragrunt.config import Members
+
+    if not given:
+        raise EvaluationError("read_terragrunt_config() needs a path")
+    path = os.path.normpath(os.path.join(config.unit, given[0]))
+    if os.path.isdir(path):
+        path = os.path.join(path, UNIT)
+    try:
+        found = config.host.config(path, os.path.dirname(path), original=config.original)
+    except EvaluationError:
+        if last is not None and not (isinstance(last, Known) and last.value == given[0]):
+            return last
+        raise
+    return Known(Members(found.exposed), origin)
+
+
+def _read_variables(config: Config, given: list[str], _last: Datum | None, origin: Origin) -> Datum:
+    """read_tfvars_file: what a file sets, as JSON."""
+    source = config.host.source(os.path.join(config.unit, given[0])) if given else None
+    if source is None:
+        raise EvaluationError(f"there is no file {given[0] if given else ''}")
+    return FUNCTIONS["jsonencode"]([config.host.variables(source)], origin)
+
+
+_TABLE: dict[str, _Action] = {
+    "find_in_parent_folders": _find_above,
+    "path_relative_to_include": _to_include,
+    "path_relative_from_include": _from_include,
+    "get_parent_terragrunt_dir": _parent_folder,
+    "get_terragrunt_dir": _unit_folder,
+    "get_original_terragrunt_dir": _original_folder,
+    "get_repo_root": _repository,
+    "get_path_to_repo_root": _to_repository,
+    "get_path_from_repo_root": _from_repository,
+    "get_env": _environment,
+    "read_terragrunt_config": _read_config,
+    "read_tfvars_file": _read_variables,
+    "mark_as_read": _path_itself,
+}

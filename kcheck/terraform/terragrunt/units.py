@@ -1,0 +1,284 @@
+"""Units of Terragrunt, and the root modules that those make together which depend on each other."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from kcheck.config.config import Environment
+from kcheck.files.tree import UNIT, contains_path, display_path
+from kcheck.source.findings import Skipped
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Known, Origin, Unknown
+from kcheck.syntax.hcl import nodes
+from kcheck.terraform.access import attribute
+from kcheck.terraform.configuration import Configuration
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.module import Host as ModuleHost
+from kcheck.terraform.module import Module
+from kcheck.terraform.terragrunt.config import Config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kcheck.files.tree import Tree
+    from kcheck.source.text import Source
+    from kcheck.syntax.problem import Problem
+    from kcheck.terraform.filesystem import Files
+    from kcheck.terraform.variables import Variables
+
+_REGISTRY = re.compile(r"tfr://[^/]*/([^?]+)(?:\?version=(.*))?")
+_SCHEME = re.compile(r"[a-z]+(::|://)|[\w.-]+@|[\w-]+\.[\w.-]+/")
+"""How sources begin that are no folder."""
+
+
+class Loader(ModuleHost, Protocol):
+    """Who loads the files and folders of a tree."""
+
+    tree: Tree
+    variables: Variables
+    problems: list[Problem]
+    asked: set[Source]
+
+    def parse(self, source: Source) -> nodes.File:
+        """A parsed file."""
+
+    def files_of(self, folder: str) -> Files:
+        """What functions may read, by paths relative to a folder."""
+
+
+class Unit:
+    """A folder with a `terragrunt.hcl` that runs a module."""
+
+    def __init__(self, config: Config, source: str, version: str, written: nodes.Attribute | None) -> None:
+        self.config = config
+        self.folder = config.unit
+        self.source = source
+        self.version = version
+        self.written = written
+        self.place = written.span if written else config.body.span.source.span(0, 0)
+        self.stack: Stack | None = None
+        self._is_read: bool | None = None
+        self.name = os.path.basename(config.unit)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether its module is a folder of the repository."""
+        return os.path.isabs(self.source)
+
+    @cached_property
+    def inputs(self) -> dict[str, Datum] | Unknown:
+        """Its inputs by name; why they are not known where not even the names are."""
+        found = self.config.inputs
+        if isinstance(found, Unknown):
+            return found
+        return found.value if isinstance(found.value, dict) else {}
+
+    def is_read(self, host: ModuleHost) -> bool:
+        """Whether its module can be read."""
+        if self._is_read is None:
+            alone = Module(Configuration(display_path(self.folder)), {}, host)
+            self._is_read = isinstance(host.child(alone, self.call(self.folder)), Configuration)
+        return self._is_read
+
+    def call(self, folder: str) -> nodes.Block:
+        """The unit as a call of its module, in a root module in a folder."""
+        entry = self.config.body.attributes.get("inputs")
+        written = entry.expression if entry is not None else None
+        span = written.span if isinstance(written, nodes.Object) else self.place
+        source = f"./{os.path.relpath(self.source, folder)}" if self.is_folder else self.source
+        block = nodes.Block("module", (self.name,), nodes.Body(span), span, self.place)
+        place = self.written.value_span if self.written else self.place
+        for name, text in {"source": source.replace(os.sep, "/"), "version": self.version}.items():
+            if text:
+                block.body.attributes[name] = _attribute(name, nodes.Literal(place, text))
+        return block
+
+
+def _attribute(name: str, value: nodes.Expression) -> nodes.Attribute:
+    return nodes.Attribute(name, value.span, value.span, lambda: value)
+
+
+class Stack(Module):
+    """Units that depend on each other as one root module, in which each is the call of a module."""
+
+    def __init__(self, folder: str, units: list[Unit], host: Loader, environment: Environment) -> None:
+        super().__init__(Configuration(display_path(folder)), {}, host, environment=environment.name)
+        self._loader = host
+        self._files = [host.variables.file(path) for path in environment.var_files]
+        self._values: dict[str, Datum] = {}
+        self._unbound = {unit.name: unit for unit in units}
+        for unit in units:
+            unit.stack = self
+            self.configuration.calls[unit.name] = unit.call(folder)
+        for unit in units:
+            self.bind(unit)
+
+    def bind(self, unit: Unit) -> None:
+        """Give the call of a unit its inputs; what it depends on comes first."""
+        if self._unbound.pop(unit.name, None) is None:
+            return
+        block = self.configuration.calls[unit.name]
+        inputs = unit.inputs
+        self._give(unit, block, {} if isinstance(inputs, Unknown) else inputs)
+        found = self.host.child(self, block)
+        if isinstance(found, str):
+            return
+        if isinstance(inputs, Unknown):
+            self._give(unit, block, dict.fromkeys(found.variables, inputs))
+        own = (self._loader.tree.source(path) for path in unit.config.variable_files())
+        self._give(unit, block, self._loader.variables.values_for(found, [*filter(None, own), *self._files]))
+
+    def _give(self, unit: Unit, block: nodes.Block, values: Mapping[str, Datum]) -> None:
+        for name, value in values.items():
+            full = f"{unit.name}/{name}"
+            span = value.origin.written if value.origin and value.origin.spans else unit.place
+            self._values[full] = value
+            expression = nodes.GetAttr(span, nodes.Variable(span, "var"), full)
+            block.body.attributes[name] = _attribute(name, expression)
+
+    def variable(self, name: str) -> Datum | None:
+        """The value of an input, by the name of its unit and its own."""
+        return self._values.get(name)
+
+
+class Terragrunt:
+    """The units of a tree."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+        self.skipped: list[Skipped] = []
+        self._configs: dict[tuple[str, str, str, bool], Config] = {}
+        self._included: set[str] = set()
+        self.top = os.path.realpath(loader.tree.repository(os.path.dirname(loader.tree.units[0]) or "."))
+        self.units: dict[str, Unit] = {}
+        todo = [os.path.realpath(path) for path in loader.tree.units]
+        seen = set(todo)
+        while todo:  # also what they depend on, wherever it is in the repository
+            for unit in self._units(todo.pop()):
+                self.units[unit.folder] = unit
+                needed = {os.path.join(folder, UNIT) for folder in unit.config.dependencies.values()} - seen
+                todo += needed
+                seen |= needed
+        self.units = {folder: self.units[folder] for folder in sorted(self.units)}
+        for path in self._included:
+            if os.path.basename(path) == UNIT:
+                self.units.pop(os.path.dirname(path), None)
+
+    def _units(self, path: str) -> Iterator[Unit]:
+        """The unit of a file; none if others are there to include it, or if it says that it is to be skipped."""
+        try:
+            config = self.config(path, os.path.dirname(path))
+        except EvaluationError:
+            return
+        skip = config.body.attributes.get("skip")
+        skipped = evaluate(skip.expression, config.scope) if skip is not None else None
+        if isinstance(skipped, Known) and skipped.value is True:
+            return
+        self._included |= {found.path for found, _ in config.includes.values()}
+        source = config.source()
+        if source is None:
+            folder = self.loader.tree.folder(config.unit)
+            if folder is not None and folder.terraform:
+                yield Unit(config, config.unit, "", None)
+            return
+        entry, value = source
+        if isinstance(value, Known) and isinstance(value.value, str):
+            registered = _REGISTRY.fullmatch(value.value)
+            if registered is not None:
+                yield Unit(config, registered[1], registered[2] or "", entry)
+            else:
+                yield Unit(config, self._folder(config, value.value), "", entry)
+            return
+        reason = value.reason if isinstance(value, Unknown) else "it is no text"
+        line = entry.span.begin.line
+        self.skipped.append(
+            Skipped(entry.span.source.path, f"the module of {display_path(config.unit)} is not known: {reason}", line)
+        )
+
+    def _folder(self, config: Config, source: str) -> str:
+        """A source, as the path of a folder if it is one of the repository."""
+        if _SCHEME.match(source) and not source.startswith("file://"):
+            return source
+        path = os.path.normpath(os.path.join(config.unit, source.removeprefix("file://").replace("//", "/")))
+        return path if contains_path(self.top, path) else source
+
+    def stacks(self, environments: Mapping[str, list[Environment]]) -> Iterator[Stack]:
+        """The units that depend on each other as root modules, once for each environment that the settings name."""
+        for units in self._joined():
+            folder = os.path.commonpath([unit.folder for unit in units])
+            for unit in units:
+                path = os.path.relpath(unit.folder, folder)
+                unit.name = re.sub(r"[^\w-]+", "-", os.path.basename(folder) if path == "." else path)
+            for environment in environments.get(folder, ()) or [Environment(folder)]:
+                yield Stack(folder, units, self.loader, environment)
+
+    def _joined(self) -> list[list[Unit]]:
+        """The units, those together of which one depends on the other."""
+        groups = {folder: [unit] for folder, unit in self.units.items()}
+        for folder, unit in self.units.items():
+            for other in unit.config.dependencies.values():
+                needed = self.units.get(other)
+                if needed is not None and groups[other] is not groups[folder] and needed.is_read(self.loader):
+                    groups[folder] += groups[other]
+                    for one in groups[other]:
+                        groups[one.folder] = groups[folder]
+        return list({id(group): group for group in groups.values()}.values())
+
+    def folders(self) -> set[str]:
+        """The folders whose Terraform is run by units, and is no root module of its own."""
+        return {unit.folder for unit in self.units.values()}
+
+    # --- what configs ask for
+
+    def source(self, path: str) -> Source | None:
+        """A file of the repository; None if there is none, or it is elsewhere."""
+        if "\0" in path or not self.loader.tree.disk.is_file(path) or not contains_path(self.top, path):
+            return None
+        return self.loader.tree.source(path)
+
+    def parse(self, source: Source) -> nodes.File:
+        """A parsed file."""
+        return self.loader.parse(source)
+
+    def files(self, folder: str) -> Files:
+        """What functions may read, by paths relative to a folder."""
+        return self.loader.files_of(folder)
+
+    def variables(self, source: Source) -> Datum:
+        """What a tfvars file sets."""
+        return Known(self.loader.variables.assignments(source), Origin(()))
+
+    def config(self, path: str, unit: str, *, original: str = "", including: Config | None = None) -> Config:
+        """The config in a file, as a unit sees it.
+
+        Raises:
+            EvaluationError: there is no such file.
+        """
+        path, original = os.path.normpath(path), original or unit
+        key = (path, unit, original, including is not None)
+        if key not in self._configs:
+            source = self.source(path)
+            if source is None:
+                raise EvaluationError(f"there is no file {os.path.basename(path)}")
+            found = Config(self, source, path, unit=unit, original=original, including=including)
+            self._configs[key] = found
+            self.loader.problems += found.problems
+            self.loader.asked.add(source)
+        return self._configs[key]
+
+    def output(self, folder: str, name: str, label: str) -> Datum:
+        """An output of the unit in a folder, which is called `label` where it is asked for.
+
+        Raises:
+            EvaluationError: its module has no such output.
+        """
+        unit = self.units.get(folder)
+        if unit is None:
+            return Unknown(f"{label} is not known: there is no unit in {display_path(folder)}")
+        if unit.stack is None or not unit.is_read(self.loader):
+            return Unknown(f"{label} is only known after apply of {display_path(folder)}")
+        unit.stack.bind(unit)
+        return attribute(unit.stack.call(unit.name), name)

@@ -1,0 +1,179 @@
+"""The workspaces that the code of a root module knows: keys, literals and files that `terraform.workspace` chooses."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.source.values import Datum, Known, Reference, Symbol, Unknown, possible
+from kcheck.syntax.hcl import nodes
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.filesystem import OutsideError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.terraform.filesystem import Files
+    from kcheck.terraform.module import Module
+    from kcheck.terraform.scope import Scope
+
+FEW = 4
+"""So many workspaces are judged one by one without being asked for."""
+DEFAULT = "default"
+"""The workspace that is always there."""
+_SYMBOL = Symbol("terraform", "workspace")
+_MARK = b"terraform.workspace"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_MAY_CHOOSE = re.compile(r"\[\s*[^\s\]*]|\b(?:lookup|contains|\w*file\w*)\(|[!=]=")
+"""What an expression has in it that chooses by the workspace."""
+_LABELS = frozenset({"tags", "tags_all", "labels", "default_tags", "description"})
+"""Attributes that change nothing of what is judged."""
+_OPEN_FILE = frozenset({"file", "fileexists", "templatefile"})
+_FALLBACK = frozenset({"try", "can", "fileexists"})
+
+
+def unchosen(names: Iterable[str] = ()) -> Unknown:
+    """`terraform.workspace` where nobody says which it is; `names` are those that the code knows."""
+    known = ", ".join(names)
+    return Unknown(
+        f"terraform.workspace is not chosen; --workspace NAME gives it{f' ({known})' if known else ''}", None, _SYMBOL
+    )
+
+
+def mentions(texts: Iterable[bytes]) -> bool:
+    """Whether some code asks for its workspace."""
+    return any(_MARK in text for text in texts)
+
+
+def known_to(root: Module, files: Files) -> list[str]:
+    """The names that the code chooses by, sorted; the workspace `default` stands for the branch of all others.
+
+    A map that is indexed must have the workspace: what all such maps have counts alone, if there is anything.
+    """
+    finder = _Finder(files)
+    seen = set()
+    for module in root.all():
+        configuration = module.configuration
+        if configuration.skeleton or id(configuration) in seen:
+            continue
+        seen.add(id(configuration))
+        blocks = (*configuration.resources.values(), *configuration.data.values(), *configuration.calls.values())
+        entries = [*configuration.locals.values(), *(entry for block in blocks for entry in _entries(block.body))]
+        for entry in entries:
+            if _MAY_CHOOSE.search(entry.value_span.text):
+                finder.look(entry.expression, module.scope, optional=False)
+    if finder.required:
+        names = set.intersection(*finder.required) or set().union(*finder.required)
+    elif finder.optional:
+        names = {*finder.optional, DEFAULT}
+    else:
+        names = set()
+    return sorted(name for name in names if _NAME.fullmatch(name))
+
+
+def _entries(body: nodes.Body) -> Iterator[nodes.Attribute]:
+    """The attributes of a body and of those in it, without labels."""
+    for name, entry in body.attributes.items():
+        if name not in _LABELS:
+            yield entry
+    for block in body.blocks:
+        if block.type not in _LABELS:
+            yield from _entries(block.body)
+
+
+class _Finder:
+    """Collects names: sets of which the workspace must be in each, and single ones that are only asked about."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self.required: list[set[str]] = []
+        self.optional: set[str] = set()
+
+    def look(self, node: nodes.Expression, scope: Scope, *, optional: bool) -> None:
+        """Look at an expression and those in it; `optional` says that something else holds if it fails."""
+        match node:
+            case nodes.Index():
+                if _is_workspace(node.key, scope):
+                    self._add(_keys(evaluate(node.target, scope)), optional=optional)
+            case nodes.Call():
+                self._call(node, scope, optional=optional)
+                optional = optional or node.name in _FALLBACK
+            case nodes.Operation() if node.operator in ("==", "!=") and node.left is not None:
+                for side, other in ((node.left, node.right), (node.right, node.left)):
+                    if _is_workspace(side, scope):
+                        self._add(_texts(evaluate(other, scope)), optional=True)
+            case nodes.Conditional():
+                self.look(node.condition, scope, optional=optional)
+                self.look(node.yes, scope, optional=True)
+                self.look(node.no, scope, optional=True)
+                return
+            case _:
+                pass
+        for child in nodes.children(node):
+            self.look(child, scope, optional=optional)
+
+    def _call(self, node: nodes.Call, scope: Scope, *, optional: bool) -> None:
+        arguments = node.arguments
+        if node.name == "lookup" and len(arguments) > 1 and _is_workspace(arguments[1], scope):
+            self._add(_keys(evaluate(arguments[0], scope)), optional=optional or len(arguments) > 2)
+        elif node.name == "contains" and len(arguments) == 2 and _is_workspace(arguments[1], scope):
+            self._add(_texts(evaluate(arguments[0], scope)), optional=True)
+        elif node.name in _OPEN_FILE and arguments and isinstance(arguments[0], nodes.Template):
+            self._add(self._named_files(arguments[0], scope), optional=optional or node.name in _FALLBACK)
+
+    def _add(self, names: set[str], *, optional: bool) -> None:
+        if names and optional:
+            self.optional |= names
+        elif names:
+            self.required.append(names)
+
+    def _named_files(self, path: nodes.Template, scope: Scope) -> set[str]:
+        """The workspaces for which there is the file that a template names."""
+        prefix, pattern, found = "", "", False
+        for part in path.parts:
+            if isinstance(part, str):
+                text = str(part)
+            else:
+                value = evaluate(part, scope)
+                if isinstance(value, Known) and isinstance(value.value, str):
+                    text = value.value
+                elif _may_be_workspace(value):
+                    pattern += r"(?P=name)" if found else r"(?P<name>[^/]+)"
+                    found = True
+                    continue
+                else:
+                    return set()
+            prefix += "" if found else text
+            pattern += re.escape(text)
+        if not found:
+            return set()
+        folder = os.path.dirname(prefix)
+        matching = re.compile(pattern)
+        try:
+            names = self.files.names(folder or ".")
+        except OutsideError:
+            return set()
+        begin = prefix[: len(prefix) - len(os.path.basename(prefix))]
+        return {match["name"] for name in names if (match := matching.fullmatch(begin + name))}
+
+
+def _is_workspace(node: nodes.Expression, scope: Scope) -> bool:
+    """Whether an expression is the workspace, or may be, whatever it is called on the way."""
+    return not isinstance(node, nodes.Literal) and _may_be_workspace(evaluate(node, scope))
+
+
+def _may_be_workspace(value: Datum) -> bool:
+    return any(isinstance(one, Unknown) and one.symbol == _SYMBOL for one in possible(value))
+
+
+def _keys(value: Datum) -> set[str]:
+    """The keys of a map that are known."""
+    if not isinstance(value, Known) or not isinstance(value.value, dict):
+        return set()
+    return {key for key in value.value if not isinstance(key, Reference)}
+
+
+def _texts(value: Datum) -> set[str]:
+    """The texts that a value may be, or may hold."""
+    return {one.value for one in possible(value) if isinstance(one, Known) and isinstance(one.value, str)}

@@ -1,0 +1,154 @@
+"""Terraform before 0.12: maps written as blocks, quoted names, lists in quotes; read as far as it parses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.files.tree import Tree
+from kcheck.reading import inventory
+from kcheck.source.text import Source
+from kcheck.syntax.hcl.old import is_old, modern
+from kcheck.syntax.hcl.parse import parse
+from kcheck.terraform.console import evaluate
+from kcheck.terraform.pins import pinned_versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+MAIN = """
+variable "name" { default = "train" }
+variable "create" {
+  type    = "string"
+  default = "true"
+}
+variable "zones" {
+  type    = "list"
+  default = ["a", "b"]
+}
+variable "sizes" {
+  type = "map"
+  default {
+    max   = 300
+    "min" = "1"
+  }
+}
+variable "subnets" { type = "list" }
+
+resource "aws_vpc" "main" {
+  count      = "${var.create ? 1 : 0}"
+  cidr_block = "10.0.0.0/16"
+
+  tags {
+    Name                                = "${var.name}-vpc"
+    "kubernetes.io/cluster/${var.name}" = "shared"
+  }
+}
+
+resource "kubernetes_pod" "main" {
+  "metadata" {
+    name = "a"
+
+    labels {
+      app = "${var.name}"
+    }
+  }
+}
+
+module "inner" {
+  source = "./inner"
+
+  given {
+    a = "1"
+  }
+}
+
+locals {
+  all  = ["${var.zones}", "c", "${var.name}"]
+  some = ["${var.subnets}", "c"]
+  one  = "${list("a", var.name)}"
+  map  = "${merge(map("a", "1"), map("b", "${var.name}-2"))}"
+  tags = ["${concat(list(map("key", "a")), var.zones)}"]
+}
+"""
+INNER = 'variable "given" { type = "map" }\noutput "given" { value = "${lookup(var.given, "a")}" }\n'
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("var.sizes", {"max": 300, "min": "1"}),
+        ("aws_vpc.main[0].tags", {"Name": "train-vpc", "kubernetes.io/cluster/train": "shared"}),
+        ("kubernetes_pod.main.metadata[0].labels", {"app": "train"}),
+        ("module.inner.given", "1"),
+        ("local.all", ["a", "b", "c", "train"]),
+        ("local.one", ["a", "train"]),
+        ("local.map", {"a": "1", "b": "train-2"}),
+        ("local.tags", [{"key": "a"}, "a", "b"]),
+        ("local.some[1]", "c"),
+    ],
+)
+def test_values(expression: str, expected: object, write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": MAIN, "inner/main.tf": INNER})
+    answer = evaluate(expression, ".", Config())
+    assert answer["value"] == expected, answer
+
+
+def test_what_cannot_be_read_is_said_once_and_is_no_error(write: Callable[[Mapping[str, str]], Path]) -> None:
+    broken = 'resource "aws_vpc" "a" {\n  cidr_block = \n}\n'
+    write({"main.tf": MAIN, "inner/main.tf": INNER, "broken.tf": broken, "more.tf": broken.replace('"a"', '"b"')})
+    reading = inventory.read(Tree(["."]), Config())
+    assert reading.problems == []
+    assert [one.path for one in reading.skipped] == ["broken.tf"]
+    assert "before 0.12" in reading.skipped[0].reason
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        ('terraform {\n  required_version = "~> 0.11.7"\n}\n', True),
+        ('terraform {\n  required_version = ">= 0.11, < 0.12"\n}\n', True),
+        ('terraform {\n  required_version = "0.11.14"\n}\n', True),
+        ('terraform {\n  required_version = ">= 0.11"\n}\n', False),
+        ('terraform {\n  required_version = "~> 0.13"\n}\n', False),
+        ('terraform {\n  required_version = ">= 0.12, < 2.0"\n}\n', False),
+        ('variable "a" {\n  default {\n    b = 1\n  }\n}\n', True),
+        ('resource "aws_vpc" "a" {\n  tags {\n    b = 1\n  }\n}\n', True),
+        ('resource "aws_vpc" "a" {\n  tags = {\n    "b" = "${var.c}"\n  }\n}\n', False),
+        ('resource "google_monitoring_metric_descriptor" "a" {\n  labels {\n    key = "b"\n  }\n}\n', False),
+        ('resource "aws_vpc" "a" {\n  tags {\n    "b" = 1\n  }\n}\n', True),
+    ],
+)
+def test_how_old_code_is_told(text: str, old: bool) -> None:
+    assert is_old([parse(Source("a.tf", text.encode()))]) == old
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a {\n  b = "{"\n  # "c" {\n  d = <<EOF\n"e" = {\nEOF\n}\n',
+        'a {\n  b = {\n    "c" = 1\n  }\n}\n',
+        'a "b" {\n  "c" = 1\n}\n',
+        "",
+        '"' * 1000,
+        "{" * 1000 + '\n"a" = 1',
+    ],
+)
+def test_other_code_is_left_alone(text: str) -> None:
+    assert modern(text.encode()) is None
+
+
+def test_every_byte_keeps_its_place() -> None:
+    text = b'a "b" {\n  "metadata" {\n    tags {\n      "x/y" = "${var.m["k"]}"\n    }\n  }\n}\n'
+    found = modern(text)
+    assert found == b'a "b" {\n   metadata  {\n    tags={\n      "x/y" = "${var.m["k"]}"\n    }\n  }\n}\n'
+
+
+def test_its_providers_are_old(write: Callable[[Mapping[str, str]], Path]) -> None:
+    cluster = 'resource "azurerm_kubernetes_cluster" "a" {\n  tags {\n    a = 1\n  }\n}\n'
+    write({"main.tf": cluster})
+    (root,) = inventory.read(Tree(["."]), Config()).roots
+    assert not pinned_versions(root)["azurerm"].reaches("3.0")

@@ -1,0 +1,343 @@
+"""Terragrunt: units with their inputs, includes, dependencies and functions, as Terragrunt would hand them on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.config.config import Config, Environment
+from kcheck.files.tree import Tree
+from kcheck.reading import inventory
+from kcheck.source.values import Known, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.reading.inventory import Reading
+
+CLUSTER = """
+variable "name" {}
+variable "size" {}
+variable "subnets" { default = [] }
+variable "any" { default = null }
+resource "aws_eks_cluster" "main" {
+  name     = var.name
+  role_arn = "arn:aws:iam::123456789012:role/eks"
+  vpc_config { subnet_ids = var.subnets }
+}
+resource "aws_eks_node_group" "main" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "gpu"
+  node_role_arn   = "arn:aws:iam::123456789012:role/node"
+  subnet_ids      = var.subnets
+  scaling_config {
+    min_size     = 0
+    desired_size = 0
+    max_size     = var.size
+  }
+}
+"""
+NETWORK = """
+variable "cidrs" {}
+resource "aws_vpc" "main" { cidr_block = "10.0.0.0/16" }
+resource "aws_subnet" "main" {
+  count      = length(var.cidrs)
+  vpc_id     = aws_vpc.main.id
+  cidr_block = var.cidrs[count.index]
+}
+output "subnets" { value = aws_subnet.main[*].id }
+output "cidrs" { value = var.cidrs }
+"""
+MODULES = {"modules/eks/main.tf": CLUSTER, "modules/vpc/main.tf": NETWORK}
+SOURCE = 'terraform {\n  source = "${get_repo_root()}/modules//eks"\n}\n'
+
+
+def reading(content: Mapping[str, str], write: Callable[[Mapping[str, str]], Path], path: str = ".") -> Reading:
+    """The reading of a repository."""
+    write({".git/HEAD": "", **MODULES, **content})
+    return inventory.read(Tree([path]), Config())
+
+
+def given(content: Mapping[str, str], write: Callable[[Mapping[str, str]], Path], name: str = "any") -> object:
+    """The value that an input of the only cluster has, or why it is not known."""
+    (root,) = (root for root in reading(content, write).roots if "aws_eks_cluster" in root.kinds())
+    (module,) = (module for module in root.all() if "any" in module.configuration.variables)
+    value = module.variable(name)
+    assert isinstance(value, Known | Unknown)
+    return value.reason if isinstance(value, Unknown) else value.value
+
+
+def test_a_unit_is_a_root_module_with_its_inputs(write: Callable[[Mapping[str, str]], Path]) -> None:
+    unit = 'terraform {\n  source = "../../../modules//eks"\n}\ninputs = {\n  name = "train"\n  size = 30\n}\n'
+    found = reading({"live/prod/eks/terragrunt.hcl": unit, "live/dev/eks/terragrunt.hcl": unit}, write).inventory
+    assert sorted(pool.id for pool in found.pools) == [
+        "eks/live/dev/eks:module.eks.aws_eks_node_group.main", "eks/live/prod/eks:module.eks.aws_eks_node_group.main",
+    ]  # fmt: skip
+    size = found.pools[0].size.max_nodes
+    assert isinstance(size, Known)
+    assert size.value == 30
+    assert size.origin.written.source.path.endswith("eks/terragrunt.hcl")
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ('basename(get_terragrunt_dir())', "eks"),
+        ('get_path_from_repo_root()', "live/prod/eks"),
+        ('get_path_to_repo_root()', "../../.."),
+        ('path_relative_to_include("root")', "prod/eks"),
+        ('path_relative_from_include("root")', "../.."),
+        ('basename(get_parent_terragrunt_dir("root"))', "live"),
+        ('basename(dirname(find_in_parent_folders("env.hcl")))', "prod"),
+        ('find_in_parent_folders("nowhere.hcl", "none")', "none"),
+        ('try(find_in_parent_folders("nowhere.hcl"), "tried")', "tried"),
+        ('read_terragrunt_config(find_in_parent_folders("env.hcl")).locals.env', "prod"),
+        ('read_terragrunt_config("nowhere.hcl", { locals = { env = "none" } }).locals.env', "none"),
+        ('include.root.locals.path', "prod/eks"),
+        ('include.root.inputs.own', "parent"),
+        ('yamldecode(file(find_in_parent_folders("values.yaml"))).zone', "a"),
+        ('jsondecode(read_tfvars_file("../common.tfvars")).zone', "b"),
+        ('get_env("NOWHERE", "fallback")', "fallback"),
+        ('get_env("NOWHERE")', "the environment variable NOWHERE is not read"),
+        ('run_cmd("rm", "-rf", "/")', "run_cmd() is not run"),
+        ('feature.many.value', "off"),
+        ('dependency.nowhere.outputs.x', "dependency.nowhere.outputs.x is not known: there is no unit in live/prod/no"),
+    ],
+)  # fmt: skip
+def test_functions_and_names(
+    expression: str, expected: str, write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOWHERE", "never read")
+    root = 'locals {\n  path = path_relative_to_include()\n}\ninputs = {\n  own = "parent"\n}\n'
+    unit = f"""
+include "root" {{
+  path   = find_in_parent_folders("root.hcl")
+  expose = true
+}}
+feature "many" {{ default = "off" }}
+dependency "nowhere" {{
+  config_path  = "../no"
+  mock_outputs = {{ x = "mocked" }}
+}}
+{SOURCE}
+inputs = {{
+  name = "train"
+  size = 3
+  any  = {expression}
+}}
+"""
+    files = {
+        "live/root.hcl": root,
+        "live/prod/env.hcl": 'locals {\n  env = "prod"\n}\n',
+        "live/values.yaml": "zone: a\n",
+        "live/prod/common.tfvars": 'zone = "b"\n',
+        "live/prod/eks/terragrunt.hcl": unit,
+    }
+    assert given(files, write) == expected
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        ("", {"b": 3}),
+        ('merge_strategy = "shallow"', {"b": 3}),
+        ('merge_strategy = "deep"', {"a": 1, "b": 3, "list": [1, 2]}),
+        ('merge_strategy = "no_merge"', {"b": 3}),
+    ],
+)
+def test_includes_are_merged(
+    strategy: str, expected: dict[str, object], write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    lists = "list = [2]" if "deep" in strategy else ""
+    unit = f"""
+include {{
+  path = find_in_parent_folders()
+  {strategy}
+}}
+terraform {{ source = "../modules/eks" }}
+inputs = {{
+  any  = {{
+    b = 3
+    {lists}
+  }}
+}}
+"""
+    root = 'skip = true\ninputs = {\n  name = "train"\n  size = 7\n  any = { a = 1, b = 2, list = [1] }\n}\n'
+    files = {"terragrunt.hcl": root, "eks/terragrunt.hcl": unit}
+    found = given(files, write)
+    assert isinstance(found, dict)
+    plain = {key: [one.value for one in item.value] if key == "list" else item.value for key, item in found.items()}
+    assert plain == expected
+    size = given(files, write, "size")
+    assert size == ("var.eks.size has no default" if "no_merge" in strategy else 7) or "no_merge" in strategy
+
+
+def test_the_last_include_wins_and_may_name_the_module(write: Callable[[Mapping[str, str]], Path]) -> None:
+    unit = """
+include "root" { path = find_in_parent_folders("root.hcl") }
+include "env" { path = "${get_terragrunt_dir()}/../_envcommon/eks.hcl" }
+"""
+    files = {
+        "root.hcl": 'inputs = {\n  any = "root"\n  name = "root"\n}\n',
+        "_envcommon/eks.hcl": f'{SOURCE}\ninputs = {{\n  any = "env"\n  size = 3\n}}\n',
+        "eks/terragrunt.hcl": unit,
+    }
+    assert given(files, write) == "env"
+    assert given(files, write, "name") == "root"
+
+
+EKS = f"""
+{SOURCE}
+dependency "vpc" {{
+  config_path  = "../vpc"
+  mock_outputs = {{ subnets = ["subnet-1"], cidrs = ["1.2.3.0/24"] }}
+}}
+inputs = {{
+  name    = "train"
+  size    = 30
+  subnets = dependency.vpc.outputs.subnets
+  any     = dependency.vpc.outputs.cidrs[0]
+}}
+"""
+VPC = """
+terraform { source = "../../modules/vpc" }
+inputs = { cidrs = ["10.0.1.0/24", "10.0.2.0/24"] }
+"""
+
+
+@pytest.mark.parametrize("path", [".", "live/eks", "live/eks/terragrunt.hcl"])
+def test_a_dependency_is_followed(path: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    files = {"live/eks/terragrunt.hcl": EKS, "live/vpc/terragrunt.hcl": VPC}
+    found = reading(files, write, path).inventory
+    (pool,) = found.pools
+    assert pool.id == "eks/live:module.eks.aws_eks_node_group.main"
+    subnets = pool.addresses.subnets
+    assert isinstance(subnets, Known)
+    assert [subnet.cidr.value for subnet in subnets.value if isinstance(subnet.cidr, Known)] == [
+        "10.0.1.0/24", "10.0.2.0/24",
+    ]  # fmt: skip
+
+
+def test_mock_outputs_are_no_values(write: Callable[[Mapping[str, str]], Path]) -> None:
+    lost = VPC.replace("../../modules/vpc", "git::https://git.example.com/vpc.git")
+    files = {"live/eks/terragrunt.hcl": EKS, "live/vpc/terragrunt.hcl": lost}
+    assert given(files, write) == "dependency.vpc.outputs.cidrs is only known after apply of live/vpc"
+
+
+def test_units_that_depend_on_each_other_end(write: Callable[[Mapping[str, str]], Path]) -> None:
+    vpc = VPC.replace('["10.0.1.0/24", "10.0.2.0/24"]', "dependency.eks.outputs.x") + (
+        'dependency "eks" {\n  config_path = "../eks"\n}\n'
+    )
+    assert reading({"live/eks/terragrunt.hcl": EKS, "live/vpc/terragrunt.hcl": vpc}, write).inventory.clusters
+
+
+def test_files_that_read_each_other_end(write: Callable[[Mapping[str, str]], Path]) -> None:
+    one = 'locals {\n  x = read_terragrunt_config("OTHER.hcl").locals.x\n}\n'
+    unit = SOURCE + 'inputs = {\n  name = "a"\n  any = read_terragrunt_config("a.hcl").locals.x\n}\n'
+    files = {"a.hcl": one.replace("OTHER", "b"), "b.hcl": one.replace("OTHER", "a")}
+    assert given({f"eks/{name}": text for name, text in {**files, "terragrunt.hcl": unit}.items()}, write) == (
+        "local.x refers to itself"
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "tfr:///terraform-aws-modules/eks/aws?version=20.8.4",
+        "tfr://registry.terraform.io/terraform-aws-modules/eks/aws?version=20.8.4",
+        "git::https://github.com/terraform-aws-modules/terraform-aws-eks.git?ref=v20.8.4",
+        "git::git@github.com:terraform-aws-modules/terraform-aws-eks.git?ref=v20.8.4",
+    ],
+)
+def test_published_modules(source: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    unit = f"""
+terraform {{
+  source = "{source}"
+}}
+inputs = {{
+  cluster_name = "train"
+  eks_managed_node_groups = {{ gpu = {{ max_size = 300, instance_types = ["p5.48xlarge"] }} }}
+}}
+"""
+    write({".git/HEAD": "", "eks/terragrunt.hcl": unit})
+    (pool,) = inventory.read(Tree(["."]), Config()).inventory.pools
+    assert isinstance(pool.size.max_nodes, Known)
+    assert pool.size.max_nodes.value == 300
+    assert pool.place.source.path == "eks/terragrunt.hcl"
+
+
+def test_what_terragrunt_runs_is_no_root_of_its_own(write: Callable[[Mapping[str, str]], Path]) -> None:
+    here = CLUSTER.replace('variable "any" { default = null }', "")
+    files = {"live/eks/terragrunt.hcl": 'inputs = { name = "a", size = 3 }\n', "live/eks/main.tf": here}
+    roots = [root.configuration.folder for root in reading(files, write).roots]
+    assert sorted(roots) == ["live/eks", "modules/eks", "modules/vpc"]
+
+
+def test_settings_and_flags_win(write: Callable[[Mapping[str, str]], Path]) -> None:
+    files = {"eks/terragrunt.hcl": SOURCE + 'inputs = { name = "a", size = 3 }\n', "eks/more.tfvars": "size = 5\n"}
+    write({".git/HEAD": "", **MODULES, **files})
+    flagged = inventory.read(Tree(["."]), Config(variables={"size": "7"})).inventory.pools[0].size.max_nodes
+    assert isinstance(flagged, Known)
+    assert flagged.value == 7
+    named = (Environment("eks", "live", ("eks/more.tfvars",), nodes=40),)
+    (cluster,) = inventory.read(Tree(["."]), Config(environments=named)).inventory.clusters
+    assert cluster.environment == "live"
+
+
+def test_files_of_variables_that_terraform_is_given(write: Callable[[Mapping[str, str]], Path]) -> None:
+    unit = """
+terraform {
+  source = "../modules/eks"
+  extra_arguments "more" {
+    commands           = ["plan"]
+    optional_var_files = ["${get_terragrunt_dir()}/more.tfvars", "nowhere.tfvars"]
+  }
+}
+inputs = { name = "a", size = 3 }
+"""
+    assert given({"eks/terragrunt.hcl": unit, "eks/more.tfvars": "size = 5\n"}, write, "size") == 5
+
+
+def test_nothing_outside_of_the_repository_is_read(write: Callable[[Mapping[str, str]], Path]) -> None:
+    unit = SOURCE + 'inputs = {\n  name = "a"\n  any = try(read_terragrunt_config("../../out.hcl").locals.x, "no")\n}\n'
+    write({"out.hcl": 'locals {\n  x = "seen"\n}\n'})
+    files = {f"repo/{path}": text for path, text in {**MODULES, "eks/terragrunt.hcl": unit, ".git/HEAD": ""}.items()}
+    write(files)
+    (root,) = (root for root in inventory.read(Tree(["repo"]), Config()).roots if "aws_eks_cluster" in root.kinds())
+    (module,) = (module for module in root.all() if "any" in module.configuration.variables)
+    value = module.variable("any")
+    assert isinstance(value, Known)
+    assert value.value == "no"
+
+
+def test_a_value_is_fixed_in_the_unit(write: Callable[[Mapping[str, str]], Path]) -> None:
+    vpc = """
+terraform {
+  source = "tfr:///terraform-aws-modules/vpc/aws?version=5.0.0"
+}
+inputs = {
+  name            = "net"
+  cidr            = "10.0.0.0/16"
+  azs             = ["a", "b"]
+  private_subnets = ["10.0.0.0/20", "10.0.16.0/20"]
+  public_subnets  = ["10.0.32.0/24", "10.0.33.0/24"]
+
+  enable_nat_gateway = true
+  single_nat_gateway = true
+}
+"""
+    eks = (
+        EKS.replace("30", "300")
+        .replace("outputs.subnets\n", "outputs.private_subnets\n")
+        .replace("outputs.cidrs[0]", "outputs.vpc_id")
+    )
+    folder = write({".git/HEAD": "", **MODULES, "live/vpc/terragrunt.hcl": vpc, "live/eks/terragrunt.hcl": eks})
+    output = CliRunner().invoke(cli, ["fix", ".", "--select", "single-nat-gateway"]).output
+    fixed = (folder / "live/vpc/terragrunt.hcl").read_text()
+    old = "  enable_nat_gateway = true\n  single_nat_gateway = true\n"
+    new = "  enable_nat_gateway     = true\n  single_nat_gateway     = false\n  one_nat_gateway_per_az = true\n"
+    assert fixed == vpc.replace(old, new), output

@@ -1,0 +1,159 @@
+"""Workspaces: the one that is chosen, and those that the code knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config, Environment
+from kcheck.files.tree import Tree
+from kcheck.reading import inventory
+from kcheck.source.values import Known, Unknown
+from kcheck.terraform.console import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.engine.linter import Result
+
+GROUP = """
+resource "aws_eks_cluster" "main" {
+  name     = "main"
+  role_arn = "arn:aws:iam::123456789012:role/eks"
+  vpc_config { subnet_ids = ["subnet-1", "subnet-2"] }
+}
+resource "aws_eks_node_group" "main" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "gpu"
+  node_role_arn   = "arn:aws:iam::123456789012:role/node"
+  subnet_ids      = ["subnet-1"]
+  scaling_config {
+    min_size     = 0
+    desired_size = 0
+    max_size     = SIZE
+  }
+}
+"""
+
+
+def maxima(config: Config | None = None) -> dict[str, int | str]:
+    """The maximum of the only pool of each environment, or why it is not known."""
+    found = inventory.read(Tree(["."]), config or Config()).inventory
+    environments = {cluster.id: cluster.environment for cluster in found.clusters}
+    result: dict[str, int | str] = {}
+    for pool in found.pools:
+        assert isinstance(pool.cluster, Known)
+        size = pool.size.max_nodes
+        assert isinstance(size, Known | Unknown)
+        name = environments[pool.cluster.value.id]
+        result[name] = size.value if isinstance(size, Known) else size.reason
+    return result
+
+
+MAP = "{ dev = { size = 3 }, prod = { size = 300 } }"
+
+
+@pytest.mark.parametrize(
+    ("size", "more", "expected"),
+    [
+        ("local.sizes[terraform.workspace].size", f"locals {{\n sizes = {MAP}\n}}", {"dev": 3, "prod": 300}),
+        (
+            "lookup(local.sizes, local.env).size",
+            f'locals {{\n sizes = {MAP}\n env = "${{terraform.workspace}}"\n}}',
+            {"dev": 3, "prod": 300},
+        ),
+        (  # only a default workspace stands for another
+            "local.sizes[local.env].size",
+            f'locals {{\n sizes = {MAP}\n env = terraform.workspace == "default" ? "dev" : terraform.workspace\n}}',
+            {"dev": 3, "prod": 300},
+        ),
+        ('terraform.workspace == "prod" ? 300 : 3', "", {"default": 3, "prod": 300}),
+        ('contains(["stage", "prod"], terraform.workspace) ? 300 : 3', "", {"default": 3, "prod": 300, "stage": 300}),
+        ("lookup({ prod = 300 }, terraform.workspace, 3)", "", {"default": 3, "prod": 300}),
+        (  # a map that lacks a workspace rules it out
+            "local.sizes[terraform.workspace].size",
+            f"locals {{\n sizes = {MAP}\n zone = {{ prod = 1 }}[terraform.workspace]\n}}",
+            {"prod": 300},
+        ),
+        (
+            "try(local.sizes[terraform.workspace].size, 7)",
+            f"locals {{\n sizes = {MAP}\n}}",
+            {"default": 7, "dev": 3, "prod": 300},
+        ),
+        (
+            'yamldecode(file("${path.module}/env/${terraform.workspace}.yaml")).size',
+            "",
+            {"blue": 30, "green": 40},
+        ),
+    ],
+)  # fmt: skip
+def test_a_few_workspaces_are_judged_each(
+    size: str, more: str, expected: dict[str, int], write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"main.tf": GROUP.replace("SIZE", size) + more, "env/blue.yaml": "size: 30\n", "env/green.yaml": "size: 40"})
+    assert maxima() == expected
+
+
+BY_KEY = GROUP.replace("SIZE", "local.sizes[terraform.workspace]") + "locals {\n  sizes = { dev = 3, prod = 300 }\n}\n"
+
+
+def test_one_that_is_chosen_is_the_only_one(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": BY_KEY})
+    assert maxima(Config(workspace="prod")) == {"": 300}
+    entries = (Environment(".", "live", workspace="prod"), Environment(".", "dev"))
+    assert maxima(Config(environments=entries)) == {"live": 300, "dev": 3}
+    assert evaluate("terraform.workspace", ".", Config(workspace="prod"))["value"] == "prod"
+    assert evaluate("terraform.workspace", ".", Config())["reason"] == (
+        "terraform.workspace is not chosen; --workspace NAME gives it (dev, prod)"
+    )
+
+
+def test_many_workspaces_are_named(write: Callable[[Mapping[str, str]], Path]) -> None:
+    many = ", ".join(f"w{number} = {number}" for number in range(5))
+    write({"main.tf": BY_KEY.replace("dev = 3, prod = 300", many)})
+    reason = "terraform.workspace is not chosen; --workspace NAME gives it (w0, w1, w2, w3, w4)"
+    assert maxima() == {"": reason}
+
+
+def test_names_and_tags_make_no_environments(write: Callable[[Mapping[str, str]], Path]) -> None:
+    tagged = 'resource "aws_vpc" "main" {\n  tags = { env = terraform.workspace == "prod" ? "live" : "play" }\n}\n'
+    named = GROUP.replace('"main"\n  role', '"main-${terraform.workspace}"\n  role')
+    write({"main.tf": named.replace("SIZE", "3") + tagged})
+    assert maxima() == {"": 3}
+
+
+SIZED = 'variable "size" {}\n' + GROUP.replace("SIZE", "var.size").replace('"gpu"', '"gpu-${terraform.workspace}"')
+
+
+@pytest.mark.parametrize("where", ["envs/{}.tfvars", "{}.tfvars", "envs/{}/terraform.tfvars", "../vars/{}.tfvars.json"])
+def test_files_called_like_a_workspace_are_its_variables(
+    where: str, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    files = {}
+    for name, size in {"dev": 3, "prod": 300}.items():
+        path = f"infra/{where.format(name)}".replace("infra/../", "")
+        files[path] = f'{{"size": {size}}}' if path.endswith("json") else f"size = {size}\n"
+    write({"infra/main.tf": SIZED, "other/main.tf": "", "other/stage.tfvars": "size = 1\n"} | files)
+    assert maxima() == {"dev": 3, "prod": 300}
+    assert maxima(Config(workspace="prod")) == {"": 300}
+
+
+def test_a_file_that_is_given_chooses_its_workspace(write: Callable[[Mapping[str, str]], Path]) -> None:
+    more = 'variable "size" {}\nlocals {\n  live = terraform.workspace == "prod"\n}\n'
+    write({"main.tf": GROUP.replace("SIZE", "local.live ? var.size : 2") + more, "envs/prod.tfvars": "size = 300\n"})
+    assert maxima() == {"default": 2, "prod": 300}
+    assert maxima(Config(var_files=("envs/prod.tfvars",))) == {"prod": 300}
+
+
+def test_a_child_module_has_the_workspace_of_its_root(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": 'module "eks" {\n  source = "./eks"\n}\n', "eks/main.tf": BY_KEY})
+    assert maxima() == {"dev": 3, "prod": 300}
+
+
+def test_a_cause_of_all_workspaces_is_one_finding(check: Callable[..., Result]) -> None:
+    result = check({"main.tf": BY_KEY.replace("desired_size = 0", "desired_size = 0\n  broken = {}")})
+    spans = [(finding.rule, finding.span) for finding in result.findings]
+    assert len(spans) == len(set(spans))
+    assert any("@dev" in name for finding in result.findings for name in finding.objects)
