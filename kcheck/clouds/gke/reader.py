@@ -170,7 +170,7 @@ class _Gke(RangeReader):
         self._pool(pool, f"{instance.address}.default_pool", instance, owner, cluster)
 
     def _services(self, fields: Fields) -> Value[str]:
-        name = fields.text("service_range")
+        name = given(fields.text("service_range"))
         if isinstance(name, Unset):
             return fields.text("service_cidr")
         subnet = known(self._find(fields, "subnet", Subnet))
