@@ -89,6 +89,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     inventory = reading.inventory
     loader = Loader(tree, config)
     reading.roots = loader.roots() if tree.folders or tree.units else []
+    inventory.libraries = frozenset(root.configuration.folder for root in reading.roots if root.is_library)
     roots = [*reading.roots, *_plans(tree, reading), *loader.written(_blueprints(tree))]
     kinds = {root: root.kinds() for root in roots}
     for cloud in registry.every():
