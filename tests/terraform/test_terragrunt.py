@@ -341,3 +341,61 @@ inputs = {
     old = "  enable_nat_gateway = true\n  single_nat_gateway = true\n"
     new = "  enable_nat_gateway     = true\n  single_nat_gateway     = false\n  one_nat_gateway_per_az = true\n"
     assert fixed == vpc.replace(old, new), output
+
+
+def test_units_of_a_stack(write: Callable[[Mapping[str, str]], Path]) -> None:
+    stack = """
+locals {
+  size = 30
+}
+unit "eks" {
+  source = "../../units/eks"
+  path   = "eks"
+  values = {
+    name = "train"
+    size = local.size
+  }
+}
+unit "vpc" {
+  source = "../../units//vpc"
+  path   = "vpc"
+}
+unit "lost" {
+  source = "git::https://git.example.com/catalog.git//units/gpu?ref=v1"
+  path   = "lost"
+}
+stack "inner" {
+  source = "../../stacks/inner"
+  path   = "inner"
+  values = { name = "second" }
+}
+"""
+    eks = EKS.replace('"train"', "values.name").replace("30", "try(values.size, 2)")
+    vpc = VPC.replace("../../modules/vpc", "${get_repo_root()}/modules/vpc")
+    inner = """
+unit "eks" {
+  source = "../../units/eks"
+  path   = "eks"
+  values = { name = values.name }
+}
+"""
+    files = {
+        "live/prod/terragrunt.stack.hcl": stack,
+        "units/eks/terragrunt.hcl": eks,
+        "units/vpc/terragrunt.hcl": vpc,
+        "units/unused/terragrunt.hcl": eks,
+        "stacks/inner/terragrunt.stack.hcl": inner.replace("../../units", "${get_repo_root()}/units"),
+    }
+    found = reading(files, write)
+    pools = {pool.id: pool.size.max_nodes for pool in found.inventory.pools if "stack" in pool.id}
+    sizes = {name: size.value for name, size in pools.items() if isinstance(size, Known)}
+    assert sizes == {
+        "eks/live/prod/.terragrunt-stack:module.eks.aws_eks_node_group.main": 30,
+        "eks/live/prod/.terragrunt-stack/inner/.terragrunt-stack/eks:module.eks.aws_eks_node_group.main": 2,
+    }
+    template, skipped = sorted(found.skipped, key=lambda one: one.line)
+    assert (template.path, template.reason.partition(",")[0]) == (
+        "units/unused/terragrunt.hcl", "it is a template of stacks that are not here",
+    )  # fmt: skip
+    assert (skipped.path, skipped.line) == ("live/prod/terragrunt.stack.hcl", 17)
+    assert "unit lost (git::https://git.example.com/catalog.git//units/gpu?ref=v1) was not read" in skipped.reason

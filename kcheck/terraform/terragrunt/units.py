@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from kcheck.config.config import Environment
-from kcheck.files.tree import UNIT, contains_path, display_path
+from kcheck.files.tree import STACK, UNIT, contains_path, display_path
 from kcheck.source.findings import Skipped
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Unknown
@@ -18,6 +19,7 @@ from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.module import Host as ModuleHost
 from kcheck.terraform.module import Module
+from kcheck.terraform.terragrunt import stack_files
 from kcheck.terraform.terragrunt.config import Config
 
 if TYPE_CHECKING:
@@ -154,7 +156,11 @@ class Terragrunt:
         self._included: set[str] = set()
         self.top = os.path.realpath(loader.tree.repository(os.path.dirname(loader.tree.units[0]) or "."))
         self.units: dict[str, Unit] = {}
-        todo = [os.path.realpath(path) for path in loader.tree.units]
+        paths = [os.path.realpath(path) for path in loader.tree.units]
+        stacks = {path: list(self._made(path)) for path in paths if os.path.basename(path) == STACK}
+        made = [unit for path, found in stacks.items() if path not in self._included for unit in found]
+        self.units |= {unit.folder: unit for unit in made}
+        todo = [path for path in paths if path not in stacks]
         seen = set(todo)
         while todo:  # also what they depend on, wherever it is in the repository
             for unit in self._units(todo.pop()):
@@ -167,12 +173,34 @@ class Terragrunt:
             if os.path.basename(path) == UNIT:
                 self.units.pop(os.path.dirname(path), None)
 
+    def _made(self, path: str) -> Iterator[Unit]:
+        """The units that a stack makes."""
+        for config in stack_files.configs(self, path, os.path.dirname(path), self._unread):
+            yield from self._unit(config)
+
     def _units(self, path: str) -> Iterator[Unit]:
-        """The unit of a file; none if others are there to include it, or if it says that it is to be skipped."""
-        try:
+        """The unit of a file; none if a stack makes it of a template."""
+        with suppress(EvaluationError):
             config = self.config(path, os.path.dirname(path))
-        except EvaluationError:
-            return
+            if path in self._included:
+                return
+            if config.needs_values():
+                reason = "it is a template of stacks that are not here, so its values are not known"
+                self.skipped.append(Skipped(display_path(path), reason))
+            else:
+                yield from self._unit(config)
+
+    def _unread(self, block: nodes.Block, source: str) -> None:
+        """Say that a unit of a stack is not read."""
+        place = block.header
+        what = f"{block.type} {''.join(block.labels[:1])} ({source or 'its source is not known'})"
+        remedy = "kcheck reads units whose source is a folder of the repository"
+        self.skipped.append(
+            Skipped(place.source.path, f"{what} was not read; it may make clusters", place.begin.line, remedy)
+        )
+
+    def _unit(self, config: Config) -> Iterator[Unit]:
+        """The unit of a config; none if it has no module, or says that it is to be skipped."""
         skip = config.body.attributes.get("skip")
         skipped = evaluate(skip.expression, config.scope) if skip is not None else None
         if isinstance(skipped, Known) and skipped.value is True:
@@ -251,7 +279,9 @@ class Terragrunt:
         """What a tfvars file sets."""
         return Known(self.loader.variables.assignments(source), Origin(()))
 
-    def config(self, path: str, unit: str, *, original: str = "", including: Config | None = None) -> Config:
+    def config(
+        self, path: str, unit: str, *, original: str = "", including: Config | None = None, values: Datum | None = None
+    ) -> Config:
         """The config in a file, as a unit sees it.
 
         Raises:
@@ -263,8 +293,10 @@ class Terragrunt:
             source = self.source(path)
             if source is None:
                 raise EvaluationError(f"there is no file {os.path.basename(path)}")
-            found = Config(self, source, path, unit=unit, original=original, including=including)
+            found = Config(self, source, path, unit=unit, original=original, including=including, values=values)
             self._configs[key] = found
+            if values is not None:
+                self._included.add(path)
             self.loader.problems += found.problems
             self.loader.asked.add(source)
         return self._configs[key]
