@@ -398,4 +398,5 @@ unit "eks" {
         "units/unused/terragrunt.hcl", "it is a template of stacks that are not here",
     )  # fmt: skip
     assert (skipped.path, skipped.line) == ("live/prod/terragrunt.stack.hcl", 17)
-    assert "unit lost (git::https://git.example.com/catalog.git//units/gpu?ref=v1) was not read" in skipped.reason
+    assert skipped.reason == "the source of lost was not read; it may make clusters"
+    assert skipped.remedy == "terragrunt stack generate, then kcheck check live/prod/.terragrunt-stack"

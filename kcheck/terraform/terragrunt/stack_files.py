@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from kcheck.syntax.hcl import nodes
     from kcheck.terraform.terragrunt.config import Config, Host
 
-_MADE = ".terragrunt-stack"
+MADE = ".terragrunt-stack"
 """The folder that units are made in, beside the file."""
 _DEPTH = 8
 """So many stacks in each other are read."""
 
 
 def configs(
-    host: Host, path: str, folder: str, unread: Callable[[nodes.Block, str], None], *, values: Datum | None = None,
+    host: Host, path: str, folder: str, unread: Callable[[nodes.Block], None], *, values: Datum | None = None,
     depth: int = 0,
 ) -> Iterator[Config]:  # fmt: skip
     """The configs of the units of a stack, which is in a folder, each as the folder sees it that it is made in.
 
-    `unread` is told of the blocks that cannot be read, with their source.
+    `unread` is told of the blocks that cannot be read.
     """
     try:
         own = host.config(path, folder, values=values)
@@ -38,13 +38,13 @@ def configs(
     for block in (*own.body.all("unit"), *own.body.all("stack")):
         source, place = _text(block, "source", own), _text(block, "path", own)
         plain = block.body.attributes.get("no_dot_terragrunt_stack")
-        inner = os.path.join(folder, "" if plain is not None and plain.value_span.text == "true" else _MADE, place)
+        inner = os.path.join(folder, "" if plain is not None and plain.value_span.text == "true" else MADE, place)
         template = os.path.normpath(os.path.join(folder, source.replace("//", "/")))
         entry = block.body.attributes.get("values")
         given = evaluate(entry.expression, own.scope) if entry else Known({}, Origin(()))
         file = os.path.join(template, UNIT if block.type == "unit" else STACK)
         if not source or not place or depth > _DEPTH or host.source(file) is None:
-            unread(block, source)
+            unread(block)
         elif block.type == "unit":
             yield host.config(file, os.path.normpath(inner), values=given)
         else:

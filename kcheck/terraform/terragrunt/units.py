@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _REGISTRY = re.compile(r"tfr://[^/]*/([^?]+)(?:\?version=(.*))?")
 _SCHEME = re.compile(r"[a-z]+(::|://)|[\w.-]+@|[\w-]+\.[\w.-]+/")
 """How sources begin that are no folder."""
+_NAMED = 3
+"""So many units of a stack are named that are not read."""
 
 
 class Loader(ModuleHost, Protocol):
@@ -173,11 +175,6 @@ class Terragrunt:
             if os.path.basename(path) == UNIT:
                 self.units.pop(os.path.dirname(path), None)
 
-    def _made(self, path: str) -> Iterator[Unit]:
-        """The units that a stack makes."""
-        for config in stack_files.configs(self, path, os.path.dirname(path), self._unread):
-            yield from self._unit(config)
-
     def _units(self, path: str) -> Iterator[Unit]:
         """The unit of a file; none if a stack makes it of a template."""
         with suppress(EvaluationError):
@@ -190,14 +187,20 @@ class Terragrunt:
             else:
                 yield from self._unit(config)
 
-    def _unread(self, block: nodes.Block, source: str) -> None:
-        """Say that a unit of a stack is not read."""
-        place = block.header
-        what = f"{block.type} {''.join(block.labels[:1])} ({source or 'its source is not known'})"
-        remedy = "kcheck reads units whose source is a folder of the repository"
-        self.skipped.append(
-            Skipped(place.source.path, f"{what} was not read; it may make clusters", place.begin.line, remedy)
-        )
+    def _made(self, path: str) -> Iterator[Unit]:
+        """The units that a stack makes; those that cannot be read are said in one line."""
+        unread: list[nodes.Block] = []
+        for config in stack_files.configs(self, path, os.path.dirname(path), unread.append):
+            yield from self._unit(config)
+        if unread:
+            place = unread[0].header
+            labels = ["".join(block.labels[:1]) for block in unread]
+            named = ", ".join(labels[:_NAMED]) + (", ..." if len(labels) > _NAMED else "")
+            what = f"the source of {named} was not read; it may make clusters"
+            remedy = (
+                f"terragrunt stack generate, then kcheck check {display_path(os.path.dirname(path))}/{stack_files.MADE}"
+            )
+            self.skipped.append(Skipped(place.source.path, what, place.begin.line, remedy))
 
     def _unit(self, config: Config) -> Iterator[Unit]:
         """The unit of a config; none if it has no module, or says that it is to be skipped."""
