@@ -400,3 +400,12 @@ unit "eks" {
     assert (skipped.path, skipped.line) == ("live/prod/terragrunt.stack.hcl", 17)
     assert skipped.reason == "the source of lost was not read; it may make clusters"
     assert skipped.remedy == "terragrunt stack generate, then kcheck check live/prod/.terragrunt-stack"
+
+
+def test_a_config_that_reads_itself_ends(write: Callable[[Mapping[str, str]], Path]) -> None:
+    lines = [
+        f'  {name} = read_terragrunt_config("terragrunt.hcl").inputs.{name}' for name in ("any", "name", "size", "x")
+    ]
+    head = 'include "a" { path = path_relative_to_include("a") }\ndependency "b" { config_path = dependency.b.outputs.x }\n'
+    unit = head + SOURCE + "inputs = {\n" + "\n".join(lines) + "\n}\n"
+    assert given({"eks/terragrunt.hcl": unit}, write) == "inputs refers to itself"

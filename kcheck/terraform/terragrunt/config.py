@@ -83,6 +83,9 @@ class Config:
         self.problems = file.problems
         self.scope: Scope = _Scope(self)
         self._locals: dict[str, Datum] = {}
+        self._includes: dict[str, tuple[Config, str]] | None = None
+        self._inputs: Datum | None = None
+        self._dependencies: dict[str, str] | None = None
         self.values: Datum = values or (including.values if including else _NO_STACK)
 
     @property
@@ -116,10 +119,12 @@ class Config:
             self._locals[name] = evaluate(entry.expression, self.scope)
         return self._locals[name]
 
-    @cached_property
+    @property
     def includes(self) -> dict[str, tuple[Config, str]]:
         """The configs that are included, with how they are merged, by their labels."""
-        result: dict[str, tuple[Config, str]] = {}
+        if self._includes is not None:
+            return self._includes
+        self._includes = result = {}  # what a path sees that asks for them
         for block in self.body.all("include"):
             entry = block.body.attributes.get("path")
             path = evaluate(entry.expression, self.scope) if entry else None
@@ -142,9 +147,15 @@ class Config:
             if strategy != "no_merge":
                 yield found, strategy
 
-    @cached_property
+    @property
     def inputs(self) -> Datum:
         """The inputs, with those of what is included."""
+        if self._inputs is None:
+            self._inputs = Unknown(circular("inputs"))
+            self._inputs = self._merged_inputs()
+        return self._inputs
+
+    def _merged_inputs(self) -> Datum:
         result: Datum | None = None
         for config, strategy in self.merged():
             entry = config.body.attributes.get("inputs")
@@ -175,10 +186,13 @@ class Config:
                                 if isinstance(item, Known) and isinstance(item.value, str):
                                     yield os.path.join(self.unit, item.value)
 
-    @cached_property
+    @property
     def dependencies(self) -> dict[str, str]:
         """The folders of the units that this one depends on, by name."""
+        if self._dependencies is not None:
+            return self._dependencies
         result: dict[str, str] = {}
+        self._dependencies = result  # what a path sees that asks for them
         for config, _ in self.merged():
             for block in config.body.all("dependency"):
                 entry = block.body.attributes.get("config_path")
