@@ -10,6 +10,7 @@ from kcheck.config.config import Config
 from kcheck.files.tree import Tree
 from kcheck.reading import inventory
 from kcheck.source.text import Source
+from kcheck.source.values import known
 from kcheck.syntax.hcl.old import is_old, modern
 from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform.console import evaluate
@@ -152,3 +153,16 @@ def test_its_providers_are_old(write: Callable[[Mapping[str, str]], Path]) -> No
     write({"main.tf": cluster})
     (root,) = inventory.read(Tree(["."]), Config()).roots
     assert not pinned_versions(root)["azurerm"].reaches("3.0")
+
+
+def test_pools_of_azurerm_1(write: Callable[[Mapping[str, str]], Path]) -> None:
+    pool = (
+        '  agent_pool_profile {\n    name  = "NAME"\n    count = "${var.count}"\n    vm_size = "Standard_D4s_v3"\n  }\n'
+    )
+    cluster = (
+        'variable "count" { default = "30" }\nresource "azurerm_kubernetes_cluster" "a" {\n  name = "a"\n  POOLS\n}\n'
+    )
+    write({"main.tf": cluster.replace("POOLS", pool.replace("NAME", "a") + pool.replace("NAME", "b"))})
+    pools = inventory.read(Tree(["."]), Config()).inventory.pools
+    assert [(known(pool.name), known(pool.size.max_nodes)) for pool in pools] == [("a", 30), ("b", 30)]
+    assert len({pool.id for pool in pools}) == 2

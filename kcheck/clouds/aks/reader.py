@@ -123,7 +123,7 @@ class _Aks(Reader):
 
     def clusters(self) -> None:
         for instance in self.root.instances(CLUSTER):
-            pools = instance.blocks("default_node_pool")
+            pools = instance.blocks("default_node_pool") or instance.blocks("agent_pool_profile")  # up to azurerm 1.44
             self._with_pools(instance, self.fields(CLUSTER, instance), pools, "default_node_pool")
         for instance in self._arm("managedClusters"):
             self._with_pools(instance, self.fields(ARM_CLUSTER, instance), _profiles(instance), "agentPoolProfiles")
@@ -150,7 +150,7 @@ class _Aks(Reader):
         many = fields.resource == ARM_CLUSTER
         for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
             pool = self.fields(ARM_POOL if many else DEFAULT_POOL, record)
-            address = f"{instance.address}.{what}[{i}]" if many else f"{instance.address}.{what}"
+            address = f"{instance.address}.{what}[{i}]" if many or i else f"{instance.address}.{what}"
             self._pool(pool, address, record.span, owner, cluster)
 
     def pools(self) -> None:
