@@ -121,6 +121,8 @@ def test_what_cannot_be_read_is_said_once_and_is_no_error(write: Callable[[Mappi
         ('resource "aws_vpc" "a" {\n  tags = {\n    "b" = "${var.c}"\n  }\n}\n', False),
         ('resource "google_monitoring_metric_descriptor" "a" {\n  labels {\n    key = "b"\n  }\n}\n', False),
         ('resource "aws_vpc" "a" {\n  tags {\n    "b" = 1\n  }\n}\n', True),
+        ('resource "aws_eks_cluster" "a" {\n  b = ["${aws_subnet.a.*.id}"]\n}\n', True),
+        ('resource "aws_eks_cluster" "a" {\n  b = flatten(["${aws_subnet.a.*.id}"])\n}\n', False),
     ],
 )
 def test_how_old_code_is_told(text: str, old: bool) -> None:

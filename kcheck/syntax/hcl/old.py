@@ -17,6 +17,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _NAMED = re.compile(rb"[A-Za-z_][\w-]*+[ \t]+$")
+_QUOTED_LIST = re.compile(rb'=[ \t]*\[\s*"\$\{[\w.-]+\.\*\.[\w.-]+\}"')
+"""A list in a list, which no attribute takes any more."""
 _VERSION = re.compile(r"(?:~>|<?=)?\s*0\.(?:\d|1[01])(?:\.\d+)*|.*<\s*0\.12(?:\.0)?")
 """Versions of Terraform that end before 0.12."""
 _MAPS = frozenset({"tags", "vars", "triggers", "labels", "node_labels", "annotations", "match_labels", "variables"})
@@ -47,7 +49,10 @@ def modern(data: bytes) -> bytes | None:
 
 def is_old(files: Iterable[nodes.File]) -> bool:
     """Whether the files of a folder are for Terraform before 0.12: by their form, or what version they require."""
-    return any(file.old or any(map(_is_old, file.body.blocks)) for file in files)
+    return any(
+        file.old or _QUOTED_LIST.search(file.body.span.source.data) or any(map(_is_old, file.body.blocks))
+        for file in files
+    )
 
 
 def _is_old(block: nodes.Block) -> bool:
