@@ -68,6 +68,10 @@ module "inner" {
 }
 
 locals {
+  "named" = "${var.name}"
+}
+
+locals {
   all  = ["${var.zones}", "c", "${var.name}"]
   some = ["${var.subnets}", "c"]
   one  = "${list("a", var.name)}"
@@ -90,6 +94,7 @@ INNER = 'variable "given" { type = "map" }\noutput "given" { value = "${lookup(v
         ("local.map", {"a": "1", "b": "train-2"}),
         ("local.tags", [{"key": "a"}, "a", "b"]),
         ("local.some[1]", "c"),
+        ("local.named", "train"),
     ],
 )
 def test_values(expression: str, expected: object, write: Callable[[Mapping[str, str]], Path]) -> None:
@@ -133,11 +138,11 @@ def test_how_old_code_is_told(text: str, old: bool) -> None:
     "text",
     [
         'a {\n  b = "{"\n  # "c" {\n  d = <<EOF\n"e" = {\nEOF\n}\n',
-        'a {\n  b = {\n    "c" = 1\n  }\n}\n',
-        'a "b" {\n  "c" = 1\n}\n',
+        'a {\n  b = {\n    "c/d" = 1\n  }\n}\n',
+        'a "b" {\n  "c/d" = 1\n}\n',
         "",
         '"' * 1000,
-        "{" * 1000 + '\n"a" = 1',
+        "{" * 1000 + '\n"a/b" = 1',
     ],
 )
 def test_other_code_is_left_alone(text: str) -> None:

@@ -16,6 +16,7 @@ _TOKEN = re.compile(
     rb'|"(?:[^"\\$]|\\.|\$(?!\{)|\$\{(?:[^{}"]|"(?:[^"\\]|\\.)*+"|\{[^{}]*+\})*+\})*+"|[{}]',
     re.DOTALL,
 )
+_NAME = re.compile(rb'"[A-Za-z_][\w-]*"')
 _NAMED = re.compile(rb"[A-Za-z_][\w-]*+[ \t]+$")
 _QUOTED_LIST = re.compile(rb'=[ \t]*\[\s*"\$\{[\w.-]+\.\*\.[\w.-]+\}"')
 """A list in a list, which no attribute takes any more."""
@@ -40,9 +41,11 @@ def modern(data: bytes) -> bytes | None:
                 opened.pop()
         elif text.startswith(b'"') and not data[data.rfind(b"\n", 0, token.start()) + 1 : token.start()].strip(b" \t,"):
             after = data[token.end() : token.end() + 200].lstrip(b" \t")
-            if after.startswith(b"{"):  # "metadata" {
+            if after[:1] in (b"{", b"=") and _NAME.fullmatch(text):  # "metadata" {
                 result[token.start()] = result[token.end() - 1] = 0x20
-            elif after.startswith(b"=") and opened and _NAMED.search(data, max(0, opened[-1] - 200), opened[-1]):
+            elif (
+                after.startswith(b"=") and len(opened) > 1 and _NAMED.search(data, max(0, opened[-1] - 200), opened[-1])
+            ):
                 result[opened[-1] - 1] = 0x3D  # tags { "a/b" = ... }
     return bytes(result) if result != data else None
 
