@@ -12,6 +12,7 @@ from kcheck.syntax.hcl.parse import parse_expression
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert
 from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.workspaces import OF_NONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -137,7 +138,7 @@ class Variables:
         }
         sources = self._labelled(configuration.folder) if missing else ()
         found = {labels[0] for source, labels in sources if not missing.isdisjoint(self.assignments(source))}
-        return sorted(found - _OF_NONE)
+        return sorted(found - OF_NONE)
 
     def is_given(self, workspace: str) -> bool:
         """Whether the user names a variable file that is called like a workspace."""
@@ -158,10 +159,6 @@ class Variables:
             source = self.tree.source(path) if near else None
             if source is not None and source not in self._files:
                 yield source, _labels(source.path)
-
-
-_OF_NONE = frozenset({"common", "shared", "global", "globals", "base", "example", "sample", "template", "test"})
-"""Names of tfvars files that are not those of a workspace."""
 
 
 def _labels(path: str) -> list[str]:
