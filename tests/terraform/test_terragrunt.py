@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.config.config import Config, Environment
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.reading import inventory
 from kcheck.source.values import Known, Unknown
@@ -409,3 +410,20 @@ def test_a_config_that_reads_itself_ends(write: Callable[[Mapping[str, str]], Pa
     head = 'include "a" { path = path_relative_to_include("a") }\ndependency "b" { config_path = dependency.b.outputs.x }\n'
     unit = head + SOURCE + "inputs = {\n" + "\n".join(lines) + "\n}\n"
     assert given({"eks/terragrunt.hcl": unit}, write) == "inputs refers to itself"
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        'terraform {\n  source = "\\u0000"\n}\ninputs = {\n  any = find_in_parent_folders("\\u0000")\n}\n',
+        'terraform {\n  source = "../../../../../../etc"\n}\ninputs = {\n  any = file("/etc/passwd")\n}\n',
+        'terraform {}\nterraform {}\ninputs = null\nlocals = 3\ninclude "x" {}\ndependency {}\n',
+        SOURCE + "inputs = merge(local.x, dependency.a.outputs)\nlocals {\n  x = merge(local.x, {})\n}\n",
+        SOURCE + 'dependency "a" {\n  config_path = "."\n}\ninputs = {\n  any = dependency.a.outputs.x\n}\n',
+        "inputs = " + "[" * 2000 + "]" * 2000,
+    ],
+)
+def test_hostile_units_are_survived(unit: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    stack = 'unit "a" {\n  source = "."\n  path   = "../../.."\n}\nstack "b" {\n  source = "."\n  path   = "."\n}\nunit {}\n'
+    write({".git/HEAD": "", **MODULES, "eks/terragrunt.hcl": unit, "stack/terragrunt.stack.hcl": stack})
+    assert linter.run(Tree(["."]), Config()).bugs == []

@@ -55,4 +55,5 @@ def _text(block: nodes.Block, name: str, config: Config) -> str:
     """An argument that is a text; empty where it is not known."""
     entry = block.body.attributes.get(name)
     value = evaluate(entry.expression, config.scope) if entry else None
-    return value.value if isinstance(value, Known) and isinstance(value.value, str) else ""
+    text = value.value if isinstance(value, Known) and isinstance(value.value, str) else ""
+    return "" if "\0" in text else text

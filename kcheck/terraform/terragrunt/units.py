@@ -231,7 +231,7 @@ class Terragrunt:
 
     def _folder(self, config: Config, source: str) -> str:
         """A source, as the path of a folder if it is one of the repository."""
-        if _SCHEME.match(source) and not source.startswith("file://"):
+        if "\0" in source or (_SCHEME.match(source) and not source.startswith("file://")):
             return source
         path = os.path.normpath(os.path.join(config.unit, source.removeprefix("file://").replace("//", "/")))
         return path if contains_path(self.top, path) else source
