@@ -71,7 +71,8 @@ def known_to(root: Module, files: Files) -> list[str]:
     if required:
         names = set.intersection(*required) or set().union(*required)
     elif finder.optional:
-        names = {*finder.optional, DEFAULT}
+        others = len(finder.optional - OF_NONE) < FEW  # of many that have names, none is left to judge
+        names = {*finder.optional, DEFAULT} if others else finder.optional
     else:
         names = set()
     return sorted(name for name in names - OF_NONE if _NAME.fullmatch(name))

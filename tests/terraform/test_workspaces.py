@@ -88,6 +88,10 @@ SHARED = (
             f"locals {{\n sizes = {MAP}\n}}",
             {"default": 7, "dev": 3, "prod": 300},
         ),
+        (
+            "lookup({ a = 1, b = 2, c = 3, d = 4 }, terraform.workspace, 5)", "",
+            {"a": 1, "b": 2, "c": 3, "d": 4},
+        ),
         (  # what all share is no workspace
             "local.one.size",
             SHARED,
