@@ -10,9 +10,11 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Autoscaler, Cluster, Cni, Inventory
     from kcheck.numbers.profiles import ProfileValue
+    from kcheck.source.findings import Skipped
     from kcheck.source.interval import Interval
     from kcheck.source.text import Source
     from kcheck.source.values import Value
+    from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
 
 
@@ -51,13 +53,16 @@ class Cloud(Protocol):
     """What is read of a cloud, and what its nodes, addresses and control planes are like.
 
     `resources` is how the types of its clusters' resources begin in Terraform, `beside` those of other root modules
-    that these may refer to; `objects` are kinds of manifests that are clusters of it.
+    that these may refer to; `objects` are kinds of manifests that are clusters of it, `files` kinds of other files.
     """
 
     name: str
     resources: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    provider: str = ""
+    """How the kinds of its objects begin in Cluster API."""
     references: tuple[Reference, ...] = ()
     """What of its resources refers to others, for plans: these do not say it of what is only known after apply."""
     pool_labels: tuple[str, ...] = ()
@@ -97,6 +102,14 @@ class Cloud(Protocol):
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
         """Read the clusters that are written as manifests."""
         return
+
+    def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
+        """What files of other tools stand for that root modules would declare, with their names."""
+        return ()
+
+    def read_files(self, files: Mapping[str, Sequence[Source]], inventory: Inventory) -> Iterable[Skipped]:
+        """Read the clusters that files of other tools describe, by their kind; what of them is not read."""
+        return ()
 
     def read_kernel(self, sources: Iterable[Source], inventory: Inventory) -> None:
         """Read what files set of the kernels of nodes."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kcheck.clouds import karpenter_pools
-from kcheck.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, required, text
-from kcheck.clouds.reader import gpus_of, matches_pattern, text_of
+from kcheck.clouds import karpenter_machines, karpenter_pools
+from kcheck.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, required, requirements, text
+from kcheck.clouds.reader import matches_pattern, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
+from kcheck.kubernetes.workloads.scalars import integer
 from kcheck.model import NOTHING, Addresses, Machine, Market, NodePool, Scheduling, Size, Surge, System, Upgrade
 from kcheck.numbers import machines
 from kcheck.numbers.fields import Fields
@@ -30,23 +31,25 @@ def read(inventory: Inventory) -> None:
     objects = [(addon, addon.tree) for addon in inventory.addons if addon.tree is not None]
     for addon, tree in objects:
         if text(tree, "kind") in KINDS:
-            found = karpenter_pools.read(addon, tree, inventory.cluster_of.get(addon))
+            own = inventory.cluster_of.get(addon)
+            owner = Known(own, Origin((addon.place,))) if own is not None else inventory.unknown_cluster(addon)
+            found = karpenter_pools.read(addon, tree, owner)
             labels = _labels(tree, text(tree, "metadata", "name"), Origin((addon.place,)))
             inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree)))
     classes: dict[tuple[str, str], yaml.Mapping] = {}
     for addon, tree in objects:
-        cluster = inventory.cluster_of.get(addon)
-        if cluster is not None and text(tree, "kind") in _CLASSES:
-            classes[cluster.id, text(tree, "metadata", "name")] = tree
+        own = inventory.cluster_of.get(addon)
+        if own is not None and text(tree, "kind") in _CLASSES:
+            classes[own.id, text(tree, "metadata", "name")] = tree
     for addon, tree in objects:
-        cluster = inventory.cluster_of.get(addon)
-        if cluster is not None and text(tree, "kind") == "NodePool":
+        own = inventory.cluster_of.get(addon)
+        if own is not None and text(tree, "kind") == "NodePool":
             name = text(tree, "spec", "template", "spec", "nodeClassRef", "name")
-            if cluster.cloud == "eks":
-                inventory.pools.append(_pool(addon, tree, cluster, classes.get((cluster.id, name)), inventory))
-            elif cluster.cloud == "aks" and equals(cluster.grower, "karpenter"):
-                pool = _pool(addon, tree, cluster, None, inventory)
-                inventory.pools.append(_as_default(pool, classes.get((cluster.id, name)), inventory))
+            if own.cloud == "eks":
+                inventory.pools.append(_pool(addon, tree, own, classes.get((own.id, name)), inventory))
+            elif own.cloud == "aks" and equals(own.grower, "karpenter"):
+                pool = _pool(addon, tree, own, None, inventory)
+                inventory.pools.append(_as_default(pool, classes.get((own.id, name)), inventory))
 
 
 def _pool(
@@ -55,13 +58,14 @@ def _pool(
     place = Origin((addon.place,))
     name = text(tree, "metadata", "name")
     needs = required(tree)
-    operator, types = needs.get(INSTANCE_TYPE, needs.get(SKU, ("", ())))
-    why = f"Karpenter chooses the instance types of NodePool {name}"
+    listed = any(needs.get(key, ("",))[0] == "In" for key in (INSTANCE_TYPE, SKU))
+    types = karpenter_machines.fitting(requirements(tree), cluster.cloud)
+    why = f"Karpenter chooses the instance types of NodePool {name}: name one"
+    few = listed or len(types) <= karpenter_machines.MOST
+    instance_types: Value[tuple[str, ...]] = Known(types, place) if types and few else Unknown(why, place)
+    gpus, vcpus = _alike(types, name, cluster.cloud, place, listed=listed)
     size = Fields("any", "NodePool", MappingRecord(tree, addon.place)).number("replicas")
     fixed = not isinstance(size, Unset)
-    instance_types: Value[tuple[str, ...]] = Known(types, place) if types and operator == "In" else Unknown(why, place)
-    gpus = gpus_of(cluster.cloud, instance_types)
-    vcpus = mapped(instance_types, lambda names: _vcpus(cluster.cloud, names))
     return NodePool(
         addon.id,
         addon.place,
@@ -77,15 +81,54 @@ def _pool(
             size if fixed else _most(tree, name, gpus, vcpus, addon),
         ),
         upgrade=Upgrade(surge=Known(Surge(), place)),
-        machine=Machine(instance_types, mapped(gpus, bool), gpus, efa=_efa(node_class)),
+        machine=Machine(instance_types, _with_gpus(types, cluster.cloud, gpus), gpus, efa=_efa(node_class)),
         addresses=Addresses(
             subnets=_subnets(node_class, name, needs.get(ZONE, ("", ())), cluster, inventory, place),
             pods_take_addresses=cluster.pods_take_addresses,
         ),
         market=Market(spot=karpenter_pools.is_spot(needs, place)),
         scheduling=Scheduling(_labels(tree, name, place), _taints(tree)),
-        system=System(local_disks=_local_disks(node_class)),
+        system=_system(node_class),
     )
+
+
+def _alike(
+    types: tuple[str, ...], name: str, cloud: str, place: Origin, *, listed: bool
+) -> tuple[Value[int], Value[int]]:
+    """GPUs and vCPUs of a node: of types that are listed the fewest, of those that fit only where all have as many."""
+    gpus = karpenter_machines.gpus(types, cloud)
+    vcpus = {one.vcpus or 0 if one else 0 for one in (machines.machine(cloud, each) for each in types)}
+    found: list[Value[int]] = []
+    for what, counts in (("GPUs", gpus), ("vCPUs", vcpus)):
+        if counts and (listed or len(counts) == 1):
+            found.append(Known(min(counts), place))
+            continue
+        many = f"{min(counts)} to {max(counts)} {what}" if counts else f"any number of {what}"
+        found.append(Unknown(f"nodes of NodePool {name} may have {many}: name one instance type", place))
+    return found[0], found[1]
+
+
+def _with_gpus(types: tuple[str, ...], cloud: str, gpus: Value[int]) -> Value[bool]:
+    """Whether nodes have GPUs; not known where only some of the machines that fit do."""
+    found = {bool(count) for count in karpenter_machines.gpus(types, cloud)}
+    if isinstance(gpus, Unknown) and len(found) == 1:
+        return Known(found.pop(), gpus.origin or Origin(()))
+    return mapped(gpus, bool)
+
+
+def _system(node_class: yaml.Mapping | None) -> System:
+    """What a node boots; of an image of one's own nothing is known."""
+    if node_class is None or text(node_class, "kind") != "EC2NodeClass":
+        return System(local_disks=_local_disks(node_class))
+    fields = Fields("eks", "EC2NodeClass", MappingRecord(node_class))
+    image = fields.text("image")
+    if not isinstance(fields.text("alias"), Unset):
+        image = fields.text("alias")
+    elif yaml.get(node_class, "spec", "amiSelectorTerms") is not None:
+        image = Unknown("its nodes boot an image of one's own", image.origin)
+    boot = fields.text("boot_data")
+    own = Known("userData", boot.origin or Origin(())) if not isinstance(boot, Unset) else boot
+    return System(image, boot_data=own, local_disks=_local_disks(node_class))
 
 
 def _local_disks(node_class: yaml.Mapping | None) -> Value[bool]:
@@ -139,22 +182,17 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
         pool = replace(pool, addresses=replace(pool.addresses, subnets=Unknown(why)))
     if default is None:
         return pool
-    pods = yaml.get(node_class, "spec", "maxPods") if node_class is not None else None
-    most = Known(int(pods.text), Origin((pods.span,))) if isinstance(pods, yaml.Scalar) else None
+    pods = integer(node_class, "spec", "maxPods") if node_class is not None else None
     addresses = replace(
         pool.addresses,
         subnets=(default if node_class is not None and own is None else pool).addresses.subnets,
         pods_take_addresses=default.addresses.pods_take_addresses,
         pod_range=default.addresses.pod_range,
-        max_pods=most or Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not written"),
+        max_pods=pods
+        if pods is not None and not isinstance(pods, Unset)
+        else Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not written"),
     )
     return replace(pool, addresses=addresses)
-
-
-def _vcpus(cloud: str, names: tuple[str, ...]) -> int:
-    """VCPUs of the smallest of some machine types; 0 where one is not known."""
-    found = [machines.machine(cloud, name) for name in names]
-    return min((one.vcpus or 0 if one else 0 for one in found), default=0)
 
 
 def _most(tree: yaml.Mapping, name: str, gpus: Value[int], vcpus: Value[int], addon: Addon) -> Value[int]:

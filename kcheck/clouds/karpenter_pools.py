@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from kcheck.clouds import karpenter_machines
+from kcheck.clouds.karpenter_machines import Requirement
 from kcheck.clouds.reader import has_accelerator
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model import NOTHING, KarpenterPool
@@ -35,7 +37,7 @@ _NEVER = "Never"
 T = TypeVar("T")
 
 
-def read(addon: Addon, tree: yaml.Mapping, cluster: Cluster | None) -> KarpenterPool:
+def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> KarpenterPool:
     """A pool as it is written."""
     record = MappingRecord(tree, addon.place)
     place = Origin((addon.place,))
@@ -44,12 +46,11 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Cluster | None) -> Karpenter
     fields = Fields("any", resource, record)
     name = fields.text("name")
     needs = required(tree, kind)
-    owner: Value[Cluster] = Known(cluster, place) if cluster else Unknown("the manifest's cluster is not known")
     return KarpenterPool(
         f"{addon.place.source.path}:{kind}/{known(name) or '?'}",
         addon.place,
         kind,
-        owner,
+        cluster,
         name,
         Known(api, _origin(tree, "apiVersion", place)),
         limits=_limits(fields),
@@ -69,16 +70,21 @@ def text(tree: yaml.Node, *path: str | int) -> str:
     return node.text if isinstance(node, yaml.Scalar) else ""
 
 
-def required(tree: yaml.Mapping, kind: str = "NodePool") -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Label -> the operator and the values that the requirements of a pool name for it."""
+def requirements(tree: yaml.Mapping, kind: str = "NodePool") -> list[Requirement]:
+    """What a pool requires of its nodes."""
     found = yaml.get(tree, *_spec(kind), "requirements")
-    result = {}
+    result = []
     for item in found.items if isinstance(found, yaml.Sequence) else ():
         values = yaml.get(item, "values")
         many = len(values.items) if isinstance(values, yaml.Sequence) else 0
         texts = tuple(text(values, i) for i in range(many)) if values is not None else ()
-        result[text(item, "key")] = (text(item, "operator"), texts)
+        result.append(Requirement(text(item, "key"), text(item, "operator"), texts))
     return result
+
+
+def required(tree: yaml.Mapping, kind: str = "NodePool") -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Label -> the operator and the values that the requirements of a pool name for it."""
+    return {one.key: (one.operator, one.values) for one in requirements(tree, kind)}
 
 
 def _spec(kind: str) -> tuple[str, ...]:
@@ -183,6 +189,10 @@ def _gpu(tree: yaml.Mapping, kind: str, needs: dict[str, tuple[str, tuple[str, .
         names = _listed(needs, key)
         if names:
             return Known(all(map(_is_gpu_family, names)), place)
+    left = karpenter_machines.fitting(requirements(tree, kind), "eks")
+    found = {bool(count) for count in karpenter_machines.gpus(left, "eks")}
+    if len(found) == 1:
+        return Known(found.pop(), place)
     return Unknown(f"the machine types of {kind} {text(tree, 'metadata', 'name')} are Karpenter's choice", place)
 
 

@@ -33,7 +33,7 @@ def addresses(gateways: list[Fields]) -> Value[int]:
     own = gateways[0]
     raw = own.raw("ips")
     if isinstance(raw, Known) and isinstance(raw.value, tuple):
-        return Known(len(raw.value), raw.origin) if raw.value else NOTHING
+        return Known(len(raw.value), raw.origin.outside(own.record.span)) if raw.value else NOTHING
     ips = own.texts("ips")
     return NOTHING if isinstance(ips, Unset) or equals(own.text("allocation"), "AUTO_ONLY") else mapped(ips, len)
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from kcheck.model import NOTHING, Cluster, Inventory, Network, NodePool, Reserved, Subnet, Thing
 from kcheck.numbers import machines, profiles
 from kcheck.numbers.fields import Fields
-from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, possible
-from kcheck.terraform import pins
+from kcheck.source.elements import called, possible
+from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped
+from kcheck.terraform import pins, unread
 from kcheck.terraform.resource import BlockRecord
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ T = TypeVar("T")
 N = TypeVar("N", Network, Subnet, Cluster)
 """What others refer to by its name."""
 
-_HOLDS_POOLS = re.compile(r"node[-_]?(group|pool)s?|worker|agent[-_]?pool", re.IGNORECASE)
-
+_KIND = re.compile(r"([a-z]\w*)\.[\w-]+(?:\[[^\]]*\])?$")
+"""The type of a resource in its address."""
 
 _SAMPLES = frozenset({"examples", "example", "patterns", "samples", "quickstart", "tests", "test", "fixtures", "demos"})
 """Folders whose children have nothing to do with each other, though their names may be the same."""
@@ -105,15 +106,38 @@ class Reader:
         self.gap = self._gap()
 
     def _gap(self) -> str:
-        """Why pools may be missing: what a broken file, an unknown count or module leaves out is not absent."""
+        """Why pools may be missing: what a broken file or an unknown module leaves out is not absent."""
         for module in self.root.all():
             if module.configuration.incomplete:
                 return f"a part of {module.configuration.folder} could not be read"
-        for instances in self.pool_instances.values():
-            for instance in instances:
-                if instance.doubt:
-                    return instance.doubt
-        return next((f"kcheck does not know the module {s}" for s in self.root.unread() if _HOLDS_POOLS.search(s)), "")
+            if module.configuration.partial:
+                return module.configuration.unread
+        calls = ((block, unread.source_of(block)) for _, block, told in self.root.unread() if not told)
+        return next((unread.why_unread(*call) for call in calls if unread.may_make(*call) == "node pools"), "")
+
+    def _doubts(self) -> dict[str, str]:
+        """By pool, why there may be none like it, or several; one that is there if its cluster is has no doubt."""
+        instances = {one.address: one for some in self.pool_instances.values() for one in some}
+        modules = [module for module in self.root.all() if module.doubt]
+        result = {}
+        for pool in self.found.pools:
+            instance, cluster = instances.get(pool.address), known(pool.cluster)
+            inside = [module for module in modules if pool.address.startswith(f"{module.address}.")]
+            if cluster is not None:
+                inside = [module for module in inside if not cluster.address.startswith(f"{module.address}.")]
+            if instance is not None and instance.doubt and not self._shared(instance, cluster):
+                result[pool.id] = instance.doubt
+            elif inside:
+                result[pool.id] = inside[0].doubt
+        return result
+
+    def _shared(self, instance: Instance, cluster: Cluster | None) -> bool:
+        """Whether a pool and its cluster are there, or not, for one reason."""
+        kind = _KIND.search(cluster.address) if cluster is not None else None
+        owners = self.root.instances(kind[1]) if kind and instance.optional else ()
+        return cluster is not None and any(
+            owner.address == cluster.address and owner.optional and owner.doubt == instance.doubt for owner in owners
+        )
 
     def fields(self, resource: str, record: Record) -> Fields:
         """The fields of a record by the cloud's table."""
@@ -137,6 +161,8 @@ class Reader:
     ) -> Subnet:
         """Enter a subnet."""
         identity = self.identity(address)
+        if isinstance(cidr, Unset) and cidr.origin.missing is None and len(cidr.origin.spans) > 1:
+            cidr = Unknown(f"{called(cidr.origin, 'its range')} is empty", cidr.origin)
         found = Subnet(
             identity, place, self.cloud, address, self.folder, self.gap, name=name, cidr=cidr, network=network,
             tags=tags, zone=zone,
@@ -237,6 +263,7 @@ class Reader:
         inventory.clusters += self.found.clusters
         inventory.autoscalers += self.found.autoscalers
         inventory.pools += self.found.pools
+        inventory.doubts |= self._doubts()
         inventory.sharings += self.found.sharings
         inventory.cluster_of |= {
             one: one.pool.cluster.value
@@ -371,7 +398,13 @@ def same_value(first: Value[object], second: Value[object]) -> bool:
         return False
     if first.symbol is not None or second.symbol is not None:
         return first.symbol == second.symbol
-    return bool(first.origin and second.origin and first.origin.spans[:1] == second.origin.spans[:1])
+    if first.origin is None or second.origin is None or not first.origin.spans:
+        return False
+    spans, others = first.origin.spans, second.origin.spans
+    parts = [
+        used.text for used in (*spans[1:2], *others[1:2])
+    ]  # `var.ranges.pods` of the one, `var.ranges.gpus` of the other
+    return spans[:1] == others[:1] and len(set(parts)) <= 1
 
 
 def first_span(instance: Instance, kind: str) -> Span:

@@ -11,6 +11,7 @@ import click
 
 from kcheck.commands import comparison_options, options, progress
 from kcheck.report.formats import FORMATS, Report, render
+from kcheck.report.text import skipped_text
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -100,13 +101,14 @@ def command(
         click.echo(render(format_, report), nl=False)
     if not whole.relevant and not whole.findings:
         _note(NOTHING, quiet=quiet)
+        for skipped in whole.judged.skipped:
+            _note(f"not read: {skipped_text(skipped)}", quiet=quiet)
     options.tell_bugs(result)
     if result.bugs:
         sys.exit(3)
-    if (
-        any(options.reaches_threshold(finding, fail_on or config.fail_on) for finding in result.findings)
-        and not exit_zero
-    ):
+    threshold = fail_on or config.fail_on
+    found = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
+    if (found or options.fails_undecided(whole, threshold)) and not exit_zero:
         sys.exit(1)
 
 
@@ -141,9 +143,9 @@ def _write(path: str, text: str, mode: str = "w") -> None:
 
 
 def _summarize(report: Report) -> None:
-    """Add a table to the summary of GitHub's job; where nothing was found, nothing is said."""
+    """Add a table to the summary of GitHub's job, or what could not be judged; nothing where all was fine."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
-    if path and report.findings:
+    if path and (report.findings or not report.result.judged.is_complete):
         from kcheck.report import github
 
         try:

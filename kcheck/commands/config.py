@@ -36,6 +36,7 @@ def _settings(config: Config) -> dict[str, object]:
         "price": None if config.price is None else config.price / 100,
         "workspace": config.workspace or None,
         "var_files": config.var_files,
+        "module_dirs": config.module_dirs,
         "clusters": [_environment(environment) for environment in config.environments],
         "exclude": config.exclude,
         "select": config.select,

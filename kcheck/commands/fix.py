@@ -82,7 +82,8 @@ def command(
     options.tell_bugs(outcome.result)
     if outcome.result.bugs or any(refused.bug for refused in outcome.refused):
         sys.exit(3)
-    if left or (outcome.files and (exit_non_zero_on_fix or (diff_only and threshold != "never"))):
+    undecided = options.fails_undecided(outcome.result, threshold)
+    if left or undecided or (outcome.files and (exit_non_zero_on_fix or (diff_only and threshold != "never"))):
         sys.exit(1)
 
 

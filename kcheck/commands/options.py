@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from kcheck.source.findings import Finding
 
 T = TypeVar("T")
-_FLAGS = {"var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values"}
+THRESHOLDS = ("error", "warning", "info", "undecided", "never")
+"""From what on a gate fails."""
+_FLAGS = {
+    "var_files": "var-file", "variables": "var", "env_vars": "env-vars", "helm_values": "helm-values",
+    "module_dirs": "module-dir",
+}  # fmt: skip
 """Settings whose flag has another name."""
 
 
@@ -45,8 +50,8 @@ workspace = click.option("--workspace", default=None, metavar="NAME", help="The 
 env_vars = click.option("--env-vars", is_flag=True, help="Also take variables from TF_VAR_* in the environment.")
 own_rules = click.option("--rules", "folders", multiple=True, metavar="DIR", help="A folder with rules of your own.")
 fail_on = click.option(
-    "--fail-on", type=click.Choice(["error", "warning", "info", "never"]), default=None,
-    help="The severity from which on the exit status is 1.  [default: warning]",
+    "--fail-on", type=click.Choice(THRESHOLDS), default=None,
+    help="Exit with 1 from this severity on; undecided adds what was not judged to warning.  [default: warning]",
 )  # fmt: skip
 hook = click.option(
     "--hook", is_flag=True,
@@ -59,6 +64,13 @@ _OPTIONS = (
     variables,
     workspace,
     env_vars,
+    click.option(
+        "--module-dir",
+        "module_dirs",
+        multiple=True,
+        metavar="DIR",
+        help="A folder with copies of modules that are not in the tree; may be repeated.",
+    ),
     click.option(
         "--render", type=click.Choice(["helm"]), default=None, help="Render charts with the helm that is installed."
     ),
@@ -88,14 +100,14 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
         paths: tuple[str, ...], nodes: tuple[str, ...], var_files: tuple[str, ...], price: str | None,
         exclude: tuple[str, ...], ignore: tuple[str, ...], folders: tuple[str, ...], file: str | None,
         variables: tuple[str, ...], workspace: str | None, env_vars: bool, render: str | None,
-        helm_values: tuple[str, ...], hook: bool = False, **rest: object,
+        helm_values: tuple[str, ...], module_dirs: tuple[str, ...], hook: bool = False, **rest: object,
     ) -> None:  # fmt: skip
         from kcheck.files.disk import Disk
 
         flags = {
             "nodes": nodes, "var_files": var_files, "price": price, "exclude": exclude, "ignore": ignore,
             "rules": folders, "variables": variables, "env_vars": env_vars, "render": render,
-            "helm_values": helm_values, "workspace": workspace,
+            "helm_values": helm_values, "workspace": workspace, "module_dirs": module_dirs,
         }  # fmt: skip
         touched = {path for path in paths if hook and not os.path.isdir(path)}
         paths = tuple(path for path in paths if path not in touched)
@@ -201,7 +213,13 @@ def reaches_threshold(finding: Finding, threshold: str) -> bool:
     """Whether a finding counts for the exit status."""
     from kcheck.source.findings import Severity
 
-    return threshold != "never" and finding.severity >= Severity[threshold.upper()]
+    severity = "warning" if threshold == "undecided" else threshold
+    return threshold != "never" and finding.severity >= Severity[severity.upper()]
+
+
+def fails_undecided(result: Result, threshold: str) -> bool:
+    """Whether the exit status is 1 for what could not be judged, read or decided."""
+    return threshold == "undecided" and not result.judged.is_complete
 
 
 def tell_bugs(result: Result) -> None:

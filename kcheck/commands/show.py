@@ -14,12 +14,24 @@ if TYPE_CHECKING:
 
 @click.command("show", short_help="Print what kcheck read: the model, each value with its origin.")
 @options.with_config
+@click.option("--undecided", is_flag=True, help="Print the inputs that are missing instead, the most wanted first.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
+def command(paths: tuple[str, ...], config: Config, undecided: bool, format_: str) -> None:
     """Print the clusters, pools, subnets and workloads below PATH, each value with the place it comes from.
 
     A value without a place is computed. `=` is written, `~` is a default, `?` is not known, with the reason.
+
+    With --undecided: what was judged and what was not, and each input that checks wait for, with its place in the code
+    and the way to give it.
     """
+    if undecided:
+        from kcheck.engine import linter
+        from kcheck.report import undecided as inputs
+
+        result = options.with_usage_errors(lambda: linter.run(options.read_tree(paths, config), config))
+        click.echo(inputs.as_json(result) if format_ == "json" else inputs.as_text(result), nl=False)
+        options.tell_bugs(result)
+        return
     from kcheck.report import model
 
     data = options.with_usage_errors(lambda: model.collect(options.read_tree(paths, config), config))

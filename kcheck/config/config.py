@@ -49,6 +49,7 @@ class Config:
     command line; `env_vars` says that TF_VAR_* of the environment count. `render` is helm where charts are to be
     rendered, with the files of `helm_values`. `per_path_ignores` maps patterns of paths to rules and groups; nothing
     silences those that are `not_ignorable`. `baseline` is the file of what was known before.
+    `module_dirs` are folders with copies of modules that others publish.
     """
 
     nodes: dict[str, int] = field(default_factory=dict)
@@ -73,6 +74,7 @@ class Config:
     places: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     env_vars: bool = False
+    module_dirs: tuple[str, ...] = ()
 
     def environment(self, root: str, name: str) -> Environment | None:
         """The environment of that name for a root module."""

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, TypedDict
 from kcheck.config import schemas
 from kcheck.config.config import Accepted, Config, ConfigError, Environment
 from kcheck.files.disk import MAX_BYTES, Disk, TooLargeError
+from kcheck.source.elements import possible
 from kcheck.source.text import Source
-from kcheck.source.values import Known, Origin, plain, possible, wrap
+from kcheck.source.values import Known, Origin, plain, wrap
 from kcheck.syntax.toml_scan import find_table, key_line
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class _Settings(TypedDict, total=False):
     price: Fraction
     workspace: str
     var_files: list[str]
+    module_dirs: list[str]
     clusters: list[_Cluster]
     exclude: list[str]
     select: list[str]
@@ -199,6 +201,7 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
         render=values.get("render", ""),
         helm_values=paths(values.get("helm_values")),
         fail_on=values.get("fail_on", "warning"),
+        module_dirs=paths(values.get("module_dirs")),
         places=places,
     )
 

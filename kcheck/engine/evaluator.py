@@ -70,11 +70,20 @@ class Evaluator:
         if self.view.open and self.view.hidden(cel.usage(condition)):
             return None, ""
         try:
-            return cel.condition(condition, self.activation), ""
+            holds = cel.condition(condition, self.activation)
+            return self.agreed(condition) if holds is None and self.view.choices else holds, ""
         except cel.ExpressionError as error:
             if not self.view.open:
                 raise
             return None, f"it does not fit what is written: {error}"
+
+    def agreed(self, condition: cel.Expression) -> bool | None:
+        """The truth of a condition whatever of its candidates a value is; None where that matters."""
+        found = {
+            cel.condition(condition, self.new_activation(self.view.data))
+            for _ in self.view.choose(cel.usage(condition))
+        }
+        return found.pop() if len(found) == 1 else None
 
     def value(self, expression: str, activation: cel.Activation | None = None) -> object:
         """The value of an expression; None where it is not known."""
@@ -90,7 +99,7 @@ class Evaluator:
         return None if result is cel.UNDECIDED else result
 
     def severity(self, rule: Rule) -> Severity | None:
-        """How bad it is; None where the size is known and small."""
+        """How bad it is; None where the size is known, and too small to speak of."""
         wanted = self.severity_by_size(rule.grade) if rule.grade else Severity[rule.severity.upper()]
         if wanted is None:
             return None
@@ -98,7 +107,7 @@ class Evaluator:
         return min([wanted, *caps])
 
     def severity_by_size(self, grade: Grade) -> Severity | None:
-        """How bad it is by size; None where that is known and small."""
+        """How bad it is by size; None where that is known, and too small to speak of."""
         size = self.number(grade.of)
         if size is None:
             return Severity.INFO
@@ -106,7 +115,11 @@ class Evaluator:
             most = self.number(limit) if limit else None
             if most is not None and size > most:
                 return severity
-        return None
+        return None if grade.silent and self.value(grade.silent) else Severity.INFO
+
+    def is_small(self, grade: Grade) -> bool:
+        """Whether the size is known, and nothing worse than a note."""
+        return self.number(grade.of) is not None and self.severity_by_size(grade) is Severity.INFO
 
     def number(self, expression: str) -> float | None:
         """The number that an expression gives; None where it is not known."""
@@ -139,6 +152,7 @@ class Evaluator:
             help=help_text,
             anchors=(*origin.spans, self.view.place()),
             shape=self.shape(rule),
+            small=rule.grade is not None and self.is_small(rule.grade),
         )
 
     def shape(self, rule: Rule) -> str:

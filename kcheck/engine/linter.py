@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import ConfigError, nearest
-from kcheck.engine import may_change, rule_words, rules
+from kcheck.engine import judged, may_change, merging, rules, several_clusters
 from kcheck.engine.evaluator import Evaluator, joined_condition
+from kcheck.engine.judged import Judged
 from kcheck.engine.suppressions import Suppressions
 from kcheck.model import Input
 from kcheck.reading import inventory
 from kcheck.scale.world import World
-from kcheck.source.findings import Finding, Fix, Related, Severity, Undecided
+from kcheck.source.findings import Finding, Severity, Undecided
 from kcheck.source.values import known
 from kcheck.syntax import cel
 from kcheck.words import raw_views
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.engine.rule import Rule
     from kcheck.files.tree import Tree
-    from kcheck.model import Inventory
-    from kcheck.source.text import Span
-    from kcheck.terraform.variables import Variables
+    from kcheck.model import Cluster, Inventory
 
 
 class Bug(NamedTuple):
@@ -41,7 +39,7 @@ class Bug(NamedTuple):
 
 @dataclass
 class Result:
-    """What a run found. `decided` counts the checks with an answer; `hints` say how to give inputs that miss.
+    """What a run found. `decided` counts the checks with an answer.
 
     `known` counts what was found and left out, as it was there before.
     """
@@ -54,15 +52,11 @@ class Result:
     suppressed: int = 0
     known: int = 0
     relevant: bool = False
-    hints: list[str] = field(default_factory=list)
+    judged: Judged = field(default_factory=Judged)
 
     def unknown_inputs(self) -> dict[str, int]:
         """What is not known, and how many checks wait for it, the most wanted first."""
-        waiting: dict[str, int] = {}
-        for check in self.undecided:
-            for reason in check.missing:
-                waiting[reason] = waiting.get(reason, 0) + 1
-        return dict(sorted(waiting.items(), key=lambda item: (-item[1], item[0])))
+        return {missing.reason: missing.checks for missing in self.judged.inputs}
 
 
 def no_progress(text: str) -> None:
@@ -94,8 +88,8 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -
     world.inputs = list(_inputs(reading, comments, config, result.undecided, tree))
     result.findings += _decide("input", by_subject.get("input", []), world, result)
     _suppress(result, comments)
-    result.findings = _merged([_with_set_severity(finding, config) for finding in result.findings])
-    result.hints = list(_hints(result.unknown_inputs(), reading.variables))
+    result.findings = merging.merged((_with_set_severity(one, config) for one in result.findings), chosen)
+    result.judged = judged.judged(world, result.undecided, reading)
     return result
 
 
@@ -108,23 +102,6 @@ def _check_targets(found: Inventory, config: Config) -> None:
     names = {name for cluster in found.clusters for name in (cluster.address, cluster.id, known(cluster.name)) if name}
     for name in config.nodes.keys() - names - {""} if names else ():
         raise ConfigError(f"--nodes {name}: there is no such cluster; {nearest(name, tuple(sorted(names)))}")
-
-
-_NO_VALUE = re.compile(r"var\.(\w+) has no default")
-
-
-def _hints(inputs: Iterable[str], variables: Variables | None) -> Iterable[str]:
-    """How to give the variables that have no value: with files that set them, else by name."""
-    names = [match[1] for match in map(_NO_VALUE.fullmatch, inputs) if match]
-    if not names or variables is None:
-        return
-    found = list(variables.candidates(names))
-    for path, own in found:
-        yield f"--var-file {path} sets {', '.join(own)}"
-    if len(found) > 1:
-        yield "entries under `clusters:` in kcheck.yaml check them all, each by its name"
-    if not found:
-        yield f"--var {names[0]}=VALUE, or a tfvars file with --var-file, gives the value"
 
 
 def _with_set_severity(finding: Finding, config: Config) -> Finding:
@@ -143,31 +120,6 @@ def _pruned(findings: list[Finding], by_subject: dict[str, list[Rule]]) -> list[
         return any((name, where) in found for name in names for where in (finding.object, finding.span))
 
     return [finding for finding in findings if not told(finding)]
-
-
-def _merged(findings: list[Finding]) -> list[Finding]:
-    """One cause, one finding: a module that is called several times is named once, with its other objects."""
-    groups: dict[tuple[str, Span], list[Finding]] = {}
-    for finding in sorted(findings, key=lambda finding: finding.key):
-        groups.setdefault((finding.rule, finding.span), []).append(finding)
-    result = []
-    for group in groups.values():
-        worst = max(group, key=lambda finding: finding.severity)
-        others = tuple(dict.fromkeys(f.object for f in group if f.object != worst.object))
-        related = (*worst.related, *(Related(worst.span, f"also {name}") for name in others))
-        fix = _combined_fix(worst, group)
-        help_text = worst.help or next((f.help for f in group if fix is None and f.help), "")
-        result.append(worst._replace(related=related, also=others, fix=fix, help=help_text))
-    return result
-
-
-def _combined_fix(worst: Finding, group: list[Finding]) -> Fix | None:
-    """The fix of one finding with the changes that its other objects need."""
-    fixes = [finding.fix for finding in group if finding.fix is not None]
-    if worst.fix is None or len(fixes) < len(group):
-        return None
-    changes = {(change.place, change.name): change for fix in (*fixes, worst.fix) for change in fix.changes}
-    return worst.fix._replace(changes=tuple(changes.values()))
 
 
 def _suppress(result: Result, comments: Suppressions) -> None:
@@ -248,16 +200,18 @@ def _decide(subject: str, matching: list[Rule], world: World, result: Result) ->
                 continue
             try:
                 verdict = evaluator.verdict(rule, conditions[rule.name])
+                clusters: tuple[Cluster, ...] = ()
+                if isinstance(verdict, Undecided):
+                    verdict, clusters = several_clusters.decide(rule, conditions[rule.name], verdict, thing, world)
                 if isinstance(verdict, Undecided):
                     result.undecided.append(verdict)
                     continue
                 result.decided += 1
                 if not verdict:
                     continue
-                wider = Evaluator(raw_views.view(subject, thing, world, rule_words.looked_at(rule)))
-                severity = wider.severity(rule)
-                if severity is not None:
-                    findings.append(wider.finding(rule, severity))
+                finding = several_clusters.finding(rule, thing, world, clusters)
+                if finding is not None:
+                    findings.append(finding)
                     fired.add(rule.name)
             except (cel.ExpressionError, cel.SyntaxProblem, *_BROKEN) as error:
                 result.bugs.append(Bug(rule.name, thing.id, str(error)))

@@ -71,7 +71,7 @@ class _Sharing:
     def __init__(self, findings: Iterable[Finding], world: World) -> None:
         self.world = world
         self.uses: dict[tuple[str, str], dict[Span | Missing, list[str]]] = {}
-        self.wanting = {(f.rule, change.owner) for f in findings for change in f.changes}
+        self.wanting = {(f.rule, change.owner): f for f in findings for change in f.changes}
         self.owners: dict[tuple[str, Span | Missing], set[str]] = {}
         for finding in findings:
             for change in finding.changes:
@@ -84,7 +84,8 @@ class _Sharing:
             self.uses[key] = {}
             for place, user in raw_views.users(*key, self.world):
                 self.uses[key].setdefault(place, []).append(user)
-        content = [n for n in self.uses[key].get(change.place, ()) if (finding.rule, n) not in self.wanting]
+        others = {user: self.wanting.get((finding.rule, user)) for user in self.uses[key].get(change.place, ())}
+        content = [user for user, own in others.items() if own is None or (own.small and not finding.small)]
         if content:
             what = "the place is" if change.origin.missing else "the value is"
             return f"{what} shared with {content[0]}, which is fine with it; give this {change.subject} its own"

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 
 class Grade(NamedTuple):
-    """How bad it is by size: error past the wall, warning past the recommended number, info if unknown."""
+    """How bad it is by size: error past the wall, warning past the recommended number, else info.
+
+    Where `silent` holds, a known size below these numbers is nothing to speak of.
+    """
 
     of: str
     wall: str | None
     recommended: str | None
+    silent: str | None
 
 
 class Cap(NamedTuple):

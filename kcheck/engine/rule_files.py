@@ -34,6 +34,7 @@ class GradeTable(TypedDict, total=False):
     of: str
     wall: str
     recommended: str
+    silent: str
 
 
 class ChangeTable(TypedDict, total=False):

@@ -72,7 +72,7 @@ def _texts(rule: Rule) -> Iterator[tuple[Steps, str]]:
         if text := getattr(rule, name):
             yield (name,), text
     yield from ((("at_most", cap.severity), cap.where) for cap in rule.at_most)
-    for name in ("of", "wall", "recommended"):
+    for name in ("of", "wall", "recommended", "silent"):
         if text := getattr(rule.grade, name, None):
             yield ("grade", name), text
     yield from ((("related", i), text) for i, text in enumerate(rule.related))

@@ -184,7 +184,9 @@ def _rule(group: str, path: str, data: rule_files.RuleTable) -> Rule:
             message=data["message"].strip(),
             help=data.get("help", "").strip(),
             severity=data.get("severity", ""),
-            grade=Grade(grade["of"], grade.get("wall"), grade.get("recommended")) if grade else None,
+            grade=Grade(grade["of"], grade.get("wall"), grade.get("recommended"), grade.get("silent"))
+            if grade
+            else None,
             waste=data.get("waste", False),
             unless=tuple(data.get("unless", ())),
             at_most=tuple(Cap(*item) for item in data.get("at_most", {}).items()),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
+from kcheck.files import configurations, encrypted, folders
 from kcheck.files.disk import Disk, TooLargeError
 from kcheck.source.findings import Skipped
 from kcheck.source.text import Source
@@ -16,8 +17,7 @@ from kcheck.source.text import Source
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-SKIPPED_FOLDERS = frozenset({"vendor", "node_modules", "testdata", "__pycache__", "site-packages", "venv"})
-"""Folders whose content somebody else maintains, or that is broken on purpose. Hidden ones are skipped too."""
+    from kcheck.files.disk import DirectoryEntry
 
 TERRAFORM = (".tf", ".tf.json")
 VARIABLES = (".tfvars", ".tfvars.json")
@@ -117,11 +117,20 @@ class PathError(Exception):
 
 @dataclass
 class Folder:
-    """The Terraform files of one folder, sorted by name."""
+    """The Terraform files of one folder, sorted by name; some cannot be read if it is `incomplete`.
+
+    `links` has the names of those files that are links to others.
+    """
 
     path: str
     terraform: list[Source] = field(default_factory=list)
     variables: list[Source] = field(default_factory=list)
+    incomplete: bool = False
+    links: dict[Source, str] = field(default_factory=dict)
+
+    def name(self, source: Source) -> str:
+        """What a file is called in this folder."""
+        return self.links.get(source) or os.path.basename(source.path)
 
 
 class Tree:
@@ -130,7 +139,7 @@ class Tree:
     `variables` are the tfvars files, wherever they are; `plans` are files of JSON that were named themselves and are
     no manifests. `units` are the files of Terragrunt. `kustomizations` are the files of Kustomize, which name other
     files by their own folder; `charts` are the folders of Helm charts; `kernel` are the settings of the kernel of
-    nodes.
+    nodes; `configurations` are files of other tools that make clusters, by their kind.
     `exclude` are paths and patterns that are not read, `skipped` is what was left out though nobody asked for that.
     `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that is not there:
     fixes not yet written, or the tree before a change.
@@ -148,14 +157,16 @@ class Tree:
         self.plans: list[Source] = []
         self.charts: list[str] = []
         self.kernel: list[Source] = []
+        self.configurations: dict[str, list[Source]] = {}
         self.units: list[str] = []
         self.folders: list[Folder] = []
         self.skipped: list[Skipped] = []
         self.count = 0
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, Source | None] = {}
         self._real: dict[int, str] = {}
         self._loaded: dict[str, Folder] = {}
         self._visited: set[str] = set()
+        self._foreign: list[str] = []
         for path in self.given:
             if self.disk.is_folder(path):
                 self._walk(path)
@@ -163,11 +174,16 @@ class Tree:
                 self._file(path)
             elif not os.path.exists(path):
                 raise PathError(f"{path}: no such file or folder")
+        if self._foreign:
+            self.skipped.append(folders.note(self._foreign))
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing of ours in it."""
-        return not (self.folders or self.manifests or self.kustomizations or self.plans or self.charts or self.units)
+        found = (
+            self.folders, self.manifests, self.kustomizations, self.plans, self.charts, self.configurations, self.units
+        )  # fmt: skip
+        return not any(found)
 
     def real_path(self, source: Source) -> str:
         """The path on disk, links resolved, that a fix must write to."""
@@ -187,29 +203,43 @@ class Tree:
             if not os.path.isdir(top) and top.endswith((*TERRAFORM, *VARIABLES)):
                 top = os.path.dirname(top)  # the whole root module is read
             if contains_path(top, real):
-                folders = os.path.relpath(real, top).split(os.sep)[:-1]
-                if _is_foreign(top, folders):
+                if _is_foreign(top, os.path.relpath(real, top).split(os.sep)[:-1]):
                     return f"{source.path}, which others maintain"
                 return f"{source.path}, which is read-only" if is_read_only(real) else ""
         return f"{source.path}, outside of the given paths"
 
     def source(self, path: str) -> Source | None:
-        """The file at `path`, read once; None if it is not a regular file of sensible size."""
+        """The file at `path`, read once; None if it is not a regular file of sensible size that is not encrypted."""
         real = self.disk.real(path)
-        known = self._sources.get(real)
-        if known is not None:
-            return known
+        if real in self._sources:
+            return self._sources[real]
+        why, data = "", None
         try:
             data = self.disk.read(real)
         except TooLargeError:
-            self.skipped.append(Skipped(display_path(path), "too large"))
-            return None
+            why = "too large"
+        if data is not None and encrypted.is_whole(data):
+            why, data = encrypted.REASON, None
+        if why:
+            self._sources[real] = None
+            self.skipped.append(Skipped(self._shown(path, real), why))
         if data is None:
             return None
-        source = Source(display_path(path), data)
+        source = Source(self._shown(path, real), data)
         self._sources[real] = source
         self._real[id(source)] = real
         return source
+
+    def note_encrypted(self, source: Source) -> None:
+        """Say of a file that is read that its values are encrypted, if they are."""
+        if encrypted.hides_values(source.data):
+            self.skipped.append(Skipped(source.path, encrypted.REASON))
+
+    def _shown(self, path: str, real: str) -> str:
+        """A path as findings print it: what git has where a link leads to another file of the repository."""
+        if os.path.abspath(path) != real and any(contains_path(top, real) for top in (".", *self.given)):
+            path = os.path.relpath(real, os.path.realpath("."))
+        return display_path(path)
 
     def folder(self, path: str) -> Folder | None:
         """The Terraform files of one folder, also outside the given paths; None if there is no such folder."""
@@ -236,8 +266,13 @@ class Tree:
                 continue
             if name.endswith((*TERRAFORM, *VARIABLES)):
                 source = self.source(os.path.join(path, name))
-                if source is not None:
-                    (folder.terraform if name.endswith(TERRAFORM) else folder.variables).append(source)
+                if source is None:
+                    folder.incomplete = True
+                    continue
+                (folder.terraform if name.endswith(TERRAFORM) else folder.variables).append(source)
+                self.note_encrypted(source)
+                if os.path.basename(source.path) != name:
+                    folder.links[source] = name
         return folder
 
     def _file(self, path: str) -> None:
@@ -255,6 +290,8 @@ class Tree:
             elif source is not None:
                 source.private = True
                 self.plans.append(source)
+        elif (inventory := configurations.inventory_of(path)) is not None:  # all variables of it count
+            self._walk(inventory)
         elif self.disk.head(path, len(_ARCHIVE)) == _ARCHIVE:
             raise PathError(f"{path} is a binary plan; `terraform show -json {path} > plan.json` writes one to read")
         else:
@@ -285,6 +322,8 @@ class Tree:
                     self._add_json(where)
                 elif name.endswith(".conf") and KERNEL.search(display_path(where)):
                     self.kernel += filter(None, [self.source(where)])
+                elif configurations.may_be(where):
+                    self._add_configuration(where)
 
     def _chart_of(self, path: str) -> str | None:
         """The folder of the chart that a file is of: beside it, or above its `templates`."""
@@ -297,21 +336,40 @@ class Tree:
         return os.path.normpath(folder) if folder else "."
 
     def _folders(self, top: str) -> Iterator[tuple[str, list[str]]]:
-        """Folders below `top` with their sorted file names; links are followed, loops are not."""
+        """Folders below `top` with their sorted file names; links are followed, loops are not.
+
+        A link to another folder below `top` is that folder.
+        """
         stack = [top]
+        real_top = os.path.realpath(top)
         while stack:
             path = stack.pop()
             real = os.path.realpath(path)
             if real in self._visited:
                 continue
             self._visited.add(real)
+            inside = os.path.relpath(real, real_top)
+            if path != top and os.path.normpath(os.path.relpath(path, top)) != inside and contains_path(top, real):
+                path = os.path.join(top, inside)
+                if self._excluded(path):
+                    continue
             try:
                 entries = self.disk.entries(path)
             except OSError:
                 continue
             yield path, [entry.name for entry in entries if not entry.is_folder]
-            inner = [entry.path for entry in entries if entry.is_folder and is_ours(entry.name)]
-            stack.extend(folder for folder in reversed(inner) if not self._excluded(folder))
+            inner = [entry for entry in entries if entry.is_folder and not self._excluded(entry.path)]
+            stack += [entry.path for entry in reversed(inner) if self._is_entered(entry)]
+
+    def _is_entered(self, entry: DirectoryEntry) -> bool:
+        """Whether a folder is looked into; one with something of ours that is not is noted."""
+        if entry.name in folders.FOREIGN and folders.holds(entry.path, self._may_be_ours):
+            self._foreign.append(entry.name)
+        return folders.is_ours(entry.name) and not folders.is_workflows(entry.path)
+
+    def _may_be_ours(self, path: str) -> bool:
+        """Whether a file is of Terraform or a manifest."""
+        return path.endswith(TERRAFORM) or (path.endswith(MANIFESTS) and holds_objects(self.disk.head(path, _HEAD)))
 
     def _excluded(self, path: str) -> bool:
         return bool(self.exclude) and any(matches(display_path(path), pattern) for pattern in self.exclude)
@@ -334,9 +392,20 @@ class Tree:
             self._add_manifest(path)
 
     def _add_manifest(self, path: str) -> None:
+        if self._add_configuration(path):
+            return
         source = self.source(path)
         if source is not None and source not in self.manifests and holds_objects(source.data):
             self.manifests.append(source)
+            self.note_encrypted(source)
+
+    def _add_configuration(self, path: str) -> bool:
+        """Whether a file is one of another tool that makes clusters; then it is entered."""
+        source = self.source(path)
+        kind = configurations.kind_of(path, source.data) if source is not None else ""
+        if source is not None and kind and source not in self.configurations.setdefault(kind, []):
+            self.configurations[kind].append(source)
+        return bool(kind)
 
 
 _ARCHIVE = b"PK\x03\x04"
@@ -350,15 +419,10 @@ _TOP = 1_500
 """Where a file says that it is generated: a licence may stand before it."""
 
 
-def is_ours(folder: str) -> bool:
-    """Whether a folder is looked into, by its name."""
-    return folder not in SKIPPED_FOLDERS and (folder[0] != "." or folder in ("..", "."))
-
-
-def _is_foreign(top: str, folders: list[str]) -> bool:
-    """Whether one of the folders below `top` holds what others maintain: vendored, hidden, or charts of a chart."""
-    for folder in folders:
-        if not is_ours(folder):
+def _is_foreign(top: str, names: list[str]) -> bool:
+    """Whether one of the folders below `top` holds what others maintain: vendored, or charts of a chart."""
+    for folder in names:
+        if not folders.is_ours(folder):
             return True
         if folder == "charts" and os.path.isfile(os.path.join(top, CHART)):
             return True

@@ -225,7 +225,10 @@ class _Fixer:
         if len(after.result.bugs) > len(before.result.bugs):
             return _Worse(after.result.bugs[-1].message, bug=True)
         old = _all_keys(before.result)
-        found = [f for f in after.result.findings if not _keys(f) <= old and not self.was_hidden(f, before.result)]
+        left = (finding for finding in after.result.findings if not finding.small)
+        found = [
+            finding for finding in left if not _keys(finding) <= old and not self.was_hidden(finding, before.result)
+        ]
         if not found:
             return None
         worst = max(found, key=lambda finding: finding.severity)

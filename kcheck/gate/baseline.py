@@ -125,10 +125,14 @@ class Baseline:
             if names and not _is_below(entry.path, tops):
                 entries.append(entry._replace(objects=names))
         for finding in found:
-            names = tuple(sorted(identity[2] for identity in finding.identities))
-            place = finding.rule, finding.span.source.path, finding.shape
-            days = {since.get((*place, name), today) for name in names}
-            entries.append(BaselineEntry(place[0], place[1], names, place[2], finding.severity.word, min(days)))
+            by_path: dict[str, list[str]] = {}
+            for _, path, name, _ in sorted(finding.identities):
+                by_path.setdefault(path, []).append(name)
+            for path, together in by_path.items():
+                day = min(since.get((finding.rule, path, finding.shape, name), today) for name in together)
+                entries.append(
+                    BaselineEntry(finding.rule, path, tuple(together), finding.shape, finding.severity.word, day)
+                )
         others = any(not _is_below(entry.path, tops) for entry in self.entries)
         own = self.arguments if others else tuple(arguments)
         return Baseline(self.path, sorted(entries, key=_sort_key), self.not_ignorable, own)

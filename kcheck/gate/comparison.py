@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import ConfigError
-from kcheck.engine import linter
+from kcheck.engine import linter, merging, rules
 from kcheck.files.disk import Disk
 from kcheck.files.tree import PathError, Tree
 from kcheck.source.findings import tally
@@ -61,7 +61,8 @@ class Comparison:
                 return False
             return was_there(finding, self._before)
 
-        return KnownFindings([finding for finding in findings if is_known(finding)])
+        parts = (part for finding in findings for part in finding.parts or (finding,))
+        return KnownFindings([part for part in parts if is_known(part)])
 
     @cached_property
     def _before(self) -> dict[Identity, Tally]:
@@ -100,6 +101,10 @@ class KnownFindings:
 
 
 def without_known(result: Result, known: Callable[[Finding], bool]) -> Result:
-    """A result without what is known."""
-    new = [finding for finding in result.findings if not known(finding)]
-    return replace(result, findings=new, known=len(result.findings) - len(new))
+    """A result without what is known, of findings that were merged only what is new of them."""
+    left = [finding for finding in result.findings if not known(finding)]
+    parts = [part for finding in left for part in finding.parts or (finding,)]
+    new = [part for part in parts if not known(part)]
+    if len(new) < len(parts):
+        left = merging.merged(new, rules.selected(result.world.config))
+    return replace(result, findings=left, known=sum(map(known, result.findings)))

@@ -44,13 +44,14 @@ def plan_comments(tree: Tree, config: Config, result: Result, found: Iterable[Fi
     rules: dict[Source, dict[_Place, list[str]]] = {}
     left: list[tuple[Finding, str]] = []
     for finding in findings:
-        place, why = places.comment_place(finding)
-        if place is None:
-            left.append((finding, why))
-            continue
-        names = rules.setdefault(place.span.source, {}).setdefault(place, [])
-        if finding.rule not in names:
-            names.append(finding.rule)
+        for part in finding.parts or (finding,):
+            place, why = places.comment_place(part)
+            if place is None:
+                left.append((finding, why))
+                break
+            names = rules.setdefault(place.span.source, {}).setdefault(place, [])
+            if finding.rule not in names:
+                names.append(finding.rule)
     new = {source: _with_comments(source, own, reason) for source, own in rules.items()}
     known = _identities(result.findings)
     while True:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.config import settings
+from kcheck.files import configurations, folders
 from kcheck.files.disk import TooLargeError
 from kcheck.files.tree import (
     CHART,
@@ -19,7 +20,6 @@ from kcheck.files.tree import (
     Tree,
     display_path,
     holds_objects,
-    is_ours,
     matches,
 )
 from kcheck.gate.baseline import NAME as BASELINE
@@ -61,11 +61,13 @@ def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Conf
             return True
         if name.endswith(HCL) and not name.startswith("."):
             return True
-        if not all(is_ours(folder) for folder in os.path.dirname(path).split("/") if folder):
+        if not folders.is_reached(os.path.dirname(path)):
             continue
         if name.endswith((*MANIFESTS, ".json")) and holds_objects(_read(path, disk)):
             return True
         if name.endswith(".conf") and KERNEL.search(path):
+            return True
+        if configurations.may_be(path) and configurations.kind_of(path, _read(path, disk)):
             return True
         if name.startswith(".") or name in _OTHERS or not name.endswith(SUFFIXES):
             continue
@@ -82,7 +84,8 @@ def _own(config: Config) -> set[str]:
     """The files and folders that the settings name, and those that the settings are in."""
     values = (path for environment in config.environments for path in environment.var_files)
     places = (place.rpartition(":")[0] for place in config.places.values())
-    return {*config.rules, *config.var_files, *config.helm_values, *values, *filter(None, (config.baseline, *places))}
+    named = (*config.rules, *config.var_files, *config.module_dirs, *config.helm_values)
+    return {*named, *values, *filter(None, (config.baseline, *places))}
 
 
 def _read(path: str, disk: Disk) -> bytes:

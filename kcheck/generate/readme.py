@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
 from kcheck.report.capacity import summary_sentence
-from kcheck.scale import walls
-from kcheck.scale.walls import quotas
+from kcheck.scale import quotas, walls
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.files.tree import CHART, contains_path, display_path
+from kcheck.kubernetes.named import Named
 from kcheck.kubernetes.releases import Release
 from kcheck.source.values import Known, Origin, Unset, Value, known
 from kcheck.syntax import yaml
@@ -108,6 +109,7 @@ class Charts:
         """Folders of charts that a release of the tree deploys."""
         self.rendered: set[str] = set()
         """Folders of charts that were rendered."""
+        self.named = Named(tree)
         self._tops: dict[str, str] = {}
 
     @cached_property
@@ -136,6 +138,7 @@ class Charts:
         found = self.tree.source(wanted) if contains_path(top, wanted) else None
         if found is not None and posixpath.basename(found.path) != CHART:
             self.sources.append(found)
+            self.tree.note_encrypted(found)
         return found
 
     def top(self, source: Source) -> str:
@@ -149,6 +152,8 @@ class Charts:
         """What some files of values say."""
         found = [source for source in map(self.tree.source, paths) if source is not None]
         self.sources += found
+        for source in found:
+            self.tree.note_encrypted(source)
         return [root for root in map(self._root, found) if root is not None]
 
     def expanded(self, release: Release) -> Iterable[Release]:

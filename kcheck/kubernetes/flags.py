@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.source import placeholders
 from kcheck.source.values import Known, Origin, Unknown, Value
 from kcheck.syntax import yaml
 
@@ -44,7 +45,9 @@ def _filled(text: str, value: Value[str], container: yaml.Node) -> Value[str]:
         if isinstance(name, yaml.Scalar) and whole and name.text == whole[1] and isinstance(given, yaml.Scalar):
             if isinstance(given, yaml.Computed) or "$(" in given.text:
                 break
-            return Known(given.text, Origin((given.span, *(value.origin.spans if value.origin else ())), literal=True))
+            return _certain(
+                Known(given.text, Origin((given.span, *(value.origin.spans if value.origin else ())), literal=True))
+            )
     return Unknown(f"the environment of the container gives `{text}`", value.origin)
 
 
@@ -64,7 +67,28 @@ def parse(found: list[yaml.Scalar]) -> Iterator[Argument]:
             value = Known(following.text, Origin((following.span,), literal=True))
         else:
             value = Known("true", Origin((item.span,)))
-        yield Argument(_part(item, name), value, item.span)
+        yield Argument(_part(item, name), _certain(value), item.span)
+
+
+def _certain(value: Value[str]) -> Value[str]:
+    """The value of a flag; Unknown where a placeholder without a default makes it."""
+    if not isinstance(value, Known) or "$(" in value.value or not placeholders.first(value.value):
+        return value
+    text, origin = placeholders.with_defaults(value.value), value.origin
+    missing = placeholders.first(text)
+    if missing:
+        return Unknown(placeholders.reason(missing, origin.written), origin)
+    return Known(text, Origin(origin.spans))
+
+
+def runs(container: yaml.Node, program: str) -> bool:
+    """Whether the command of a container starts a program: itself, or by a line for a shell."""
+    found = [item for key in ("command", "args") for item in items(yaml.get(container, key))]
+    words = [item.text for item in found]
+    if not _is_shell(found):
+        return bool(words) and words[0].rpartition("/")[2] == program
+    starts = re.compile(rf"(?:^|[;&|\s])(?:\S*/)?{re.escape(program)}\s+\\?\s*-")
+    return any(starts.search(word) for word in words)
 
 
 def gap(container: yaml.Node) -> str:

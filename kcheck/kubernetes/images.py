@@ -165,6 +165,8 @@ class _Reader:
         candidates = joined or [text + end]
         if own is None and node.text == text and ":" in last:
             candidates.append(text + end)  # whether charts put the common registry before a whole image differs
+        if any(map(_OTHER.search, candidates)):
+            return
         found = [image_names.parse(candidate) for candidate in candidates]
         place, reference = Origin((node.span,)), found[0]
         if reference is None:

@@ -22,6 +22,7 @@ from kcheck.syntax.problem import Problem
 if TYPE_CHECKING:
     from kcheck.files.tree import Tree
     from kcheck.kubernetes.objects import Kinds, Object
+    from kcheck.kubernetes.releases import Release
     from kcheck.source.text import Source
 
 MAX_OBJECTS, MAX_DEPTH, MAX_STEPS = 50_000, 50, 10_000
@@ -33,12 +34,14 @@ class Rendering:
     """What the kustomizations of a tree render, `gaps` and problems included.
 
     `named` are the files that they name: these are no manifests of their own. `sources` are all files that were read.
+    `releases` are the charts that they inflate, with their values.
     """
 
     manifests: Manifests
     gaps: list[Problem] = field(default_factory=list)
     named: set[Source] = field(default_factory=set)
     sources: list[Source] = field(default_factory=list)
+    releases: list[Release] = field(default_factory=list)
 
 
 def read(tree: Tree, kinds: Kinds) -> Rendering:
@@ -55,6 +58,7 @@ class _Renderer:
         self.bases: dict[str, list[Resource]] = {}
         self.files: dict[Source, list[Object]] = {}
         self.patches: dict[tuple[Source, bool], list[yaml.Target]] = {}
+        self.inflated: set[str] = set()
         self.steps = 0
         self.left = MAX_OBJECTS
 
@@ -149,6 +153,8 @@ class _Renderer:
                 own.complete = own.complete and inner.complete
         for node in own.others:
             self.file(own, node.text)
+        if own.items("helmCharts"):
+            self.charts(own)
         resources = self.apply_patches(own, resources, ("patchesStrategicMerge", "patches"))
         resources = transforms.apply_transformers(resources, own.root)
         resources = self.apply_patches(own, resources, ("patchesJson6902",))
@@ -196,6 +202,15 @@ class _Renderer:
             self.result.named.add(source)
             self.result.sources.append(source)
         return source
+
+    def charts(self, own: Fields) -> None:
+        """Note the charts that a kustomization inflates; what their templates make is not rendered."""
+        from kcheck.kubernetes import releases
+
+        if own.key not in self.inflated:
+            self.inflated.add(own.key)
+            folder = display_path(own.folder)
+            self.result.releases += releases.of_kustomization(own.root, folder, lambda _, path: self.file(own, path))
 
     def objects(self, own: Fields, source: Source) -> list[Object]:
         if source not in self.files:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.files.tree import holds_objects
+from kcheck.source import placeholders
 from kcheck.source.values import Known, Origin, Piece, Unknown, Unset, pieces_of
 from kcheck.syntax import texts, yaml
 from kcheck.syntax.yaml_scan import kinds_named
@@ -21,10 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kinds:
-    """The kinds of objects that are looked at, None for all; of those in `marks`, those whose text has a mark."""
+    """The kinds of objects that are looked at, None for all; of those in `marks`, those whose text has a mark.
+
+    Objects of other kinds are looked at where their text has all of `others`, but for the kinds in `never`.
+    """
 
     names: frozenset[str] | None
     marks: Mapping[str, tuple[bytes, ...]] = field(default_factory=dict)
+    others: tuple[bytes, ...] = ()
+    never: frozenset[str] = frozenset()
 
     def __contains__(self, kind: str) -> bool:
         return self.names is None or kind in self.names
@@ -33,11 +39,18 @@ class Kinds:
         """These and some more, whatever their text; None stands for all."""
         if kinds is None or self.names is None:
             return Kinds(None)
-        return Kinds(self.names | kinds, {kind: own for kind, own in self.marks.items() if kind not in kinds})
+        marks = {kind: own for kind, own in self.marks.items() if kind not in kinds}
+        return replace(self, names=self.names | kinds, marks=marks)
+
+    def named(self) -> Kinds:
+        """The kinds that have a name here."""
+        return replace(self, others=())
 
     def includes(self, kind: str, data: bytes) -> bool:
         """Whether a document with an object of a kind is looked at."""
-        return kind in self and (kind not in self.marks or any(mark in data for mark in self.marks[kind]))
+        if kind not in self:
+            return bool(self.others) and kind not in self.never and all(mark in data for mark in self.others)
+        return kind not in self.marks or any(mark in data for mark in self.marks[kind])
 
 
 class Object(NamedTuple):
@@ -112,6 +125,8 @@ def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
     """Add what a file holds to a result."""
     for document in yaml.documents(source, lambda data: may_hold(data, kinds)):
         if document.problem is not None:
+            if kinds.others and not may_hold(document.span.text.encode(), kinds.named()):
+                continue  # what nobody asked for by name may be something else
             if yaml.is_template(source.data):
                 if source not in result.templates:
                     result.templates.append(source)
@@ -133,18 +148,44 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
     if kind.endswith("List") and isinstance(items, yaml.Sequence) and depth < 3:
         for item in items.items:
             yield from objects_in(item, depth + 1)
-    else:
-        yield Object(kind, version, root, _header(root))
+        return
+    yield Object(kind, version, root, _header(root))
+    if kind in _HOLDERS and depth < 3:
+        *path, key = _HOLDERS[kind]
+        held = yaml.get(root, *path)
+        for one in held.items if isinstance(held, yaml.Sequence) else ():
+            inner = yaml.get(one, key)
+            if inner is not None:
+                yield from objects_in(inner, depth + 1)
+
+
+_HOLDERS = {"AppWrapper": ("spec", "components", "template")}
+"""Kind -> where it holds whole objects: a list, and the key of its items."""
 
 
 def value_of(node: yaml.Scalar) -> Value[DatumValue]:
-    """What a scalar says, with its place; Unset where it is null."""
+    """What a scalar says, with its place; Unset where it is null, Unknown where a placeholder is filled in later."""
     if isinstance(node, yaml.Computed):
         datum = node.datum
         null = isinstance(datum, Known) and datum.value is None
         return Unset(datum.origin or Origin((node.span,))) if null else datum
     value = yaml.value(node)
     origin = Origin((node.span,), literal=True)
+    if isinstance(value, str):
+        if placeholders.is_encrypted(value):
+            return Unknown(placeholders.encrypted(node.span), Origin((node.span,)))
+        if placeholders.first(value):
+            return _filled_in(node)
+    return Unset(origin) if value is None else Known(value, origin)
+
+
+def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
+    """What a scalar with placeholders says: known where each of them has a default."""
+    text = placeholders.with_defaults(node.text)
+    missing, origin = placeholders.first(text), Origin((node.span,))
+    if missing:
+        return Unknown(placeholders.reason(missing, node.span), origin)
+    value = yaml.value(replace(node, text=text))
     return Unset(origin) if value is None else Known(value, origin)
 
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcheck.kubernetes import flags
 from kcheck.kubernetes.objects import embedded_documents, value_of
 from kcheck.model import NOTHING
+from kcheck.source import placeholders
 from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from kcheck.kubernetes.named import Named
     from kcheck.kubernetes.objects import Object
     from kcheck.source.text import Source, Span
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 KINDS = frozenset({"Application", "ApplicationSet", "HelmRelease"})
 _STEP = re.compile(r"((?:\\.|[^.\[\\])+)|\[(\d+)\]", re.DOTALL)
 _ARCHIVE = re.compile(r"(.+?)-v?\d[\w.+-]*\.tgz")
-_PLACEHOLDER = re.compile(r"\{\{|\$\{")
 
 Path: TypeAlias = tuple[str | int, ...]
 Overlay: TypeAlias = "dict[str | int, Overlay | yaml.Target]"
@@ -166,18 +167,49 @@ def chart_name(value: Value[str]) -> Value[str]:
 # --- Argo CD and Flux
 
 
-def read(objects: Iterable[Object], find: Find) -> Iterator[Release]:
-    """The releases among some objects; `find` gives the files of the repository that they name."""
+def read(objects: Iterable[Object], find: Find, named: Named) -> Iterator[Release]:
+    """The releases among some objects; `find` and `named` give what they name: files, and objects."""
     for item in objects:
         group = item.api_version.partition("/")[0]
         if item.kind == "HelmRelease" and group == "helm.toolkit.fluxcd.io":
-            yield _flux(item, find)
+            yield _flux(item, find, named)
         elif item.kind == "Application" and group == "argoproj.io":
             yield from _argo(item, yaml.get(item.root, "spec"), find)
         elif item.kind == "ApplicationSet" and group == "argoproj.io":
             patch = yaml.get(item.root, "spec", "templatePatch")
             gap = "`templatePatch` may change it" if patch is not None else ""
             yield from _argo(item, yaml.get(item.root, "spec", "template", "spec"), find, gap)
+
+
+def of_kustomization(root: yaml.Mapping, folder: str, find: Find) -> Iterator[Release]:
+    """The charts that a kustomization in a folder inflates; `find` gives the files beside it."""
+    changes = next((key for key in _CHANGES if yaml.get(root, key) is not None), "")
+    home = _text_at(root, "helmGlobals", "chartHome") or "charts"
+    listed = yaml.get(root, "helmCharts")
+    for node in listed.items if isinstance(listed, yaml.Sequence) else ():
+        name, merge = _text_at(node, "name"), _text_at(node, "valuesMerge") or "override"
+        values, place = _Values(find, f"`{changes}` of the kustomization may change it" if changes else ""), node.span
+        own, inline = yaml.get(node, "valuesFile"), yaml.get(node, "valuesInline")
+        first = own if isinstance(own, yaml.Scalar) and (merge != "replace" or inline is None) else None
+        if merge == "merge":
+            values.add(inline)
+        if first is not None:
+            values.file(first, first.text)
+        if merge != "merge":
+            values.add(inline)
+        for other in _texts(yaml.get(node, "additionalValuesFiles")):
+            values.file(other, other.text)
+        near = find(node.source, f"{home}/{name}/Chart.yaml") if name else None
+        yield Release(
+            f"{folder}/helmCharts/{_text_at(node, 'releaseName') or name}", place, _entry(node, place, "name"),
+            _entry(node, place, "version"), trees=tuple(values.trees), sets=values.sets, gap=values.gap, kind="Chart",
+            name=_entry(node, place, "releaseName" if _text_at(node, "releaseName") else "name"),
+            folder=posixpath.dirname(near.path) if near else "",
+        )  # fmt: skip
+
+
+_CHANGES = ("patches", "patchesStrategicMerge", "patchesJson6902", "images", "replacements", "replicas", "transformers")
+"""Fields of a kustomization that change what its charts make."""
 
 
 def _argo(item: Object, spec: yaml.Node | None, find: Find, gap: str = "") -> Iterator[Release]:
@@ -198,33 +230,48 @@ def _argo(item: Object, spec: yaml.Node | None, find: Find, gap: str = "") -> It
             parameters = yaml.get(helm, kind)
             for parameter in parameters.items if isinstance(parameters, yaml.Sequence) else ():
                 values.parameter(parameter, known=kind == "parameters")
-        chart = _entry(source, item, "chart" if yaml.get(source, "chart") is not None else "path")
-        yield _release(item, chart, _entry(source, item, "targetRevision"), values, folder, f"#{i}" if i else "")
+        chart = _entry(source, item.span, "chart" if yaml.get(source, "chart") is not None else "path")
+        yield _release(item, chart, _entry(source, item.span, "targetRevision"), values, folder, f"#{i}" if i else "")
 
 
-def _flux(item: Object, find: Find) -> Release:
+def _flux(item: Object, find: Find, named: Named) -> Release:
     spec = yaml.get(item.root, "spec")
     inner = yaml.get(spec, "chart", "spec")
     values = _Values(find, "`postRenderers` may change it" if yaml.get(spec, "postRenderers") is not None else "")
     kind = yaml.get(inner, "sourceRef", "kind")
     in_git = isinstance(kind, yaml.Scalar) and kind.text == "GitRepository"
-    chart = _entry(inner, item, "chart")
+    chart = _entry(inner, item.span, "chart")
+    version = _entry(inner, item.span, "version")
     if inner is None:
-        chart = Unknown("the chart is written in another object", Origin((item.span,)))
+        chart, version = _referred(item, named)
     for name in _texts(yaml.get(inner, "valuesFiles")):
         values.file(name, name.text if in_git else "")
     others = yaml.get(spec, "valuesFrom")
     for other in others.items if isinstance(others, yaml.Sequence) else ():
-        values.other(other)
+        values.other(other, named)
     values.add(yaml.get(spec, "values"))
     folder = chart.value if in_git and isinstance(chart, Known) else ""
-    return _release(item, chart, _entry(inner, item, "version"), values, folder)
+    return _release(item, chart, version, values, folder)
+
+
+def _referred(item: Object, named: Named) -> tuple[Value[str], Value[str]]:
+    """The chart, with its version, that a release refers to by an object of its own."""
+    ref = yaml.get(item.root, "spec", "chartRef")
+    kind, name = (_text_at(ref, key) for key in ("kind", "name")) if ref is not None else ("", "")
+    spec = yaml.get(named.object(item.span.source, kind, name), "spec") if kind and name else None
+    if kind == "HelmChart" and spec is not None:
+        return _entry(spec, item.span, "chart"), _entry(spec, item.span, "version")
+    if kind == "OCIRepository" and spec is not None:
+        given = yaml.get(spec, "ref")
+        return _entry(spec, item.span, "url"), _entry(given, item.span, "tag" if _text_at(given, "tag") else "semver")
+    missing = Unknown(f"the chart is written in {kind} {name}".rstrip(), Origin((item.span,)))
+    return missing, missing
 
 
 def _release(
     item: Object, chart: Value[str], version: Value[str], values: _Values, folder: str, label: str = ""
 ) -> Release:
-    name = _entry(yaml.get(item.root, "metadata"), item, "name")
+    name = _entry(yaml.get(item.root, "metadata"), item.span, "name")
     address = f"{item.kind}/{name.value if isinstance(name, Known) else '?'}{label}"
     trees = tuple(values.trees)
     folder = _chart_in(folder, item, values.find) if folder else ""
@@ -266,7 +313,11 @@ class _Values:
         source = None if not path or "://" in path else self.find(name.source, path)
         if source is None:
             self.gap = f"the values file {name.text} is not here"
-            return
+        else:
+            self.source(source)
+
+    def source(self, source: Source) -> None:
+        """A file of values."""
         roots = [document.root for document in yaml.documents(source)]
         if not roots or not isinstance(roots[0], yaml.Mapping):
             self.gap = f"{source.path} has no values that can be read" if source.data.strip() else self.gap
@@ -286,12 +337,20 @@ class _Values:
             value = yaml.Scalar(*value.span, None, value.text, "double" if texts_only else "plain", None)
         self.sets[path_of(name.text)] = value
 
-    def other(self, node: yaml.Node) -> None:
+    def other(self, node: yaml.Node, named: Named) -> None:
         """Values of a ConfigMap or Secret: the whole of them, or one by its path."""
-        kind, name, path = (yaml.get(node, key) for key in ("kind", "name", "targetPath"))
-        label = " ".join(part.text for part in (kind, name) if isinstance(part, yaml.Scalar))
+        path = yaml.get(node, "targetPath")
+        label = " ".join(_text_at(node, key) for key in ("kind", "name"))
         reason = f"the values of {label} are not read"
-        if isinstance(path, yaml.Scalar):
+        data = named.data(yaml.resolve(node).source, _text_at(node, "name")) if label.startswith("ConfigMap ") else None
+        found = (data or {}).get(_text_at(node, "valuesKey") or "values.yaml")
+        if isinstance(found, yaml.Scalar) and isinstance(path, yaml.Scalar):
+            self.sets[path_of(path.text)] = yaml.Scalar(*found.span, None, found.text, "plain", None)
+        elif isinstance(found, yaml.Scalar):
+            self.add(found)
+        elif found is not None and path is None:
+            self.source(found)
+        elif isinstance(path, yaml.Scalar):
             self.sets[path_of(path.text)] = _unknown(reason, yaml.resolve(node).span)
         else:
             self.gap = reason
@@ -306,12 +365,15 @@ def _texts(node: yaml.Node | None) -> list[yaml.Scalar]:
     return [item for item in map(yaml.resolve, found) if isinstance(item, yaml.Scalar)]
 
 
-def _entry(node: yaml.Node | None, item: Object, name: str) -> Value[str]:
-    """A text below a node; Unknown where a placeholder stands for it."""
+def _text_at(node: yaml.Node | None, *path: str) -> str:
+    found = yaml.get(node, *path)
+    return found.text if isinstance(found, yaml.Scalar) else ""
+
+
+def _entry(node: yaml.Node | None, place: Span, name: str) -> Value[str]:
+    """A text below a node."""
     found = yaml.get(node, name)
     if not isinstance(found, yaml.Scalar):
-        return Unset(Origin((item.span,)))
+        return Unset(Origin((place,)))
     value = value_of(found)
-    if isinstance(value, Known) and _PLACEHOLDER.search(found.text):
-        return Unknown(f"`{found.text}` is filled in later", value.origin)
-    return Known(found.text, value.origin) if isinstance(value, Known) else value
+    return Known(placeholders.with_defaults(found.text), value.origin) if isinstance(value, Known) else value

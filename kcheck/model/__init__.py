@@ -13,7 +13,7 @@ from kcheck.model.clusters import (
     Subnet,
 )
 from kcheck.model.inputs import Input
-from kcheck.model.inventory import Inventory
+from kcheck.model.inventory import NOWHERE, Candidates, Inventory
 from kcheck.model.pods import (
     CARDS,
     LOCAL,
@@ -31,6 +31,7 @@ from kcheck.model.pods import (
     Workload,
 )
 from kcheck.model.pools import (
+    CONTROL_PLANE,
     Addresses,
     KarpenterPool,
     Machine,
@@ -49,15 +50,18 @@ from kcheck.model.thing import NOTHING, Thing
 
 __all__ = [
     "CARDS",
+    "CONTROL_PLANE",
     "LOCAL",
     "NODE_ADDRESSES",
     "NOTHING",
+    "NOWHERE",
     "STAY",
     "UNDISTURBED",
     "Addon",
     "Addresses",
     "Admission",
     "Autoscaler",
+    "Candidates",
     "Cluster",
     "Cni",
     "Container",

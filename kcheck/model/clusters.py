@@ -108,8 +108,9 @@ class Cluster(Thing):
     Mode, node auto-provisioning), `pods_take_addresses` that pods take addresses of their nodes' subnets (EKS).
     `node_locations` are those of its nodes as written (GKE).
     `environment` is the name of its variables in the settings. A node has `outbound_ports` on the `outbound_ips`
-    addresses; `single_gateway` and `gateway_per_zone` are the inputs of the module that makes the NAT gateways,
-    `gateways_lack` is what it has too few of for one a zone (EKS); `load_balancer` is the SKU of Azure's.
+    addresses, which `outbound_list` lists where they are the user's own; `single_gateway` and `gateway_per_zone` are
+    the inputs of the module that makes the NAT gateways, `gateways_lack` is what it has too few of for one a zone
+    (EKS); `load_balancer` is the SKU of Azure's.
     CoreDNS keeps `dns_replicas` whatever the size; unset where it scales, and `dns_scaling` is where its add-on would
     say so; `dns_compute` is what that puts it on. `grower` is what the cluster's own code installs to grow its pools,
     unknown where it only gives the rights to do so.
@@ -132,6 +133,7 @@ class Cluster(Thing):
     service_cidr: Value[str] = NOTHING
     outbound_type: Value[str] = NOTHING
     outbound_ips: Value[int] = NOTHING
+    outbound_list: Value[str] = NOTHING
     outbound_ports: Value[int] = NOTHING
     nat_gateways: Value[int] = NOTHING
     single_gateway: Value[bool] = NOTHING

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from kcheck.source import placeholders
+
 DOCKER_HUB = "docker.io"
 _HUB_HOSTS = frozenset(
     {DOCKER_HUB, "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com", "hub.docker.com"}
 )
-_PLACEHOLDER = re.compile(r"\$\{|\$\(|\{\{|<[^>]*>|^[A-Z][A-Z0-9_]*$|(^|/)IMG_PLACEHOLDER")
+_CAPITALS = re.compile(r"^[A-Z][A-Z0-9_]*$|(^|/)IMG_PLACEHOLDER")
+"""Words that stand for an image until somebody replaces them."""
 _NAME = re.compile(r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$")
 
 
@@ -34,8 +37,10 @@ def parse(text: str) -> Reference | None:
     Without a slash it is docker.io/library/NAME. The first part is a registry only if it has a dot, a colon or
     upper case, or is localhost; else it is docker.io/USER/NAME. Several hosts are Docker Hub.
     """
-    host = text.partition("/")[0]
-    if _PLACEHOLDER.search(text) and not ("/" in text and re.search(r"\.[a-z]{2,}(:\d+)?$", host)):
+    text = placeholders.with_defaults(text)
+    host, path, _ = text.partition("/")
+    hosted = path and re.search(r"\.[a-z]{2,}(:\d+)?$", host)
+    if not hosted and (placeholders.first(text) or _CAPITALS.search(text)):
         return None  # `<name>.azurecr.io/app` is not on Docker Hub, whatever the name
     name, _, digest = text.strip().partition("@")
     first, slash, rest = name.partition("/")
@@ -51,3 +56,23 @@ def parse(text: str) -> Reference | None:
     if registry == DOCKER_HUB and not _NAME.match(path):
         return None
     return Reference(registry, path, tag, digest)
+
+
+class Ending(NamedTuple):
+    """What says which build of an image is meant."""
+
+    tag: str
+    digest: str
+
+
+def ending(text: str) -> Ending | None:
+    """Tag and digest of an image, also where its registry is filled in later; None where they may be."""
+    name, _, digest = placeholders.masked(placeholders.with_defaults(text)).strip().partition("@")
+    last, _, tag = name.rpartition("/")[2].partition(":")
+    certain = _PLAIN.fullmatch(digest) and _PLAIN.fullmatch(tag)
+    if not certain or not (tag or digest or _PLAIN.fullmatch(last)) or _CAPITALS.search(text):
+        return None
+    return Ending(tag, digest)
+
+
+_PLAIN = re.compile(r"[\w.:-]*")

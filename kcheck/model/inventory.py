@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.source.values import Unknown
 
 if TYPE_CHECKING:
     import re
@@ -28,9 +30,34 @@ if TYPE_CHECKING:
     from kcheck.model.thing import Thing
 
 
+class Candidates(NamedTuple):
+    """The clusters that manifests may be applied to. `what` is missing to say which, `way` is how to give it."""
+
+    clusters: tuple[Cluster, ...]
+    what: str
+    way: str
+
+    @property
+    def reason(self) -> str:
+        """The input that is missing."""
+        return f"{self.what}; {self.way}"
+
+    @property
+    def size_reason(self) -> str:
+        """The same where only the number of nodes is asked for."""
+        return f"{self.what}; --nodes N gives its size"
+
+
+NOWHERE = Candidates((), "no cluster in this tree", "check the manifests together with the Terraform of their cluster")
+"""Where manifests are applied in a tree that makes no cluster."""
+
+
 @dataclass(eq=False)
 class Inventory:
     """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is.
+
+    `candidates_of` has the clusters that others may be on.
+    `doubts` says by the id of a pool why there may be none like it, or several.
 
     `objects` and `resources` are those that rules want to see as they are written. `scope_of` says to which
     folder a thing belongs that a kustomization there renders from files of others. `synced` are the tools that make
@@ -58,6 +85,8 @@ class Inventory:
     sharings: list[Sharing] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)
     cluster_of: dict[Thing, Cluster] = field(default_factory=dict)
+    candidates_of: dict[Thing, Candidates] = field(default_factory=dict)
+    doubts: dict[str, str] = field(default_factory=dict)
     objects: list[Manifest] = field(default_factory=list)
     resources: list[Resource] = field(default_factory=list)
     scope_of: dict[Thing, str] = field(default_factory=dict)
@@ -69,6 +98,14 @@ class Inventory:
             self.clusters, self.workloads, self.karpenter, self.classes, self.queues, self.limits, self.schedulers,
             self.admissions, self.sharings, self.objects, self.resources,
         ))  # fmt: skip
+
+    def unknown_cluster(self, thing: Thing) -> Unknown:
+        """Why the cluster of something that is applied is not known."""
+        return Unknown(self.candidates_of.get(thing, NOWHERE).reason)
+
+    def unknown_size(self, thing: Thing) -> Unknown:
+        """Why the size of its cluster is not known."""
+        return Unknown(self.candidates_of.get(thing, NOWHERE).size_reason)
 
     def divided(self, kinds: Sequence[str], key: Callable[..., str]) -> dict[str, Inventory]:
         """An inventory of the things of some kinds for each key that a function gives them."""

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from kcheck.model.clusters import Cluster, PodRange, Subnet
     from kcheck.source.values import Value
 
+CONTROL_PLANE = "control-plane"
+"""The mode of nodes that a control plane of one's own is on."""
+
 
 class Surge(NamedTuple):
     """What an upgrade adds to a pool: a number of nodes, or a percentage of it, within bounds.
@@ -160,7 +163,10 @@ class System:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NodePool(Thing):
-    """A set of equal nodes; `managed` says that the cloud runs the group. `mode` is System or User (AKS)."""
+    """A set of equal nodes; `managed` says that the cloud runs the group.
+
+    `mode` is System or User (AKS), Karpenter, or control-plane.
+    """
 
     address: str
     cluster: Value[Cluster]

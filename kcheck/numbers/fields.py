@@ -6,13 +6,27 @@ from dataclasses import fields as members
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeGuard, TypeVar, cast
 
 from kcheck.numbers import profiles
 from kcheck.source import scalars
+from kcheck.source.elements import choices, distinct
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.units import seconds
-from kcheck.source.values import Datum, Known, Origin, Subnetwork, Unknown, Unset, Value, plain
+from kcheck.source.values import (
+    Datum,
+    Either,
+    Known,
+    Origin,
+    Subnetwork,
+    Unknown,
+    Unset,
+    Value,
+    agreed,
+    candidates,
+    mapped,
+    plain,
+)
 from kcheck.source.versions import ANY
 
 if TYPE_CHECKING:
@@ -20,6 +34,7 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
+    from kcheck.numbers.profiles import FieldEntry
     from kcheck.source.values import DatumValue, Record
     from kcheck.source.versions import Range
 
@@ -85,6 +100,18 @@ class Fields:
         """The value of a field that is a list of texts."""
         return self._checked(name, tuple)
 
+    def count(self, name: str) -> Value[int]:
+        """How many different elements the list of a field has, also where not all of them are known."""
+        datum = self.raw(name)
+        lists = datum.branches if type(datum) is Either else (datum,)
+        items = [one.value for one in lists if isinstance(one, Known) and isinstance(one.value, tuple)]
+        numbers = [number for number in map(distinct, items) if number is not None]
+        if datum is None or len(numbers) < len(lists):
+            return mapped(self.texts(name), lambda texts: len(set(texts)))
+        found = [Known(number, Origin(())) for number in numbers]
+        place = (datum.origin or Origin(())).outside(self.record.span)
+        return agreed(datum, found) if type(datum) is Either else replace(found[0], origin=place)
+
     def mapping(self, name: str) -> Value[dict[str, str]]:
         """The value of a field that is a map of texts."""
         return self._checked(name, dict)
@@ -122,6 +149,8 @@ class Fields:
         found: Value[object] | None = None
         for path in _paths(entry["path"]):
             value = self._read(path, entry.get("since", {}))
+            if name.endswith("cidr") and isinstance(value, Known) and value.value == "":  # providers take it for none
+                value = Unset(value.origin)
             if not isinstance(value, Unset):
                 found = value
                 break
@@ -134,12 +163,33 @@ class Fields:
                 "" if self._pin.reaches(since) else f"{self._provider} is pinned below {since}, which has other values"
             )
             found = replace(found, origin=found.origin._replace(why=found.origin.why or why))
+        origin = found.origin if found is not None else None
+        place = origin.missing if origin else None
+        if found is not None and origin and place and place.path and entry.keys() & {"conflicts", "needs"}:
+            found = replace(found, origin=origin._replace(why=origin.why or self._obstacle(entry, place.path[-1])))
         if isinstance(found, Unset) and "unset" in entry:
             default = self._settings[entry["unset"]].value
             return Known(_TYPES[kind](default), found.origin)
+        if isinstance(found, Either):
+            return self._typed_either(found, kind, entry.get("unset", ""))
         if isinstance(found, Known):
+            choice = choices(cast("Datum", found))
+            if choice is not None:
+                return agreed(choice, [_typed(branch, kind) for branch in choice.branches if isinstance(branch, Known)])
             return _typed(found, kind)
         return found if found is not None else Unset(self.record.absent((name,)))
+
+    def _typed_either(self, value: Either, kind: str, unset: str) -> Known[object] | Unknown:
+        """A value that is one of several, all of them converted: null is the default where there is one."""
+        options: tuple[Known[object], ...] = candidates(value)
+        found: list[Value[object]] = []
+        for one in options:
+            given = Known(self._settings[unset].value, one.origin) if one.value is None and unset else one
+            found.append(given if given.value is None else _typed(given, kind))
+        typed = [cast("Datum", one) for one in found if isinstance(one, Known)]
+        if len(typed) < len(found):
+            return Unknown(value.reason, value.origin, value.symbol)
+        return replace(value, branches=tuple(typed)) if None in (one.value for one in options) else agreed(value, found)
 
     def _absent(self, record: Record, path: tuple[str, ...], since: Mapping[str, str]) -> Unset:
         """What is not written; where the provider is pinned to a version that may lack it, it cannot be."""
@@ -150,6 +200,16 @@ class Fields:
         elif oldest is not None and not self._pin.reaches(oldest):
             why = f"{self._provider} is pinned below {oldest}, of which kcheck does not know whether it has {name}"
         return Unset(origin._replace(why=why) if why else origin)
+
+    def _obstacle(self, entry: FieldEntry, name: str) -> str:
+        """Why an attribute cannot be written alone: one that excludes it is there, or one that it needs is not."""
+        for path in (path for other in entry.get("conflicts", ()) for path in _paths(other)):
+            if not isinstance(self._read(path, {}), Unset):
+                return f"remove {path.written} first: it excludes {name}"
+        for path in _paths(entry["needs"]) if "needs" in entry else ():
+            if isinstance(self._read(path, {}), Unset):
+                return f"write {path.written} too, which {name} needs"
+        return ""
 
     def raw(self, name: str) -> Datum | None:
         """The field's datum as it was evaluated, symbols included; None if it is absent."""

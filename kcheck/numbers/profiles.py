@@ -167,6 +167,12 @@ def chart_of(minor: int) -> str | None:
     return f"{charts['major']}.{found[1]}.0" if found else None
 
 
+@cache
+def charts() -> tuple[str, ...]:
+    """The names of the published charts that are known."""
+    return tuple(load_yaml(os.path.join(PROFILES, "any", "charts.yaml")))
+
+
 class _Charts(TypedDict):
     """Charts of one major version: the first and the last chart of each minor version of what they run."""
 
@@ -184,6 +190,7 @@ class FieldEntry(TypedDict):
     """Where a field is: `path`, its spellings; `unset`, the setting that holds where it is not written.
 
     `since` and `values_since` are versions of the provider: the first with an attribute, and with its values.
+    `conflicts` are the attributes that it cannot be written beside, `needs` is one that it cannot be written without.
     """
 
     path: str
@@ -191,6 +198,8 @@ class FieldEntry(TypedDict):
     unset: NotRequired[str]
     since: NotRequired[dict[str, str]]
     values_since: NotRequired[str]
+    conflicts: NotRequired[list[str]]
+    needs: NotRequired[str]
 
 
 def table(cloud: str) -> dict[str, dict[str, FieldEntry]]:
@@ -215,8 +224,16 @@ def _tables(cloud: str) -> tuple[dict[str, dict[str, FieldEntry]], dict[str, str
     return fields, oldest
 
 
+class Growth(TypedDict, total=False):
+    """How many pods an elastic role may have: `to` and `when` are paths, `role` is the one that grows."""
+
+    to: str
+    when: str
+    role: str
+
+
 class PodPlace(TypedDict, total=False):
-    """A place of pod templates, as `workloads.yaml` explains; each key but `role` and `container` is a path."""
+    """A place of pod templates, as `workloads.yaml` explains; each key but the last four is a path."""
 
     at: str
     count: str
@@ -225,8 +242,11 @@ class PodPlace(TypedDict, total=False):
     list: str
     name: str
     times: str
+    beside: str
     role: str
-    container: bool
+    open: bool
+    shape: str
+    grows: Growth
 
 
 class WorkloadKind(TypedDict):
@@ -235,7 +255,7 @@ class WorkloadKind(TypedDict):
     pods: list[PodPlace]
     per_node: NotRequired[bool]
     batch: NotRequired[bool]
-    rigid: NotRequired[bool]
+    rigid: NotRequired[bool | str]
 
 
 @cache
@@ -338,6 +358,7 @@ class SkeletonEntry(TypedDict):
     versions: str
     providers: dict[str, str]
     defaults: NotRequired[dict[str, object]]
+    lacks: NotRequired[list[str]]
 
 
 class ModuleEntry(TypedDict):
@@ -346,12 +367,48 @@ class ModuleEntry(TypedDict):
     repository: str
     declares: list[str]
     skeletons: list[SkeletonEntry]
+    whole: NotRequired[bool]
 
 
 @cache
 def modules() -> dict[str, ModuleEntry]:
     """The published modules that have skeletons, by their source in the registry."""
     data: dict[str, ModuleEntry] = load_yaml(os.path.join(PROFILES, "modules.yaml"))
+    return data
+
+
+class KindEntry(TypedDict):
+    """The signs of a module that makes things of a kind."""
+
+    words: list[str]
+    arguments: list[str]
+
+
+class StandInEntry(TypedDict):
+    """What stands for a module whose code is not there, in `unread.yaml`."""
+
+    file: str
+    provider: str
+    cloud: list[str]
+    words: list[str]
+    partial: bool
+    unlike: list[str]
+    needs: list[list[str]]
+    inputs: dict[str, list[str]]
+
+
+class UnreadModules(TypedDict):
+    """How modules are told whose code is not there."""
+
+    ignored: list[str]
+    kinds: dict[str, KindEntry]
+    stand_ins: list[StandInEntry]
+
+
+@cache
+def unread_modules() -> UnreadModules:
+    """The words and arguments by which modules are told whose code is not there."""
+    data: UnreadModules = load_yaml(os.path.join(PROFILES, "unread.yaml"))
     return data
 
 

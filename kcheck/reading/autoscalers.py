@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.kubernetes import flags
 from kcheck.kubernetes.workloads.jobs import containers, pod_spec
-from kcheck.kubernetes.workloads.scalars import scalar
+from kcheck.kubernetes.workloads.scalars import scalar, written
 from kcheck.model import NOTHING, Autoscaler, Flag
 from kcheck.numbers import profiles
 from kcheck.source.units import as_text, minor_version, quantity, seconds
-from kcheck.source.values import Item, Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped
+from kcheck.source.values import Item, Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -56,8 +56,9 @@ _FLAGS: dict[str, tuple[str, ...]] = {
 def of_object(item: Object) -> Iterator[Autoscaler]:
     """The cluster autoscalers that an object runs; which cluster they serve is told by where they are."""
     for container in containers(pod_spec(item)):
-        image = scalar(container, "image")
-        if isinstance(image, Known) and _repository(str(image.value)).endswith(f"/{NAME}"):
+        image = written(container, "image")
+        by_image = isinstance(image, Known) and _repository(image.value).endswith(f"/{NAME}")
+        if by_image or flags.runs(container, NAME):  # a mirror may call it otherwise
             yield _of_container(item, container, image)
 
 
@@ -123,11 +124,18 @@ def _repository(image: str) -> str:
     return f"{path}/{name.partition(':')[0]}"
 
 
-def _of_container(item: Object, container: yaml.Node, image: Known[object]) -> Autoscaler:
-    tag = str(image.value).partition("@")[0].rpartition("/")[2].partition(":")[2]
-    version: Value[str] = (
-        Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
-    )
+def _image_version(image: Value[str]) -> Value[str]:
+    """The version that an image of the autoscaler has: its tag, if that is one of the autoscaler."""
+    if not isinstance(image, Known):
+        return Unknown(reason_of(image), image.origin)
+    tag = image.value.partition("@")[0].rpartition("/")[2].partition(":")[2]
+    if "autoscaler" not in _repository(image.value):
+        return Unknown(f"which version of the autoscaler is in `{image.value}` is not known", image.origin)
+    return Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
+
+
+def _of_container(item: Object, container: yaml.Node, image: Value[str]) -> Autoscaler:
+    version = _image_version(image)
     identity = f"{item.owner_path}:{item.kind}/{NAME}"
     found = list(_flags_set(flags.read(container), identity, version))
     arguments = yaml.get(container, "args") or yaml.get(container, "command")
@@ -169,7 +177,7 @@ def _autoscaler(
     written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
     minor = minor_version(known(version) or "")
     fields = {name: _field(name, written, absent, place, minor, gap) for name in _FLAGS}
-    owner: Unknown = Unknown("the manifest's cluster is not known")
+    owner: Unknown = Unknown("which cluster it serves is not known")
     return Autoscaler(
         identity, place, owner, NAME, **fields, managed=False, version=version, flags=tuple(found), cpu=cpu[0],
         cpu_limit=cpu[1],

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcheck.clouds import registry
-from kcheck.files.tree import matches
+from kcheck.files.configurations import BLUEPRINT, SCRIPT
 from kcheck.model import Addon, Inventory, Manifest, Raw, Resource
-from kcheck.source.text import leading
-from kcheck.source.values import Known, Origin, Unknown
+from kcheck.reading import assignment
+from kcheck.source.values import Known, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.kustomize import Rendering
     from kcheck.kubernetes.objects import Object
     from kcheck.kubernetes.releases import Release
-    from kcheck.model import Cluster, Thing
+    from kcheck.model import Thing
     from kcheck.source.findings import Skipped
     from kcheck.source.text import Source
     from kcheck.syntax.problem import Problem
+    from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
     from kcheck.terraform.variables import Variables
 
@@ -58,17 +59,19 @@ class Reading:
 def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B008 - it never changes
     """Read the Terraform and the manifests of a tree into one inventory, with what is wanted as it is written."""
     reading = Reading(Inventory(), [], {}, [])
-    if tree.folders or tree.plans or tree.units:
+    if tree.folders or tree.plans or tree.units or BLUEPRINT in tree.configurations:
         _terraform(tree, config, reading, wanted)
     rendered = _render_charts(tree, config, reading) if tree.charts and config.render else []
     if tree.manifests or tree.kustomizations or rendered:
         _manifests(tree, reading, rendered, wanted)
+    if tree.configurations:
+        _configurations(tree, reading)
     if tree.charts:
         _charts_alone(tree, reading)
     if reading.charts is not None:
         reading.problems += reading.charts.problems
         reading.sources += reading.charts.sources
-    _assign_clusters(reading.inventory, config)
+    assignment.assign_clusters(reading.inventory, config)
     if any(addon.tree is not None for addon in reading.inventory.addons):
         import_module("kcheck.clouds.karpenter").read(reading.inventory)
     reading.skipped = list(dict.fromkeys((*tree.skipped, *reading.skipped)))
@@ -79,30 +82,44 @@ def read(tree: Tree, config: Config, wanted: Raw = Raw()) -> Reading:  # noqa: B
 
 
 def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
+    from kcheck.reading.embedded import machines
+    from kcheck.terraform import unread
     from kcheck.terraform.roots import Loader
 
     inventory = reading.inventory
     loader = Loader(tree, config)
     reading.roots = loader.roots() if tree.folders or tree.units else []
-    roots = [*reading.roots, *_plans(tree, reading)]
+    roots = [*reading.roots, *_plans(tree, reading), *loader.written(_blueprints(tree))]
     kinds = {root: root.kinds() for root in roots}
     for cloud in registry.every():
         if cloud.resources and any(kind.startswith(cloud.resources) for own in kinds.values() for kind in own):
             begins = (*cloud.resources, *cloud.beside)
             cloud.read([root for root in roots if any(kind.startswith(begins) for kind in kinds[root])], inventory)
+    booted = [machines.read(root, kinds[root]) for root in roots if kinds[root] & machines.KINDS]
+    _objects_of_clusters([item for found, _ in booted for item in found], inventory)
+    reading.skipped += [one for _, skipped in booted for one in skipped]
     if any(own & _CACHES for own in kinds.values()):
         import_module("kcheck.clouds.registry_caches").read(roots, inventory)
     for root in roots:
         if any(kind.startswith(_IN_CLUSTER) for kind in kinds[root]):
             _deployed_by_terraform(root, kinds[root], tree, reading, wanted)
+        _deployed_by_others(root, tree, reading)
         types = kinds[root] if wanted.types is None else kinds[root] & wanted.types
         inventory.resources += _resources(root, types)
+    reading.skipped += unread.skipped(reading.roots)
     reading.problems += [*loader.problems, *loader.variables.problems]
     reading.problems += [problem for root in roots for module in root.all() for problem in module.problems]
     reading.sources += [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
     reading.skipped += loader.skipped
     reading.variables = loader.variables
     reading.asked, reading.filled = loader.asked, loader.templates()
+
+
+def _blueprints(tree: Tree) -> Iterator[tuple[str, Configuration]]:
+    """What blueprints declare, with their names."""
+    if BLUEPRINT in tree.configurations:
+        for cloud in registry.every():
+            yield from cloud.blueprints(tree.configurations)
 
 
 def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
@@ -129,6 +146,10 @@ def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:
 _CACHES = {
     "aws_ecr_pull_through_cache_rule", "azurerm_container_registry_cache_rule", "google_artifact_registry_repository",
 }  # fmt: skip
+_HELM = re.compile(
+    r"\b(?:set|set_values|karpenter|cluster.autoscaler|\w*values\w*|\w*helm\w*|chart\w*)[\"']?[ \t]*[=:]"
+)
+"""What the call of a module has in its text that gives values to charts, or hands them on by a name."""
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")
 
 
@@ -161,6 +182,19 @@ def _deployed_by_terraform(root: Module, kinds: set[str], tree: Tree, reading: R
         cluster = providers.cluster_of(instance, root, inventory.clusters)
         things = _add_releases(_charts(tree, reading).expanded(release), inventory)
         inventory.cluster_of |= {thing: cluster for thing in things if cluster}
+
+
+def _deployed_by_others(root: Module, tree: Tree, reading: Reading) -> None:
+    """What modules that others publish deploy, as far as the arguments of their calls say it."""
+    calls = [(call, names) for call, names in root.calls_of_others() if _HELM.search(call.block.span.text)]
+    if not calls:
+        return
+    from kcheck.reading.embedded import providers, wrappers
+
+    for release, instance in wrappers.read(root, calls):
+        cluster = providers.cluster_of(instance, root, reading.inventory.clusters)
+        things = _add_releases(_charts(tree, reading).expanded(release), reading.inventory)
+        reading.inventory.cluster_of |= {thing: cluster for thing in things if cluster}
 
 
 def _charts(tree: Tree, reading: Reading) -> Charts:
@@ -221,14 +255,17 @@ def _add_releases(releases: Iterable[Release], inventory: Inventory) -> list[Thi
 
 
 def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw) -> None:
+    from kcheck.clouds import cluster_api
     from kcheck.kubernetes import objects, releases, syncs
-    from kcheck.kubernetes.workloads import jobs, queues
+    from kcheck.kubernetes.workloads import jobs, queues, unlisted
 
     charts = _charts(tree, reading)
     clusters = {kind: cloud for cloud in registry.every() for kind in cloud.objects}
     others = ("NodePool", "Provisioner", "EC2NodeClass", "AKSNodeClass", "Service")
-    names = frozenset((*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *others))
-    kinds = objects.Kinds(names, queues.MARKS).with_kinds(wanted.kinds)
+    names = frozenset(
+        (*jobs.KINDS, *queues.KINDS, *clusters, *releases.KINDS, *syncs.KINDS, *cluster_api.kinds(), *others)
+    )
+    kinds = objects.Kinds(names, queues.MARKS, unlisted.MARKS, unlisted.NEVER).with_kinds(wanted.kinds)
     kustomized: Rendering | None = None
     if tree.kustomizations:
         from kcheck.kubernetes import kustomize
@@ -236,17 +273,22 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
         kustomized = kustomize.read(tree, kinds)
         reading.gaps = kustomized.gaps
         reading.sources += kustomized.sources
+        for release in kustomized.releases:
+            _add_releases(charts.expanded(release), reading.inventory)
     elsewhere = reading.filled | (kustomized.named if kustomized is not None else set())
     plain = [source for source in tree.manifests if source not in elsewhere and not charts.renders(source)]
     manifests = objects.read(plain, kinds)
     manifests.objects += rendered
     if kustomized is not None:
         manifests = manifests.merged_with(kustomized.manifests)
-    kinds_found = {item.kind for item in manifests.objects}
-    for cloud in registry.every():
-        if not kinds_found.isdisjoint(cloud.objects):
-            cloud.read_objects(manifests.objects, reading.inventory)
-            cloud.read_kernel(tree.kernel, reading.inventory)
+    if any(item.kind == "Kustomization" for item in manifests.objects):
+        from kcheck.kubernetes import substitutions
+
+        found = substitutions.read(manifests.objects, charts.top, charts.named)
+        manifests.objects = substitutions.applied(manifests.objects, found) if found else manifests.objects
+    _objects_of_clusters(manifests.objects, reading.inventory, tree.kernel)
+    if any(item.kind == "Cluster" for item in manifests.objects):
+        cluster_api.read(manifests.objects, reading.inventory)
     # what Terraform deploys from a file of the tree is already there
     there = reading.inventory
     deployed = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}
@@ -260,6 +302,30 @@ def _manifests(tree: Tree, reading: Reading, rendered: list[Object], wanted: Raw
     reading.problems += manifests.problems
     reading.templates = manifests.template_folders()
     reading.sources += tree.manifests
+
+
+def _objects_of_clusters(objects: list[Object], inventory: Inventory, kernel: Iterable[Source] = ()) -> None:
+    """The clusters that are written as objects, with settings of the kernel of their nodes."""
+    kinds = {item.kind for item in objects}
+    for cloud in registry.every():
+        if not kinds.isdisjoint(cloud.objects):
+            cloud.read_objects(objects, inventory)
+            cloud.read_kernel(kernel, inventory)
+
+
+def _configurations(tree: Tree, reading: Reading) -> None:
+    """The clusters that files of other tools describe."""
+    scripts = [source for source in tree.configurations.get(SCRIPT, ()) if source not in reading.asked]
+    if scripts:
+        from kcheck.kubernetes import boot_scripts
+
+        found = [item for source in scripts for item in boot_scripts.objects(boot_scripts.whole(source))]
+        _objects_of_clusters(found, reading.inventory, tree.kernel)
+    for cloud in registry.every():
+        if not tree.configurations.keys().isdisjoint(cloud.files):
+            reading.skipped += cloud.read_files(tree.configurations, reading.inventory)
+            cloud.read_kernel(tree.kernel, reading.inventory)
+    reading.sources += [source for sources in tree.configurations.values() for source in sources]
 
 
 def _label(thing: Thing) -> str:
@@ -289,7 +355,7 @@ def _add_objects(objects: list[Object], inventory: Inventory, charts: Charts, wa
             getattr(inventory, queues.LISTS[type(thing)]).append(thing)
         released = [
             thing
-            for release in releases.read([item], charts.find)
+            for release in releases.read([item], charts.find, charts.named)
             for thing in _add_releases(charts.expanded(release), inventory)
         ]
         raw = [Manifest(jobs.identity(item), item.span, item.kind, item.api_version, item.root)]
@@ -325,38 +391,3 @@ def _installed_products(item: Object) -> Iterator[Addon]:
         label = yaml.get(item.root, "metadata", "name")
         own = label.text if isinstance(label, yaml.Scalar) else "?"
         yield Addon(f"{item.owner_path}:{item.kind}/{own}", item.span, name, item.root)
-
-
-def _assign_clusters(inventory: Inventory, config: Config) -> None:
-    """Say on which cluster each workload, add-on and autoscaler runs."""
-    roots = [(cluster, [] if cluster.root == "." else cluster.root.split("/")) for cluster in inventory.clusters]
-    by_path: dict[str, Cluster | None] = {}
-
-    def cluster_of(thing: Thing) -> Cluster | None:
-        path = f"{inventory.scope_of[thing]}/" if thing in inventory.scope_of else thing.place.source.path
-        if path not in by_path:
-            by_path[path] = _cluster_of(path, roots, config)
-        return inventory.cluster_of.get(thing) or by_path[path]
-
-    for thing in inventory.deployed_things():
-        cluster = cluster_of(thing)
-        if cluster is not None:
-            inventory.cluster_of[thing] = cluster
-    for i, autoscaler in enumerate(inventory.autoscalers):
-        cluster = cluster_of(autoscaler) if isinstance(autoscaler.cluster, Unknown) else None
-        if cluster is not None:
-            inventory.autoscalers[i] = replace(autoscaler, cluster=Known(cluster, Origin((autoscaler.place,))))
-
-
-def _cluster_of(path: str, roots: list[tuple[Cluster, list[str]]], config: Config) -> Cluster | None:
-    """The cluster that the settings name, else the only one, or the one whose root shares most folders with a file."""
-    for environment in config.environments:
-        if any(matches(path, pattern) for pattern in environment.manifests):
-            wanted = (environment.root, environment.name)
-            own = [cluster for cluster, _ in roots if (cluster.root, cluster.environment) == wanted]
-            return own[0] if len(own) == 1 else None
-    folders = path.split("/")[:-1]
-    shared = [leading(folders, steps) for _, steps in roots]
-    most = max(shared, default=0)
-    best = [cluster for (cluster, _), depth in zip(roots, shared, strict=True) if depth == most]
-    return best[0] if len(best) == 1 else None

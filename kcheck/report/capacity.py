@@ -6,8 +6,7 @@ import json
 import textwrap
 from typing import TYPE_CHECKING
 
-from kcheck.scale import walls
-from kcheck.scale.walls import quotas
+from kcheck.scale import quotas, walls
 from kcheck.source.values import known
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def _cluster(cluster: Cluster, world: World) -> dict[str, object]:
         "name": _name(cluster),
         "id": cluster.id,
         "cloud": cluster.cloud,
-        "target": world.sizes.target_interval(cluster).exact,
+        "target": world.sizes.wanted_interval(cluster).exact,
         "reaches": _reachable_nodes(cluster, world),
         "walls": [_wall(wall) for wall in walls.find_walls(cluster, world)],
         "quotas": [
@@ -71,7 +70,7 @@ def _name(cluster: Cluster) -> str:
 
 def _reachable_nodes(cluster: Cluster, world: World) -> int | None:
     """Nodes that the cluster reaches: its target, or as far as its first wall lets it; None where that is not known."""
-    first, target = walls.first(cluster, world), world.sizes.target_interval(cluster).exact
+    first, target = walls.first(cluster, world), world.sizes.wanted_interval(cluster).exact
     if first is None or first.nodes is None:
         return None if _has_unknown_walls(cluster, world) else target
     if target is not None and first.nodes.low >= target:
@@ -96,7 +95,7 @@ def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | N
 
 def summary_sentence(cluster: Cluster, world: World) -> str:
     """How far the cluster gets, in one sentence."""
-    name, aim, first = _name(cluster), world.sizes.target_interval(cluster), walls.first(cluster, world)
+    name, aim, first = _name(cluster), world.sizes.wanted_interval(cluster), walls.first(cluster, world)
     asked = "you ask for" if world.sizes.requested(cluster) else "its pools may have"
     if first is None or first.nodes is None or first.nodes.high is None:
         return f"{name}: no wall is known{'' if aim.exact is None else f' below {aim.low:,} nodes'}."
@@ -123,7 +122,7 @@ def as_text(world: World) -> str:
 
 
 def _text(cluster: Cluster, world: World) -> str:
-    target = world.sizes.target_interval(cluster).exact
+    target = world.sizes.wanted_interval(cluster).exact
     asked = "target not known" if target is None else f"target {target:,} nodes"
     lines = [f"{_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}"]
     groups = [group for group in _groups(cluster, world) if not _is_account_quota(group[0])]

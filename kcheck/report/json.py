@@ -9,6 +9,8 @@ from kcheck.report.fingerprint import fingerprints
 from kcheck.source.findings import Severity
 
 if TYPE_CHECKING:
+    from kcheck.engine.judged import Judged, MissingInput
+    from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
     from kcheck.source.findings import Finding
     from kcheck.source.text import Span
@@ -33,17 +35,54 @@ def render(report: Report) -> str:
             }
             for check in sorted(result.undecided, key=lambda c: (c.span.source.path, c.span.start, c.rule, c.object))
         ],
-        "hints": result.hints,
+        **undecided_data(result),
+        "hints": result.judged.hints,
         "summary": {
             **counts,
             "suppressed": result.suppressed,
             "known": result.known,
             "decided": result.decided,
             "undecided": len(result.undecided),
-            "unknown_inputs": len(result.unknown_inputs()),
+            "unknown_inputs": len(result.judged.inputs),
         },
     }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def undecided_data(result: Result) -> dict[str, object]:
+    """The inputs that are not known, and what was judged."""
+    return {
+        "inputs": [_input(missing) for missing in result.judged.inputs],
+        "judged": _judged(result.judged),
+    }
+
+
+def _judged(judged: Judged) -> dict[str, object]:
+    return {
+        "clusters": judged.clusters,
+        "pools": judged.pools,
+        "workloads": judged.workloads,
+        "not_judged": [
+            {"cluster": one.cluster.id, **_place(one.cluster.place), "input": _input(one.input)}
+            for one in judged.not_judged
+        ],
+        "not_read": [
+            {"path": skipped.path, "line": skipped.line or None, "reason": skipped.reason, "remedy": skipped.remedy}
+            for skipped in judged.skipped
+        ],
+    }
+
+
+def _input(missing: MissingInput) -> dict[str, object]:
+    place = {"path": None, "line": None} if missing.place is None else _place(missing.place)
+    return {
+        "reason": missing.reason,
+        "checks": missing.checks,
+        "path": place["path"],
+        "line": place["line"],
+        "remedy": missing.remedy,
+        "rules": dict(sorted(missing.rules.items())),
+    }
 
 
 def _finding(finding: Finding, fingerprint: str) -> dict[str, object]:

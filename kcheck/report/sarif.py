@@ -15,10 +15,13 @@ from kcheck import __version__
 from kcheck.report.fingerprint import fingerprints
 from kcheck.report.places import Repository, by_name
 from kcheck.report.rule import url
+from kcheck.report.text import input_text, skipped_text
 from kcheck.source.findings import Severity
 from kcheck.syntax import edit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kcheck.engine.rule import Rule
     from kcheck.report.formats import Report
     from kcheck.source.findings import Finding
@@ -55,10 +58,7 @@ def render(report: Report) -> str:
         "invocations": [
             {
                 "executionSuccessful": not report.result.bugs,
-                "toolExecutionNotifications": [
-                    {"level": "error", "message": {"text": f"bug in {bug.rule or 'the model'}: {bug.message}"}}
-                    for bug in report.result.bugs
-                ],
+                "toolExecutionNotifications": list(log.notifications(report)),
             }
         ],
         "results": [log.result(finding, index[finding.rule], key) for finding, key in fingerprints(findings)],
@@ -114,6 +114,22 @@ class _Log:
             "partialFingerprints": {"primaryLocationLineHash": f"{fingerprint}:1", "kcheck/v1": fingerprint},
             **({"fixes": fixes} if fixes else {}),
         }
+
+    def notifications(self, report: Report) -> Iterator[dict[str, object]]:
+        """What failed in kcheck, and what it could not judge, read or decide."""
+        result = report.result
+        for bug in result.bugs:
+            yield {"level": "error", "message": {"text": f"bug in {bug.rule or 'the model'}: {bug.message}"}}
+        for one in result.judged.not_judged:
+            text = f"cluster {one.cluster.address} was not judged: {input_text(one.input)}"
+            place = self.location(one.cluster.place)
+            yield {"level": "warning", "message": {"text": text}, "locations": [place]}
+        for skipped in result.judged.skipped:
+            yield {"level": "note", "message": {"text": f"not read: {skipped_text(skipped)}"}}
+        for missing in result.judged.inputs:
+            places = [] if missing.place is None else [self.location(missing.place)]
+            text = f"not known: {input_text(missing)}"
+            yield {"level": "note", "message": {"text": text}, **({"locations": places} if places else {})}
 
     def location(self, span: Span) -> dict[str, object]:
         """A place: file and region."""

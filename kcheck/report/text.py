@@ -12,14 +12,16 @@ from kcheck.source.findings import SAFETIES, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kcheck.engine.judged import MissingInput, NotJudged
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
-    from kcheck.source.findings import Finding
+    from kcheck.source.findings import Finding, Skipped
     from kcheck.source.text import Span
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _MOST_INPUTS = 3
 _MOST_OTHERS = 3
+_MOST_LINES = 5
 _WIDEST = 160
 
 
@@ -114,7 +116,8 @@ def closing(report: Report) -> Iterator[str]:
     words = [count(counts[s], s.word) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
     if info and counts[Severity.INFO]:
         words.append(count(counts[Severity.INFO], "info"))
-    text = ", ".join(words) or "nothing found"
+    nothing = "nothing found in what was judged" if result.judged.not_judged else "nothing found"
+    text = ", ".join(words) or nothing
     if not info and counts[Severity.INFO]:
         text += f"; {count(counts[Severity.INFO], 'info')} hidden (--info)"
     if result.suppressed:
@@ -126,14 +129,72 @@ def closing(report: Report) -> Iterator[str]:
     if kinds:
         text += f"; fixable: {', '.join(kinds)}"
     yield text + "."
-    inputs = result.unknown_inputs()
+    yield from judged_lines(result)
+
+
+def judged_lines(result: Result, *, listed: bool = True) -> Iterator[str]:
+    """What was judged and what was not; if `listed`, also what was not read and the most wanted inputs."""
+    judged = result.judged
+    sizes = ((judged.clusters, "cluster"), (judged.pools, "pool"), (judged.workloads, "workload"))
+    if any(number for number, _ in sizes):
+        yield f"{', '.join(count(number, word) for number, word in sizes if number)} judged."
+    yield from _not_judged(judged.not_judged)
+    if listed:
+        yield from _gaps(result)
+
+
+def _gaps(result: Result) -> Iterator[str]:
+    judged = result.judged
+    for skipped in judged.skipped[:_MOST_LINES]:
+        yield f"not read: {skipped_text(skipped)}"
+    if len(judged.skipped) > _MOST_LINES:
+        yield f"not read: {len(judged.skipped) - _MOST_LINES:,} more; `kcheck show --undecided` lists them"
     if result.undecided:
-        names = list(inputs)[:_MOST_INPUTS]
-        more = f", and {len(inputs) - len(names)} more" if len(inputs) > len(names) else ""
+        inputs = judged.inputs
+        said = {one.input.reason for one in judged.not_judged}
+        rest = [missing for missing in inputs if missing.reason not in said]
         checks = count(len(result.undecided), "check") + (" wait" if len(result.undecided) > 1 else " waits")
-        them = "it" if len(inputs) == 1 else "them"
-        yield f"{count(len(inputs), 'input')} unknown, {checks} for {them}: {'; '.join(names)}{more}."
-        yield from (f"  {hint}" for hint in result.hints[-_MOST_INPUTS:])
+        end = ":" if rest else "."
+        yield f"{count(len(inputs), 'input')} unknown, {checks} for {'it' if len(inputs) == 1 else 'them'}{end}"
+        for missing in rest[:_MOST_INPUTS]:
+            yield f"  {input_text(missing)}"
+        if len(rest) > _MOST_INPUTS:
+            yield f"  {len(rest) - _MOST_INPUTS:,} more; `kcheck show --undecided` lists them"
+
+
+def _not_judged(clusters: list[NotJudged]) -> Iterator[str]:
+    """One line for the clusters that need the same."""
+    groups: dict[str, list[NotJudged]] = {}
+    for one in clusters:
+        groups.setdefault(one.input.remedy or one.input.reason.replace(one.cluster.address, ""), []).append(one)
+    for group in groups.values():
+        first, places = group[0], list(dict.fromkeys(place_text(one.cluster.place) for one in group))
+        more = f" and {len(places) - _MOST_OTHERS:,} more" if len(places) > _MOST_OTHERS else ""
+        where = ", ".join(places[:_MOST_OTHERS]) + more
+        reason = first.input.reason.replace(first.cluster.address, "it" if len(group) == 1 else "each")
+        need = f" {'needs' if len(group) == 1 else 'need'} {first.input.name}" if first.input.name else f": {reason}"
+        checks = f" ({count(first.input.checks, 'check')})" if first.input.checks else ""
+        remedy = f"; {first.input.remedy}" if first.input.remedy else ""
+        yield f"{count(len(group), 'cluster')} not judged: {where}{need}{checks}{remedy}"
+
+
+def input_text(missing: MissingInput) -> str:
+    """An input that is not known: why, how many checks wait for it, where, and how to give it."""
+    place = f", {place_text(missing.place)}" if missing.place is not None else ""
+    remedy = f"; {missing.remedy}" if missing.remedy else ""
+    return f"{missing.reason} ({count(missing.checks, 'check')}{place}){remedy}"
+
+
+def skipped_text(skipped: Skipped) -> str:
+    """Something that was not read: where, why, and how to have it read."""
+    line = f":{skipped.line}" if skipped.line else ""
+    remedy = f"; {skipped.remedy}" if skipped.remedy else ""
+    return f"{skipped.path}{line}: {skipped.reason}{remedy}"
+
+
+def place_text(span: Span) -> str:
+    """Where something is, as `path:line`."""
+    return f"{span.source.path}:{span.begin.line}"
 
 
 def count(number: int, word: str) -> str:

@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.clouds.registry import cloud
-from kcheck.model import NOTHING, Cni, NodePool, PodRange, Subnet, Surge
+from kcheck.model import NOTHING, Cni, NodePool, PodRange, Subnet
 from kcheck.numbers import machines
-from kcheck.scale.growth import Demand, addresses_needed, surge_nodes
+from kcheck.scale.growth import Demand, addresses_needed, surge_bounds, surge_nodes
 from kcheck.source.interval import Interval
 from kcheck.source.ip_ranges import parse_cidr, usable_addresses
 from kcheck.source.values import (
@@ -146,7 +146,7 @@ def pod_addresses(pool: NodePool, world: World) -> Estimate:
         return _held(pool, cni, own=False)
     if isinstance(pool.addresses.pod_addresses, Known):
         least, most = pool.addresses.pod_addresses.value
-        why = "" if least == most else f"how many addresses {pool.display_name} keeps idle is not known"
+        why = "" if least == most else f"how many addresses the pods of {pool.display_name} take is not known"
         return Estimate(Interval(least, most), why)
     return Estimate(Interval(1, _pods_bounds(pool, world)[1]), reason_of(pool.addresses.pod_addresses))
 
@@ -191,8 +191,10 @@ def bounds(place: Place, world: World) -> Bounds | Unknown:
 
 def _bounds(place: Place, world: World) -> Bounds | Unknown:
     pools = pools_of(place, world)
-    if isinstance(pools, Unknown):
-        return pools
+    return pools if isinstance(pools, Unknown) else _bounds_of(pools, place, world)
+
+
+def _bounds_of(pools: list[NodePool], place: Place, world: World) -> Bounds:
     names = [pool.display_name for pool in pools]
     shared = Counter(names)
     least: list[Demand] = []
@@ -205,14 +207,14 @@ def _bounds(place: Place, world: World) -> Bounds | Unknown:
         estimate = measure(pool, world)
         label = pool.full_name if shared[name] > 1 else name
         default = isinstance(pool.size.max_nodes, Known) and pool.size.max_nodes.origin.missing is not None
-        surge, high = known(pool.upgrade.surge), estimate.bounds.high
+        (low_surge, high_surge), high = surge_bounds(pool.upgrade.surge), estimate.bounds.high
         size = number(world.sizes.of_pool(pool), 0)
-        least.append(Demand(label, size, surge or Surge(), estimate.bounds.low, parts, default))
+        least.append(Demand(label, size, low_surge, estimate.bounds.low, parts, default))
         if most is not None:
-            worst = least[-1]._replace(surge=surge or Surge(percent=100), per_node=high or 0)
+            worst = least[-1]._replace(surge=high_surge, per_node=high or 0)
             most = None if high is None else [*most, worst]
         nodes = world.sizes.of_pool(pool)
-        why_surge = "" if surge else reason_of(pool.upgrade.surge)
+        why_surge = "" if low_surge == high_surge else reason_of(pool.upgrade.surge)
         reasons = [estimate.why if estimate.bounds.exact is None else "", why_surge]
         reasons.append("" if isinstance(nodes, Known) else reason_of(nodes))
         why = why or next(filter(None, reasons), "")
@@ -266,10 +268,14 @@ def needed(found: Bounds) -> Interval:
 def overflows(place: Place, world: World) -> Value[bool]:
     """Whether a subnet or a range is full before its clusters reach their targets."""
     found, addresses = bounds(place, world), room(place, world)
-    if isinstance(found, Unknown):
-        return found
     if not isinstance(addresses, Known):
         return Unknown(reason_of(addresses), addresses.origin)
+    if isinstance(found, Unknown):  # it may be enough for all that may be in it
+        pools = world.pools.at_most_in_subnet(place) if isinstance(place, Subnet) else found
+        most = None if isinstance(pools, Unknown) else needed(_bounds_of(pools, place, world)).high
+        if most is None or most > addresses.value:
+            return found
+        return Known(value=False, origin=Origin((place.place,)))
     need = needed(found)
     if need.low <= addresses.value and (need.high is None or need.high > addresses.value):
         return Unknown(found.why)
@@ -334,6 +340,8 @@ def _measure(place: Place, pool: NodePool, seen: set[NodePool]) -> tuple[Callabl
     if not isinstance(place, Subnet):
         return block_size, 1
     nodes, pods = known(pool.addresses.subnets) or (), known(pool.addresses.pod_subnets) or ()
+    if place in pool.addresses.candidates:  # at most, all of its nodes
+        return per_node, 1
     if place in nodes and pool not in seen:
         return per_node, len(nodes)
     return pod_addresses, len(pods)

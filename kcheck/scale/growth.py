@@ -7,12 +7,14 @@ from heapq import heapify, heapreplace
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.model import Surge
 from kcheck.source.interval import Interval
+from kcheck.source.values import candidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kcheck.model import Surge
+    from kcheck.source.values import Value
 
 CEILING = 1 << 20
 """More nodes than any cluster has: what is not reached below it is no wall."""
@@ -30,6 +32,21 @@ def surge_nodes(surge: Surge, nodes: int) -> int:
         return 0
     wanted = max(surge.least, surge.nodes, ceil(nodes * surge.percent / 100))
     return wanted if surge.most is None else min(wanted, surge.most)
+
+
+def surge_bounds(surge: Value[Surge]) -> tuple[Surge, Surge]:
+    """What an upgrade adds at least, and at most: as many nodes again where that is not known."""
+    found = [one.value for one in candidates(surge)]
+    if not found:
+        return Surge(), Surge(percent=100)
+    capped = [one.most for one in found if one.most is not None]
+    tightest = min(capped, default=None)
+    widest = max(capped) if len(capped) == len(found) else None
+    nodes, percents, least = ([getattr(one, name) for one in found] for name in ("nodes", "percent", "least"))
+    return (
+        Surge(min(nodes), min(percents), min(least), tightest),
+        Surge(max(nodes), max(percents), max(least), widest),
+    )
 
 
 class Demand(NamedTuple):

@@ -6,28 +6,51 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kcheck.source.values import Known, Value, known, number
+from kcheck.model import image_names
+from kcheck.source import placeholders
+from kcheck.source.values import Known, Unknown, Value, known, number
 
 if TYPE_CHECKING:
     from kcheck.model import Image, Inventory, Workload
+    from kcheck.model.image_names import Ending
+    from kcheck.scale.numbers import Numbers
     from kcheck.scale.sizes import Sizes
 
     Uses = list[tuple[Workload, Image]]
 
 
+def ending(image: Value[str]) -> Value[Ending]:
+    """Tag and digest of an image."""
+    if not isinstance(image, Known):
+        return image
+    found = image_names.ending(image.value)
+    if found is not None:
+        return Known(found, image.origin)
+    text = placeholders.first(image.value) or image.value
+    return Unknown(placeholders.reason(text, image.origin.written), image.origin)
+
+
 class Images:
     """The images of workloads, and how many nodes pull them."""
 
-    def __init__(self, inventory: Inventory, sizes: Sizes) -> None:
+    def __init__(self, inventory: Inventory, sizes: Sizes, numbers: Numbers) -> None:
         self._inventory = inventory
         self._sizes = sizes
+        self._numbers = numbers
 
     @cached_property
     def every(self) -> list[Uses]:
         """Every image of a cluster once, or of a file whose cluster is not known, with all its uses.
 
-        The first is that on most nodes, those that sign in last.
+        The first is that on most nodes, those that sign in last. One on an unknown number of nodes comes behind those
+        on so many that it matters, and before all others.
         """
+        matters = self._numbers.limits("any")["docker_hub.stalled_at"].number
+
+        def order(use: tuple[Workload, Image]) -> tuple[bool, int, bool]:
+            workload, nodes = use[0], self._sizes.of_workload(use[0])
+            return bool(known(workload.pull_secrets)), -number(nodes, matters), isinstance(nodes, Known)
+
         found: dict[str, Uses] = defaultdict(list)
         for workload in self._inventory.workloads:
             cluster = self._inventory.cluster_of.get(workload)
@@ -36,7 +59,7 @@ class Images:
                 scope = cluster.id if cluster else image.place.source.path
                 found[f"{scope}:{text}"].append((workload, image))
         for uses in found.values():
-            uses.sort(key=lambda use: (bool(known(use[0].pull_secrets)), -number(self._sizes.of_workload(use[0]), 0)))
+            uses.sort(key=order)
         return list(found.values())
 
     def uses(self, image: Image) -> Uses:
@@ -46,6 +69,10 @@ class Images:
     def nodes(self, image: Image) -> Value[int]:
         """Nodes that pull the image."""
         return self._sizes.of_workload(self.uses(image)[0][0])
+
+    def least_nodes(self, image: Image) -> int:
+        """The most nodes that one of its workloads is known to be on."""
+        return max(number(self._sizes.of_workload(workload), 0) for workload, _ in self.uses(image))
 
     @cached_property
     def _uses(self) -> dict[Image, Uses]:

@@ -24,6 +24,10 @@ class Numbers(Memory):
         """The limits of a cloud, with those that the settings raise."""
         return self.remember("limits", cloud, lambda: self._limits(cloud))
 
+    def tells_quotas(self, cloud: str) -> bool:
+        """Whether the settings say how much the account has of a quota of a cloud."""
+        return any(name.startswith(f"{cloud}.quota.") for name in self._config.limits)
+
     def price(self, pool: NodePool | None) -> machines.Price | None:
         """What one node of a pool costs: as the user says, else the list price of its cheapest machine type."""
         cluster = known(pool.cluster) if pool else None

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.scale import placement
-from kcheck.source.values import Unknown, equals, known, reason_of
+from kcheck.source.values import Origin, Unknown, equals, known, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +26,10 @@ def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[N
     return result
 
 
+def _missing(what: str, place: Cluster | Subnet | PodRange, why: str) -> Unknown:
+    return Unknown(f"{what} {place.address} may be missing: {why}")
+
+
 class Pools:
     """Which node pools a cluster, a subnet or a range has, and which of them pods can land on."""
 
@@ -40,11 +44,19 @@ class Pools:
 
     def all_of_cluster(self, cluster: Cluster) -> list[NodePool] | Unknown:
         """The pools of a cluster, Unknown where one may be missing."""
+        found = self.kinds_of_cluster(cluster)
+        why = self._why_uncounted(self.of_cluster(cluster))
+        return found if isinstance(found, Unknown) or not why else _missing("pools of", cluster, why)
+
+    def kinds_of_cluster(self, cluster: Cluster) -> list[NodePool] | Unknown:
+        """The same, but of pools in unknown number one stands for all."""
         if cluster.gap:
-            return Unknown(f"pools of {cluster.address} may be missing: {cluster.gap}")
+            return _missing("pools of", cluster, cluster.gap)
         pool = self._without_cluster.get(cluster.root)
         if pool is not None:
-            return Unknown(f"the cluster of {pool.address} is not known: {reason_of(pool.cluster)}")
+            return Unknown(
+                f"the cluster of {pool.address} is not known: {reason_of(pool.cluster)}", Origin((pool.place,))
+            )
         found = self.of_cluster(cluster)
         by_karpenter = known(self._autoscaling.tool(cluster)) == "karpenter"
         if by_karpenter and not any(equals(pool.mode, "Karpenter") for pool in found):
@@ -54,18 +66,38 @@ class Pools:
     def in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
         """The pools whose nodes are in a subnet, then those whose pods are; Unknown where one may be missing."""
         if subnet.gap:
-            return Unknown(f"pools in {subnet.address} may be missing: {subnet.gap}")
-        pool = self._perhaps_in_subnet.get(subnet.id)
-        if pool is not None:
+            return _missing("pools in", subnet, subnet.gap)
+        why = self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
+        if why:
+            return _missing("pools in", subnet, why)
+        for pool in self._perhaps_in_subnet[subnet.id]:
             why = reason_of(pool.addresses.subnets)
             return Unknown(f"whether {pool.display_name} is in {subnet.address} is not known: {why}")
         return self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
 
+    def at_most_in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:
+        """The same, with those that may be in it."""
+        why = subnet.gap or self._why_uncounted(self._by_subnet[subnet.id] + self._anywhere[subnet.root])
+        if why:
+            return _missing("pools in", subnet, why)
+        inside = self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
+        return inside + self._perhaps_in_subnet[subnet.id]
+
     def in_range(self, pod_range: PodRange) -> list[NodePool] | Unknown:
         """The pools whose pods are in a range, Unknown where one may be missing."""
         if pod_range.gap:
-            return Unknown(f"pools in {pod_range.address} may be missing: {pod_range.gap}")
-        return self._by_range[pod_range.id]
+            return _missing("pools in", pod_range, pod_range.gap)
+        found = self._by_range[pod_range.id]
+        why = self._why_uncounted(found)
+        return _missing("pools in", pod_range, why) if why else found
+
+    def counted(self, pool: NodePool) -> bool:
+        """Whether it is one pool, not one that may not be there or stands for several."""
+        return pool.id not in self._inventory.doubts
+
+    def _why_uncounted(self, pools: Iterable[NodePool]) -> str:
+        """Why the number of some pools is not known; empty where it is."""
+        return next(filter(None, (self._inventory.doubts.get(pool.id) for pool in pools)), "")
 
     def holds_only_pods(self, subnet: Subnet) -> bool:
         """Whether a subnet holds pods, and no nodes."""
@@ -73,9 +105,10 @@ class Pools:
 
     def candidates(self, template: PodTemplate) -> list[tuple[NodePool, bool]] | Unknown:
         """The pools that pods can land on, and whether that is certain; Unknown where pools may be missing."""
-        cluster = self._inventory.cluster_of.get(self._deployed.workload(template))
+        workload = self._deployed.workload(template)
+        cluster = self._inventory.cluster_of.get(workload)
         if cluster is None:
-            return Unknown("the manifest's cluster is not known")
+            return self._inventory.unknown_cluster(workload)
         pools = self.all_of_cluster(cluster)
         if isinstance(pools, Unknown):
             return pools
@@ -91,6 +124,15 @@ class Pools:
         return _grouped(
             (subnet, pool) for pool in self._inventory.pools for subnet in known(pool.addresses.subnets) or ()
         )
+
+    @cached_property
+    def _anywhere(self) -> dict[str, list[NodePool]]:
+        """By root module, the pools that may be in any subnet of it."""
+        result: dict[str, list[NodePool]] = defaultdict(list)
+        for pool in self._inventory.pools:
+            if isinstance(pool.addresses.subnets, Unknown) and not pool.addresses.candidates:
+                result[pool.root].append(pool)
+        return result
 
     @cached_property
     def _by_pod_subnet(self) -> dict[str, list[NodePool]]:
@@ -109,6 +151,6 @@ class Pools:
         return {pool.root: pool for pool, cluster in unknown if isinstance(cluster, Unknown) and not cluster.symbol}
 
     @cached_property
-    def _perhaps_in_subnet(self) -> dict[str, NodePool]:
-        """By subnet, a pool that may be in it."""
-        return {subnet.id: pool for pool in self._inventory.pools for subnet in pool.addresses.candidates}
+    def _perhaps_in_subnet(self) -> dict[str, list[NodePool]]:
+        """By subnet, the pools that may be in it."""
+        return _grouped((subnet, pool) for pool in self._inventory.pools for subnet in pool.addresses.candidates)

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
+from kcheck.model import CONTROL_PLANE
 from kcheck.scale import placement
-from kcheck.scale.growth import Growth
+from kcheck.scale.growth import Growth, largest
 from kcheck.scale.memory import Memory
 from kcheck.source.interval import Interval
-from kcheck.source.values import Known, Origin, Unknown, Value, known, mapped, number, total
+from kcheck.source.values import Known, Origin, Unknown, Value, equals, known, mapped, number, total
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
     from kcheck.model import Cluster, Inventory, NodePool, Workload
     from kcheck.scale.autoscaling import Autoscaling
+    from kcheck.scale.caps import Cap, Caps
     from kcheck.scale.pools import Pools
 
 
 class Sizes(Memory):
     """How many nodes clusters and pools are meant to reach, and how many a workload runs on."""
 
-    def __init__(self, inventory: Inventory, config: Config, pools: Pools, autoscaling: Autoscaling) -> None:
+    def __init__(
+        self, inventory: Inventory, config: Config, pools: Pools, autoscaling: Autoscaling, caps: Caps
+    ) -> None:
         super().__init__()
         self._inventory = inventory
         self._config = config
         self._pools = pools
         self._autoscaling = autoscaling
+        self._caps = caps
 
     def requested(self, cluster: Cluster) -> int | None:
         """The number of nodes that was asked for, by a flag or in the settings."""
@@ -46,22 +52,43 @@ class Sizes(Memory):
         """The sum of the maxima of the cluster's pools."""
         return self.remember("maximum", cluster.id, lambda: self._maximum(cluster))
 
+    def wanted(self, cluster: Cluster) -> Value[int]:
+        """The number of nodes that was asked for, else the sum of the pools' maxima."""
+        return self.remember("wanted", cluster.id, lambda: self._wanted(cluster))
+
     def target(self, cluster: Cluster) -> Value[int]:
-        """The number of nodes the cluster is meant to reach: as asked for, else the sum of its pools' maxima."""
+        """The number of nodes the cluster is meant to reach: what is wanted, or less where a cap ends it before."""
         return self.remember("target", cluster.id, lambda: self._target(cluster))
 
+    def wanted_interval(self, cluster: Cluster) -> Interval:
+        """What is wanted as bounds: where it is not known, at least the maxima that are."""
+        wanted = self.wanted(cluster)
+        if isinstance(wanted, Known):
+            return Interval(wanted.value, wanted.value)
+        pools = (pool for pool in self._pools.of_cluster(cluster) if self._pools.counted(pool))
+        return Interval(sum(number(pool.size.max_nodes, 0) for pool in pools), None)
+
     def target_interval(self, cluster: Cluster) -> Interval:
-        """The target as bounds: where it is not known, at least the maxima that are."""
-        target = self.target(cluster)
-        if isinstance(target, Known):
-            return Interval(target.value, target.value)
-        return Interval(sum(number(pool.size.max_nodes, 0) for pool in self._pools.of_cluster(cluster)), None)
+        """The target as bounds: at most what the caps leave."""
+        return self.remember("interval", cluster.id, lambda: self._target_interval(cluster))
+
+    def within(self, cap: Cap, cluster: Cluster, most: int) -> int:
+        """How many of `most` nodes a cluster has at a cap, its pools growing; all sizes are known."""
+        pools, growth = self._pools.of_cluster(cluster), self.growth(cluster)
+        names = [pool.id for pool in pools]
+        found = largest(
+            lambda sizes: cap.taken(dict(zip(names, sizes, strict=True))) <= cap.room, growth.sizes, ceiling=most
+        )
+        return max(found, min(most, self._base(cap, cluster)))
 
     def growth(self, cluster: Cluster) -> Growth:
         """How the pools of a cluster share its nodes, in the order of `Pools.of_cluster`."""
         pools = self._pools.of_cluster(cluster)
         maxima = [known(pool.size.max_nodes) for pool in pools]
         growable = tuple(bool(known(pool.size.autoscaled)) for pool in pools)
+        planes = tuple(equals(pool.mode, CONTROL_PLANE) for pool in pools)
+        if any(planes) and not any(growable):
+            growable = tuple(not plane for plane in planes)
         return Growth(tuple(maxima), growable, tuple(number(pool.size.min_nodes, 0) for pool in pools))
 
     def of_pool(self, pool: NodePool) -> Value[int]:
@@ -71,17 +98,24 @@ class Sizes(Memory):
         cluster = pool.cluster.value
         target = self.target(cluster)
         if not isinstance(target, Known) or isinstance(self._pools.all_of_cluster(cluster), Unknown):
-            return pool.size.max_nodes
+            return self._alone(pool, cluster)
         sizes = self.remember("pools", cluster.id, lambda: self._of_pools(cluster, target.value))
         if isinstance(sizes, Unknown):
-            return pool.size.max_nodes
+            return self._alone(pool, cluster)
         return Known(sizes[pool.id], pool.size.max_nodes.origin or Origin((pool.place,)))
+
+    def shares(self, cluster: Cluster, nodes: int) -> dict[str, int]:
+        """The size of each pool, by its id, when the cluster has that many nodes; else its maximum."""
+        pools = self._pools.of_cluster(cluster)
+        complete = not isinstance(self._pools.all_of_cluster(cluster), Unknown)
+        sizes = self._of_pools(cluster, nodes) if complete else Unknown("")
+        return {pool.id: number(pool.size.max_nodes, 0) for pool in pools} if isinstance(sizes, Unknown) else sizes
 
     def of_workload(self, workload: Workload) -> Value[int]:
         """Nodes that run a pod of the workload, one pod on each; of a DaemonSet all that it lands on."""
         cluster = self._inventory.cluster_of.get(workload)
         requested = self._config.nodes.get("")
-        target: Value[int] = Unknown("the manifest's cluster is not known")
+        target: Value[int] = self._inventory.unknown_size(workload)
         if cluster is not None:
             target = self.target(cluster)
         elif requested is not None:
@@ -90,13 +124,50 @@ class Sizes(Memory):
             return self.remember("daemons", workload, lambda: self._of_daemons(workload, target))
         return mapped(workload.pods, lambda pods: min(pods, number(target, pods)))
 
-    def _target(self, cluster: Cluster) -> Value[int]:
+    def _wanted(self, cluster: Cluster) -> Value[int]:
         requested = self.requested(cluster)
         if requested is not None:
             return Known(requested, Origin((cluster.place,)))
         if self._autoscaling.beyond_pools(cluster):
-            return Unknown(f"{cluster.address} gets nodes beside its pools; give their number with --nodes")
+            place = Origin((cluster.place,))
+            return Unknown(f"{cluster.address} gets nodes beside its pools; --nodes N gives their number", place)
         return self.maximum(cluster)
+
+    def _target(self, cluster: Cluster) -> Value[int]:
+        """What is asked for stays: it asks what would be in its way, not only what comes first."""
+        wanted, caps = self.wanted(cluster), self._caps.of_cluster(cluster)
+        if not caps or not isinstance(wanted, Known) or self.requested(cluster) is not None:
+            return wanted
+        nodes = min(self.within(cap, cluster, wanted.value) for cap in caps)
+        return wanted if nodes == wanted.value else Known(nodes, wanted.origin)
+
+    def _target_interval(self, cluster: Cluster) -> Interval:
+        target = self.target(cluster)
+        if isinstance(target, Known):
+            return Interval(target.value, target.value)
+        found, pools, every = self.wanted_interval(cluster), self._pools.of_cluster(cluster), self.maximum(cluster)
+        caps = self._caps.of_cluster(cluster)
+        if not caps or self.requested(cluster) is not None:
+            return found
+        others = isinstance(self._pools.all_of_cluster(cluster), Unknown) or self._autoscaling.beyond_pools(cluster)
+        most = min(max(cap.most(pools, others=others), self._base(cap, cluster)) for cap in caps)
+        low = min(self.within(cap, cluster, every.value) for cap in caps) if isinstance(every, Known) else 0
+        return Interval(low, None if most == inf else int(most))
+
+    def _base(self, cap: Cap, cluster: Cluster) -> int:
+        """Nodes that are there whatever the cap of an autoscaler."""
+        if not cap.stays:
+            return 0
+        sizes = (pool.size for pool in self._pools.of_cluster(cluster))
+        return sum(number(one.min_nodes if known(one.autoscaled) else one.max_nodes, 0) for one in sizes)
+
+    def _alone(self, pool: NodePool, cluster: Cluster) -> Value[int]:
+        """Nodes of a pool where those of the others are not known: its maximum, or what a cap leaves to it alone."""
+        most, caps = pool.size.max_nodes, self._caps.of_cluster(cluster)
+        if not caps or not isinstance(most, Known) or not known(pool.size.autoscaled) or self.requested(cluster):
+            return most
+        bound = max(number(pool.size.min_nodes, 0), min(cap.most_of(pool) for cap in caps))
+        return most if bound >= most.value else Known(int(bound), most.origin)
 
     def _maximum(self, cluster: Cluster) -> Value[int]:
         pools = self._pools.all_of_cluster(cluster)
@@ -123,7 +194,7 @@ class Sizes(Memory):
             if isinstance(found, Unknown):
                 return found
             if found is not None and cluster is not None:
-                if cluster.gap or known(cluster.provisioned) is True:
+                if cluster.gap or not all(map(self._pools.counted, found)) or known(cluster.provisioned) is True:
                     return Unknown(f"{cluster.address} has nodes that are not in this code")
                 nodes = total(self.of_pool(pool) for pool in found)
                 return nodes if isinstance(nodes, Unknown) else Known(nodes, Origin((workload.place,)))

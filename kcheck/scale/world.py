@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.scale.autoscaling import Autoscaling
+from kcheck.scale.caps import Caps
 from kcheck.scale.deployments import Deployments
 from kcheck.scale.images import Images
 from kcheck.scale.memory import Memory
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.config.config import Config
-    from kcheck.model import Input, Inventory
+    from kcheck.model import Candidates, Cluster, Input, Inventory, Thing
 
 
 class World(Memory):
@@ -32,8 +35,32 @@ class World(Memory):
         self.autoscaling = Autoscaling(inventory)
         self.pools = Pools(inventory, self.deployed, self.autoscaling)
         self.numbers = Numbers(config)
-        self.sizes = Sizes(inventory, config, self.pools, self.autoscaling)
-        self.images = Images(inventory, self.sizes)
+        self.caps = Caps(self.pools, self.autoscaling, self.numbers)
+        self.sizes = Sizes(inventory, config, self.pools, self.autoscaling, self.caps)
+        self.images = Images(inventory, self.sizes, self.numbers)
+
+    def assuming(self, cluster: Cluster) -> World:
+        """This world if all that may be on a cluster were on it; what is applied together stays as it is."""
+        return self.remember("assuming", cluster.id, lambda: self._assuming(cluster))
+
+    def _assuming(self, cluster: Cluster) -> World:
+        homes = {thing: cluster for found, own in self._unplaced if cluster in found.clusters for thing in own}
+        world = copy.copy(self)
+        Memory.__init__(world)
+        world.inventory = replace(self.inventory, cluster_of=self.inventory.cluster_of | homes)
+        world.pools = Pools(world.inventory, self.deployed, self.autoscaling)
+        world.caps = Caps(world.pools, self.autoscaling, self.numbers)
+        world.sizes = Sizes(world.inventory, self.config, world.pools, self.autoscaling, world.caps)
+        world.images = Images(self.inventory, world.sizes, self.numbers)
+        return world
+
+    @cached_property
+    def _unplaced(self) -> list[tuple[Candidates, list[Thing]]]:
+        """What may be on several clusters, by these."""
+        groups: dict[int, tuple[Candidates, list[Thing]]] = {}
+        for thing, found in self.inventory.candidates_of.items():
+            groups.setdefault(id(found), (found, []))[1].append(thing)
+        return list(groups.values())
 
     def root_module(self, root: str) -> Inventory:
         """The clusters and networks that a root module makes."""

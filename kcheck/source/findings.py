@@ -7,13 +7,13 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source.units import data_text
-from kcheck.source.values import Item
+from kcheck.source.values import Item, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kcheck.source.text import Span
-    from kcheck.source.values import Data, Missing, Origin
+    from kcheck.source.values import Data, Missing, Origin, Unknown, Unset
 
 
 class Severity(IntEnum):
@@ -126,7 +126,9 @@ class Finding(NamedTuple):
     """One problem at one place. `anchors` are the places where a comment can suppress it.
 
     `help` says what a person must do where kcheck cannot change the value itself. `also` are the other objects that
-    have it at the same place. `shape` is the message without what changes with sizes, prices and other objects.
+    have it at the same place, or for the same cause. `shape` is the message without what changes with sizes, prices and
+    other objects. `parts` are the findings that were merged into it, if they were. A `small` one is of a known
+    size at which its rule only takes note: no reason to change what others share.
     """
 
     rule: str
@@ -141,6 +143,8 @@ class Finding(NamedTuple):
     anchors: tuple[Span, ...]
     also: tuple[str, ...] = ()
     shape: str = ""
+    parts: tuple[Finding, ...] = ()
+    small: bool = False
 
     @property
     def objects(self) -> set[str]:
@@ -155,6 +159,8 @@ class Finding(NamedTuple):
     @property
     def identities(self) -> frozenset[Identity]:
         """What it is known by in other runs, for each of its objects."""
+        if self.parts:
+            return frozenset().union(*(part.identities for part in self.parts))
         path = self.span.source.path
         return frozenset((self.rule, path, _unnumbered(name, path), self.shape) for name in self.objects)
 
@@ -193,8 +199,23 @@ def _unnumbered(name: str, path: str) -> str:
     return path + _AT.sub("", name[len(path) :], count=1) if name.startswith(f"{path}:") else name
 
 
+class UnknownInput(str):
+    """Why a value that a check needs is not known; `place` is where the code asks for it, if that is known."""
+
+    __slots__ = ("place",)
+    place: Span | None
+
+
+def unknown_input(value: Unset | Unknown) -> UnknownInput:
+    """The input that a value waits for; what kcheck brings along is no place in the user's code."""
+    result = UnknownInput(reason_of(value))
+    origin = value.origin.outside(None) if value.origin else None
+    result.place = origin.written if origin and origin.spans else None
+    return result
+
+
 class Undecided(NamedTuple):
-    """A check that could not be decided, and the inputs it waits for."""
+    """A check that could not be decided, and the inputs it waits for: `UnknownInput`s where they have a place."""
 
     rule: str
     object: str
@@ -205,10 +226,12 @@ class Undecided(NamedTuple):
 class Skipped(NamedTuple):
     """Something that was not read: a folder, a file, the call of a module, what another tool makes.
 
-    `line` is 0 for a whole file or folder. `remedy` says how to have it read, if there is a way.
+    `line` is 0 for a whole file or folder. `remedy` says how to have it read, if there is a way. What kcheck leaves
+    out `by_choice`, such as the code of others, is no gap.
     """
 
     path: str
     reason: str
     line: int = 0
     remedy: str = ""
+    by_choice: bool = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -149,24 +149,6 @@ class Unknown:
     symbol: Symbol | None = None
 
 
-class Reference(str):
-    """The key of a map that is only known after apply, such as the id of a subnet; `datum` is the key itself."""
-
-    __slots__ = ("datum",)
-    datum: Unknown
-
-
-def key_of(datum: Unknown) -> Reference | None:
-    """The stand-in for an unknown map key whose identity is known; None if it is not."""
-    symbol = datum.symbol
-    if symbol is None or "?" in symbol.attribute:
-        return None
-    text = symbol.address.strip('"') if symbol.attribute == "text" else f"{symbol.address}.{symbol.attribute}"
-    key = Reference(f"<{text}>")
-    key.datum = datum
-    return key
-
-
 class Encoded(str):
     """Text that `jsonencode` or `yamlencode` made; `datum` is what it was given, with the places of its parts."""
 
@@ -219,21 +201,41 @@ def pieces_of(value: Value[object]) -> tuple[Piece, ...]:
 
 @dataclass(slots=True)
 class Either(Unknown):
-    """A value of which the condition is not known: it is one of the branches."""
+    """A value that is one of the branches: the condition is not known, or the cloud chooses."""
 
     branches: tuple[Datum, ...] = field(kw_only=True)
 
 
-def possible(datum: Datum | None) -> Iterator[Datum]:
-    """What a value, or an element of a list, may be."""
-    if isinstance(datum, Either):
-        for branch in datum.branches:
-            yield from possible(branch)
-    elif isinstance(datum, Known) and isinstance(datum.value, tuple):
-        for item in datum.value:
-            yield from possible(item)
-    elif datum is not None:
-        yield datum
+@dataclass(slots=True)
+class Partial(Unknown):
+    """A collection of which it is not known what else is in it: `part` is there, and any number like each of `rest`.
+
+    Both are of one type. An entry of `rest` with a key of its own is there or not.
+    """
+
+    part: tuple[Datum, ...] | dict[str, Datum] = field(kw_only=True)
+    rest: tuple[Datum, ...] | dict[str, Datum] = field(kw_only=True)
+
+    def elements(self) -> Iterator[Datum]:
+        """Those that are there, then those that may be."""
+        for some in (self.part, self.rest):
+            yield from some.values() if isinstance(some, dict) else some
+
+
+def candidates(value: Value[T]) -> tuple[Known[T], ...]:
+    """What a value is, or may be where all that it may be is known; nothing if a part of that is not."""
+    if isinstance(value, Known):
+        return (value,)
+    if not isinstance(value, Either):
+        return ()
+    found = [candidates(branch) for branch in value.branches]
+    flat = tuple(cast("Known[T]", one) for branch in found for one in branch)
+    return flat if all(found) else ()
+
+
+def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Known[T] | Unknown:
+    """One of some values: known where they are all the same."""
+    return agreed(Either(reason, origin, branches=()), list(values))
 
 
 @dataclass(slots=True)
@@ -363,8 +365,23 @@ def total(values: Iterable[Value[int]]) -> int | Unknown:
 
 
 def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
-    """A known value changed by a function; what is not known stays as it is."""
+    """A known value changed by a function, and so each of several that it may be; else it stays as it is."""
+    if type(value) is Either:
+        options: tuple[Known[T], ...] = candidates(value)
+        if not options or any(one.value is None for one in options):
+            return Unknown(value.reason, value.origin, value.symbol)
+        return agreed(value, [Known(change(one.value), one.origin) for one in options])
     return Known(change(value.value), value.origin) if isinstance(value, Known) else value
+
+
+def agreed(choice: Either, branches: list[Any]) -> Known[Any] | Unknown:
+    """What was made of a choice's branches: the value on which they agree, else one of them; unknown if one is."""
+    if not all(isinstance(branch, Known) for branch in branches):
+        return Unknown(choice.reason, choice.origin, choice.symbol)
+    if branches and all(branch.value == branches[0].value for branch in branches):
+        spans = (choice.origin or branches[0].origin).spans
+        return Known(branches[0].value, Origin(spans))
+    return Either(choice.reason, choice.origin, choice.symbol, branches=tuple(branches))
 
 
 @overload

@@ -69,6 +69,9 @@ def _keys(node: yaml.Node, span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
             break
         name, node = step
         names.append(name)
+    own = node.own("id") if isinstance(node, yaml.Mapping) and node.span != span else None
+    if own is not None and isinstance(own.value, yaml.Scalar):  # the place stands for all of the map
+        names.append(f'"{own.value.text}"')
     if isinstance(node, yaml.Scalar) and depth and node.span != span and "\n" in node.text.strip("\n"):
         names += in_text(texts.embedded_lines(node), span, depth - 1)
     return tuple(names)

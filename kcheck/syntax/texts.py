@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +33,30 @@ def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> I
             yield document.problem._replace(span=text.span(place.start, place.end))
         elif document.root is not None:
             yield text.placed(document.root)
+
+
+def lines(pieces: tuple[Piece, ...]) -> list[list[Piece]]:
+    """The lines of a text that was joined from pieces, each as the pieces that it has of them."""
+    result: list[list[Piece]] = [[]]
+    for piece in pieces:
+        for part in _by_line(piece):
+            result[-1].append(part)
+            if part.text.endswith("\n"):
+                result.append([])
+    return result
+
+
+def _by_line(piece: Piece) -> Iterator[Piece]:
+    """The parts of a piece that are in one line each."""
+    if isinstance(piece.datum, Unknown) or "\n" not in piece.text[:-1]:
+        yield piece
+        return
+    for text, span, same in _aligned(piece):
+        at = span.start
+        for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+            place = Span(span.source, at, at + len(line.encode())) if same else span
+            at = place.end
+            yield Piece(line, place, None if same else Known(line, Origin((span,))))
 
 
 def embedded_lines(scalar: yaml.Scalar) -> tuple[Piece, ...]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck.source import scalars
+from kcheck.source.keys import Reference, key_of
 from kcheck.source.scalars import AbsentError, EvaluationError
-from kcheck.source.values import Answer, Datum, Either, Known, SetData, Symbol, Unknown, key_of
+from kcheck.source.values import Answer, Datum, Either, Known, Partial, SetData, Symbol, Unknown, known
+from kcheck.terraform import convert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from kcheck.source.values import DatumValue
 
 
 def attribute(target: Datum, name: str) -> Datum:
@@ -23,17 +26,22 @@ def attribute(target: Datum, name: str) -> Datum:
     if isinstance(target, Unknown):
         if isinstance(target, Either):
             return each_branch(target, lambda branch: attribute(branch, name))
+        if isinstance(target, Partial):
+            return _of_partial(target, name)
         asked = target.echo(name) if isinstance(target, Answer) else None
         if isinstance(asked, Known):
             return asked
         symbol = target.symbol
-        if symbol is not None:
+        if symbol is not None and symbol.attribute != "?":
             symbol = Symbol(symbol.address, f"{symbol.attribute}.{name}" if symbol.attribute else name)
         return Unknown(target.reason, target.origin, symbol)
     value = target.value
     if isinstance(value, dict):
         if name in value:
             return value[name]
+        loose = loose_key(value)
+        if loose is not None:
+            return Unknown(loose.datum.reason, target.origin)
         message = f"there is no attribute `{name}`"
         if target.origin.spans:
             raise AbsentError(message, target.origin.below(name))
@@ -42,7 +50,7 @@ def attribute(target: Datum, name: str) -> Datum:
         return value.attribute(name)
     if isinstance(value, tuple) and not isinstance(value, SetData):
         raise EvaluationError(f"`.{name}` on a list; `[*].{name}` or an index is meant")
-    raise EvaluationError(f"there is no attribute `{name}` on {kind_name(value)}")
+    raise EvaluationError(f"there is no attribute `{name}` on {convert.kind_name(value)}")
 
 
 def each_branch(target: Either, step: Callable[[Datum], Datum]) -> Datum:
@@ -58,6 +66,33 @@ def each_branch(target: Either, step: Callable[[Datum], Datum]) -> Datum:
     return Either(target.reason, target.origin, only if target.symbol else None, branches=tuple(branches))
 
 
+def loose_key(value: dict[str, Datum]) -> Reference | None:
+    """A key of a map that may turn out to be any."""
+    return next((key for key in value if isinstance(key, Reference) and key.loose), None)
+
+
+def _of_partial(target: Partial, name: str) -> Datum:
+    """An element of a map of which not all is known: what is there, else what may be."""
+    if not isinstance(target.part, dict) or not isinstance(target.rest, dict):
+        raise EvaluationError(f"`.{name}` on a list; `[*].{name}` or an index is meant")
+    if name in target.part:
+        return target.part[name]
+    found = [target.rest[name]] if name in target.rest else []
+    if loose_key(target.rest) or loose_key(target.part):
+        found += [item for key, item in target.rest.items() if isinstance(key, Reference) and key.loose]
+    elif not found:
+        message = f"there is no attribute `{name}`"
+        raise AbsentError(message, target.origin.below(name)) if target.origin else EvaluationError(message)
+    return _one_of(target, found)
+
+
+def _one_of(target: Partial, found: list[Datum]) -> Datum:
+    """One of some elements, if it is there; of a resource one instance stands for all."""
+    if len(found) == 1 and (isinstance(found[0], Answer) or scalars.kind(known(found[0])) == "resource"):
+        return found[0]
+    return Either(target.reason, target.origin, target.symbol, branches=tuple(found))
+
+
 def index(target: Datum, key: Datum) -> Datum:
     """`target[key]`.
 
@@ -67,6 +102,8 @@ def index(target: Datum, key: Datum) -> Datum:
     if isinstance(target, Unknown):
         if isinstance(target, Either):
             return each_branch(target, lambda branch: index(branch, key))
+        if isinstance(target, Partial):
+            return _indexed(target, key)
         symbol = target.symbol and target.symbol.element(key)
         return (
             replace(target, symbol=symbol)
@@ -74,13 +111,8 @@ def index(target: Datum, key: Datum) -> Datum:
             else Unknown(target.reason, target.origin, symbol)
         )
     value = target.value
-    if not getattr(value, "certain", True):
-        return target  # one instance stands for all where their number is not known
     if isinstance(key, Unknown):
-        reference = key_of(key)
-        if reference is not None and isinstance(value, dict) and reference in value:
-            return attribute(target, reference)
-        return Unknown(key.reason, target.origin)
+        return _chosen(target, key)
     if isinstance(value, tuple) and not isinstance(value, SetData):
         number = scalars.to_number(key.value)
         if not isinstance(number, int) or not 0 <= number < len(value):
@@ -88,7 +120,30 @@ def index(target: Datum, key: Datum) -> Datum:
         return value[number]
     if isinstance(value, dict) or hasattr(value, "attribute"):
         return attribute(target, scalars.to_string(key.value))
-    raise EvaluationError(f"{kind_name(value)} cannot be indexed")
+    raise EvaluationError(f"{convert.kind_name(value)} cannot be indexed")
+
+
+def _indexed(target: Partial, key: Datum) -> Datum:
+    """An element of a collection of which not all is known."""
+    reference = key_of(key) if isinstance(key, Unknown) else None
+    if isinstance(target.part, dict):
+        name = reference if isinstance(key, Unknown) else scalars.to_string(key.value)
+        if name is not None and (isinstance(key, Known) or name in target.part):
+            return _of_partial(target, name)
+    return _one_of(target, list(target.elements()))
+
+
+def _chosen(target: Known[DatumValue], key: Unknown) -> Datum:
+    """The element of a known collection that an unknown key chooses: any of them."""
+    value = target.value
+    if isinstance(value, dict):
+        reference = key_of(key)
+        if reference is not None and reference in value:
+            return value[reference]
+        return Either(key.reason, target.origin, branches=tuple(value.values()))
+    if isinstance(value, tuple) and not isinstance(value, SetData):
+        return Either(key.reason, target.origin, branches=value)
+    return Unknown(key.reason, target.origin)
 
 
 def spliced(values: Iterable[Datum]) -> Iterator[Datum]:
@@ -98,16 +153,3 @@ def spliced(values: Iterable[Datum]) -> Iterator[Datum]:
             yield from value.value
         else:
             yield value
-
-
-def kind_name(value: object) -> str:
-    """What a value is, in words."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int | Fraction):
-        return "a number"
-    if isinstance(value, str):
-        return "a string"
-    return "a set" if isinstance(value, SetData) else "this value"

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str]
 
+CALL_ARGUMENTS = frozenset({"source", "version", "count", "for_each", "providers", "depends_on"})
+"""What Terraform itself takes from the call of a module."""
+
 
 @dataclass
 class Configuration:
@@ -20,7 +23,10 @@ class Configuration:
     `incomplete` says that a piece could not be read: nothing may then be concluded from absence. `old` code is for
     Terraform before 0.12. A `skeleton`
     stands for a module that others publish; it declares what matters and nothing else, and its version may have
-    other `defaults`.
+    other `defaults`, and lack some variables. A copy of such a module has the `top` folder outside of which nothing is
+    read.
+    Where neither is there, a skeleton of its arguments stands in: `unread` says why, `inputs` are the spellings of its
+    variables in the call, and a `partial` one may lack node pools.
     """
 
     folder: str
@@ -37,6 +43,16 @@ class Configuration:
     old: bool = False
     skeleton: bool = False
     defaults: dict[str, Datum] = field(default_factory=dict)
+    lacks: frozenset[str] = frozenset()
+    top: str = ""
+    unread: str = ""
+    inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    partial: bool = False
+
+    @property
+    def published(self) -> bool:
+        """Whether others maintain it: nothing is reported in it, its call stands for it."""
+        return self.skeleton or bool(self.top)
 
     def add(self, file: nodes.File, *, override: bool = False) -> None:
         """Take in one `.tf` file; an override file changes what the others declared."""
@@ -69,6 +85,12 @@ class Configuration:
         if block.type in double and len(labels) == 2:
             return double[block.type], (labels[0], labels[1])  # type: ignore[return-value]
         return None
+
+
+def is_override(name: str) -> bool:
+    """Whether a file changes what the others of its folder declare."""
+    stem = name.removesuffix(".json").removesuffix(".tf")
+    return stem == "override" or stem.endswith("_override")
 
 
 def _merge(base: nodes.Block, override: nodes.Block) -> None:

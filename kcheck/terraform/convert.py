@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from operator import is_
 from typing import TYPE_CHECKING
 
+from kcheck.source import placeholders
 from kcheck.source.scalars import EvaluationError, kind, to_string
 from kcheck.source.values import Datum, Known, Origin, SetData, Unknown
 
@@ -134,6 +136,19 @@ def _renewed(item: Known[DatumValue], new: DatumValue) -> Datum:
     return item if same else Known(new, item.origin)
 
 
+def kind_name(value: object) -> str:
+    """What a value is, in words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | Fraction):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    return "a set" if isinstance(value, SetData) else "this value"
+
+
 def identity(datum: Datum) -> str:
     """A text that two values share if and only if they are one element of a set; its order is Terraform's."""
     if isinstance(datum, Unknown):
@@ -194,11 +209,13 @@ def to_set(items: Sequence[Datum]) -> SetData:
     return SetData(sorted(unique.values(), key=sort_key))
 
 
-def from_json(node: Node) -> Known[DatumValue]:
+def from_json(node: Node) -> Datum:
     """A JSON value as a datum; its scalars can be changed where they stand."""
     value = node.value
     if isinstance(value, dict):
         return Known({key: from_json(member.value) for key, member in value.items()}, Origin((node.span,)))
     if isinstance(value, list):
         return Known(tuple(map(from_json, value)), Origin((node.span,)))
+    if isinstance(value, str) and placeholders.is_encrypted(value):
+        return Unknown(placeholders.encrypted(node.span), Origin((node.span,)))
     return Known(value, Origin((node.span,), literal=not node.span.source.private))

@@ -2,83 +2,33 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from kcheck.source import scalars
+from kcheck.source.keys import key_of
 from kcheck.source.scalars import AbsentError, EvaluationError
-from kcheck.source.values import (
-    Datum,
-    Either,
-    Known,
-    Origin,
-    Piece,
-    Reference,
-    Rendered,
-    SetData,
-    Symbol,
-    Unknown,
-    Unrendered,
-    key_of,
-)
+from kcheck.source.values import Datum, Either, Known, Origin, Partial, Piece, Rendered, Symbol, Unknown, Unrendered
 from kcheck.syntax.hcl import nodes
-from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert, functions
-from kcheck.terraform.access import attribute, each_branch, index, kind_name, spliced
-from kcheck.terraform.operators import arithmetic, first_reason, logic
+from kcheck.terraform.access import attribute, each_branch, index, spliced
+from kcheck.terraform.operators import alike, common_symbol, first_reason, operate
+from kcheck.terraform.partial import Gathering, branches_of, derived, either, entries_of, gathered, settled
+from kcheck.terraform.scope import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from kcheck.source.text import Span
-    from kcheck.source.values import DatumValue
-
-
-class Scope:
-    """The names that an expression may use: those of its module, and loop variables over them."""
-
-    def __init__(self, names: Mapping[str, Datum], outer: Scope | None = None, place: Span | None = None) -> None:
-        self.names = names
-        self.outer = outer
-        self.place: Span | None = place or (outer.place if outer else None)
-        """What stands for the code of a skeleton: the call, or the element of `for_each` in the caller."""
-
-    def lookup(self, name: str) -> Datum | None:
-        """The value of a first name, or None."""
-        found = self.names.get(name)
-        return self.outer.lookup(name) if found is None and self.outer is not None else found
-
-    def with_names(self, place: Span | None = None, /, **names: Datum) -> Scope:
-        """An inner scope that adds names."""
-        return Scope(names, self, place)
-
-    def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
-        """A function that needs more than its arguments, such as the files of the module."""
-        return None if self.outer is None else self.outer.special(name)
-
-    def report(self, problem: Problem) -> None:
-        """Take note of something that Terraform would refuse."""
-        if self.outer is not None:
-            self.outer.report(problem)
-
-    def checked(self, value: Datum, name: str, place: Span) -> Datum:
-        """The value of something; that it depends on itself is reported."""
-        if isinstance(value, Unknown) and value.reason == circular(name):
-            self.report(Problem(value.reason, place))
-        return value
-
-
-def circular(name: str) -> str:
-    """What is said of something that depends on itself."""
-    return f"{name} refers to itself"
+    from kcheck.terraform.partial import Entry
 
 
 def evaluate(expression: nodes.Expression, scope: Scope) -> Datum:
     """The value of an expression; errors that Terraform would report become Unknown with their message."""
     try:
-        return value_of(expression, scope)
-    except EvaluationError as error:
-        return Unknown(str(error), Origin((expression.span,)))
+        return _part(expression, scope)
     except RecursionError:
         return Unknown("the expression is nested too deeply", Origin((expression.span,)))
 
@@ -90,6 +40,16 @@ def value_of(expression: nodes.Expression, scope: Scope) -> Datum:
         EvaluationError: Terraform would refuse it.
     """
     return _EVALUATORS[type(expression)](expression, scope)
+
+
+def _part(expression: nodes.Expression, scope: Scope) -> Datum:
+    """The value of a part of an expression: what Terraform would refuse is one value that is not known."""
+    if scope.strict:
+        return value_of(expression, scope)
+    try:
+        return settled(value_of(expression, scope), _here(expression))
+    except EvaluationError as error:
+        return Unknown(str(error), _here(expression))
 
 
 def _here(expression: nodes.Expression, *, literal: bool = False) -> Origin:
@@ -118,9 +78,26 @@ def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
     # a text with the same unknown parts is the same text
     identity = "".join(_identity(piece.datum) or piece.text for piece in pieces)
     symbol = Symbol(f'"{identity}"', "text")
+    if (
+        node.quoted
+        and type(unknown) is Either
+        and not any(isinstance(p.datum, Unknown) and p.datum is not unknown for p in pieces)
+    ):
+        return _text_of_each(unknown, pieces, origin, symbol)
     if node.quoted:
         return Unknown(unknown.reason, origin, symbol)
     return Unrendered(unknown.reason, origin, symbol, pieces)
+
+
+def _text_of_each(choice: Either, pieces: tuple[Piece, ...], origin: Origin, symbol: Symbol) -> Datum:
+    """A text with a part that is one of several."""
+    found: list[Datum] = []
+    for branch in choice.branches:
+        if not isinstance(branch, Known) or not isinstance(branch.value, str | int | Fraction):
+            return Unknown(choice.reason, origin, symbol)
+        text = scalars.to_string(branch.value)
+        found.append(Known("".join(text if piece.datum is choice else piece.text for piece in pieces), origin))
+    return derived(Unknown(choice.reason, origin), found, symbol)
 
 
 def _identity(datum: Datum | None) -> str:
@@ -152,8 +129,8 @@ def _pieces(node: nodes.Template, scope: Scope) -> Iterator[Piece]:
             if isinstance(collection, Unknown):
                 yield Piece("", part.span, collection)
             else:
-                for inner in _loop(collection, part.key, part.name, scope):
-                    yield from _pieces(part.body, inner)
+                for entry in entries_of(collection):
+                    yield from _pieces(part.body, _inner(part, entry, scope))
         else:
             value = value_of(part, scope)
             if isinstance(value, Known) and (value.value is None or isinstance(value.value, dict | tuple)):
@@ -162,24 +139,16 @@ def _pieces(node: nodes.Template, scope: Scope) -> Iterator[Piece]:
 
 
 def _tuple(node: nodes.Tuple, scope: Scope) -> Datum:
-    values = (value_of(item, scope) for item in node.items)
+    values = (_part(item, scope) for item in node.items)
     return Known(tuple(spliced(values) if node.flat else values), _here(node))
 
 
 def _object(node: nodes.Object, scope: Scope) -> Datum:
-    result: dict[str, Datum] = {}
-    for key_node, value_node in node.entries:
-        key = value_of(key_node, scope)
-        name = _key(key)
-        if name is None:
-            return Unknown(first_reason(key), _here(node))
-        result[name] = value_of(value_node, scope)
-    return Known(dict(sorted(result.items())), _here(node))
-
-
-def _key(key: Datum) -> str | None:
-    """The key of a map; None where not even its identity is known."""
-    return key_of(key) if isinstance(key, Unknown) else scalars.to_string(key.value)
+    """Of two keys that are the same the last one holds; one that is not known is taken for another one."""
+    result = Gathering(_here(node))
+    for key, value in node.entries:
+        result.add(_part(key, scope), _part(value, scope))
+    return result.map()
 
 
 def _variable(node: nodes.Variable, scope: Scope) -> Datum:
@@ -222,17 +191,21 @@ def _splat(node: nodes.Splat, scope: Scope) -> Datum:
 def _splat_of(target: Datum, node: nodes.Splat, scope: Scope) -> Datum:
     if isinstance(target, Either):
         return each_branch(target, lambda branch: _splat_of(branch, node, scope))
+
+    def each(item: Datum) -> Datum:
+        return _steps(node.each, scope.with_names(**{_ELEMENT: item}))
+
+    if isinstance(target, Partial) and isinstance(target.part, tuple):
+        rounds = ((each(entry.item), None if entry.sure else target) for entry in entries_of(target))
+        return gathered(rounds, _here(node))
     if isinstance(target, Unknown):
         return Unknown(target.reason, target.origin, target.symbol and Symbol(target.symbol.address, "?"))
     value = target.value
     if value is None:
         return Known((), _here(node))
-    if not getattr(value, "certain", True):
-        address = str(getattr(value, "address", ""))
-        return Unknown(f"the number of {address} is not known", _here(node), Symbol(address, "?"))
     # a splat on a single value treats it as a list of one
     items = value if isinstance(value, tuple) else (target,)
-    return Known(tuple(_steps(node.each, scope.with_names(**{_ELEMENT: item})) for item in items), _here(node))
+    return Known(tuple(each(item) for item in items), _here(node))
 
 
 _ELEMENT = "*"
@@ -253,7 +226,7 @@ def _call(node: nodes.Call, scope: Scope) -> Datum:
     function = functions.FUNCTIONS.get(name)
     if function is None:
         return Unknown(functions.reason_for(name), _here(node))
-    arguments = [_opaque(value_of(argument, scope)) for argument in node.arguments]
+    arguments = [_opaque(_part(argument, scope)) for argument in node.arguments]
     if node.spread:
         last = arguments.pop()
         if isinstance(last, Unknown):
@@ -261,7 +234,21 @@ def _call(node: nodes.Call, scope: Scope) -> Datum:
         if not isinstance(last.value, tuple):
             raise EvaluationError("only a list can be spread with `...`")
         arguments += last.value
-    return function(arguments, _here(node))
+    value = function(arguments, _here(node))
+    choices = [at for at, argument in enumerate(arguments) if type(argument) is Either]
+    if type(value) is not Unknown or len(choices) != 1:
+        return value
+    return _with_choice(function, arguments, choices[0], value)
+
+
+def _with_choice(function: functions.Function, arguments: list[Datum], at: int, value: Unknown) -> Datum:
+    """What a function gives for each value that an argument may have; Terraform refuses what it raises on."""
+    choice = arguments[at]
+    branches = []
+    for branch in choice.branches if isinstance(choice, Either) else ():
+        with suppress(EvaluationError):
+            branches.append(function([*arguments[:at], branch, *arguments[at + 1 :]], value.origin or Origin(())))
+    return derived(value, branches, value.symbol) if branches else value
 
 
 def _opaque(value: Datum) -> Datum:
@@ -275,14 +262,20 @@ def _try(node: nodes.Call, scope: Scope) -> Datum:
     """The first argument that can be evaluated. A default in place of an absent attribute is written where that is."""
     problem = "try() has no argument that can be evaluated"
     absent: AbsentError | None = None
-    for argument in node.arguments:
+    strict = scope.strictly()
+    for at, argument in enumerate(node.arguments):
         try:
-            value = value_of(argument, scope)
+            value = value_of(argument, strict)
         except EvaluationError as error:
             problem = str(error)
             absent = absent or (error if isinstance(error, AbsentError) else None)
             continue
         empty = isinstance(argument, nodes.Tuple | nodes.Object) and isinstance(value, Known) and not value.value
+        if type(value) is Either and node.arguments[at + 1 :]:  # it may be one that is not there
+            others: list[Datum] = []
+            with suppress(EvaluationError):
+                others.append(_try(replace(node, arguments=node.arguments[at + 1 :]), scope))
+            return either(value.reason, value.origin, [*value.branches, *others], value.symbol)
         if absent is None or not isinstance(value, Known) or not (empty or isinstance(argument, nodes.Literal)):
             return value
         return Known(value.value, absent.origin.used(argument.span))
@@ -291,7 +284,7 @@ def _try(node: nodes.Call, scope: Scope) -> Datum:
 
 def _can(node: nodes.Call, scope: Scope) -> Datum:
     try:
-        value = value_of(node.arguments[0], scope)
+        value = value_of(node.arguments[0], scope.strictly())
     except EvaluationError:
         return Known(value=False, origin=_here(node))
     return Unknown(value.reason, _here(node)) if isinstance(value, Unknown) else Known(value=True, origin=_here(node))
@@ -307,30 +300,17 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
         value = value_of(chosen, scope)
         if isinstance(value, Known) and isinstance(chosen, nodes.Literal) and nodes.is_choice(node.condition):
             value = Known(value.value, _here(node))  # what is meant for one environment is for a person to change
-        return _alike(value, evaluate(other, scope))
+        return alike(value, evaluate(other, scope))
     yes, no = evaluate(node.yes, scope), evaluate(node.no, scope)
     if convert.equal(yes, no):  # to change one branch would leave the other
         return Known(yes.value, _here(node)) if isinstance(yes, Known) and yes.origin.literal else yes
-    return Either(condition.reason, _here(node), _common(yes, no), branches=(yes, no))
-
-
-def _common(yes: Datum, no: Datum) -> Symbol | None:
-    """The identity that a value keeps whichever branch is taken: `cond ? x.id : null` is x or nothing."""
-    symbols = {value.symbol for value in (yes, no) if isinstance(value, Unknown)}
-    empty = all(isinstance(value, Unknown) or value.value is None for value in (yes, no))
-    return symbols.pop() if empty and len(symbols) == 1 else None
-
-
-def _alike(value: Datum, other: Datum) -> Datum:
-    """Both branches of a conditional have one type: beside a string, a number becomes a string."""
-    if not isinstance(value, Known) or not isinstance(other, Known):
-        return value
-    if isinstance(value.value, dict) or hasattr(value.value, "attribute"):
-        return value
-    try:
-        return convert.unify([value, other])[0]
-    except EvaluationError:
-        return value
+    branches = [*branches_of(yes), *branches_of(no)]
+    with suppress(EvaluationError):  # both have one type
+        branches = convert.unify(branches)
+    symbol = common_symbol(yes, no)
+    if len(branches) > 2:
+        return derived(Unknown(condition.reason, _here(node)), branches, symbol)
+    return either(condition.reason, _here(node), branches, symbol)
 
 
 def _operation(node: nodes.Operation, scope: Scope) -> Datum:
@@ -344,78 +324,64 @@ def _operation(node: nodes.Operation, scope: Scope) -> Datum:
         literal = right.origin.literal and isinstance(node.right, nodes.Literal)
         return Known(-scalars.to_number(right.value), Origin((node.span,), literal))
     left = value_of(node.left, scope)
-    if node.operator in ("==", "!="):
-        same = convert.equal(left, right)
-        if same is None:
-            return Unknown(first_reason(left, right), origin)
-        return Known(same == (node.operator == "=="), origin)
-    if node.operator in ("&&", "||"):
-        return logic(node.operator, left, right, origin)
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
-        return Unknown(first_reason(left, right), origin)
-    a, b = scalars.to_number(left.value), scalars.to_number(right.value)
-    return Known(arithmetic(node.operator, a, b), origin)
+    result = operate(node.operator, left, right, origin)
+    if type(result) is not Unknown or not (isinstance(left, Either) or isinstance(right, Either)):
+        return result
+    found = [operate(node.operator, a, b, origin) for a in branches_of(left) for b in branches_of(right)]
+    return derived(result, found)
 
 
-def _loop(collection: Datum, key: str | None, name: str, scope: Scope) -> Iterator[Scope]:
-    """The scopes of a `for`, one an element."""
-    if isinstance(collection, Unknown):
-        raise EvaluationError(collection.reason)
-    value = collection.value
-    pairs: list[tuple[DatumValue, Datum]]
-    if isinstance(value, dict):
-        pairs = [(k, value[k]) for k in sorted(value)]
-    elif isinstance(value, SetData):
-        pairs = [(item.value if isinstance(item, Known) else None, item) for item in value]
-    elif isinstance(value, tuple):
-        pairs = list(enumerate(value))
-    else:
-        raise EvaluationError(f"{kind_name(value)} cannot be iterated")
-    for k, item in pairs:
-        names = {name: item}
-        if key is not None:
-            names[key] = item if isinstance(value, SetData) else _step(k, item.origin or collection.origin)
-        yield Scope(names, scope)
+def _inner(node: nodes.For | nodes.TemplateFor, entry: Entry, scope: Scope) -> Scope:
+    """The scope of one round of a loop."""
+    names = {node.name: entry.item}
+    if node.key is not None:
+        names[node.key] = entry.key
+    return Scope(names, scope)
 
 
-def _step(key: DatumValue, origin: Origin) -> Datum:
-    """The key or index of an element in a loop."""
-    return key.datum if isinstance(key, Reference) else Known(key, origin)
+def _rounds(node: nodes.For, scope: Scope) -> Iterator[tuple[Scope, Unknown | None]]:
+    """The rounds of a loop that its condition lets through, with why it is not sure that there is one."""
+    collection = value_of(node.collection, scope)
+    missing = collection if isinstance(collection, Unknown) else None
+    for entry in entries_of(collection):
+        inner, why = _inner(node, entry, scope), None if entry.sure else missing
+        if node.condition is not None:
+            condition = value_of(node.condition, inner)
+            if isinstance(condition, Known) and not scalars.to_bool(condition.value):
+                continue
+            why = why or (condition if isinstance(condition, Unknown) else None)
+        yield inner, why
 
 
 def _for(node: nodes.For, scope: Scope) -> Datum:
-    collection = value_of(node.collection, scope)
-    if isinstance(collection, Unknown):
-        return Unknown(collection.reason, _here(node))
-    items: list[Datum] = []
-    entries: dict[str, Datum] = {}
-    groups: dict[str, list[Datum]] = {}
-    for inner in _loop(collection, node.key, node.name, scope):
-        if node.condition is not None:
-            condition = value_of(node.condition, inner)
-            if isinstance(condition, Unknown):
-                return Unknown(condition.reason, _here(node))
-            if not scalars.to_bool(condition.value):
-                continue
-        value = value_of(node.value, inner)
-        if node.result_key is None:
-            items.append(value)
-            continue
+    if node.result_key is None:
+        return gathered(((_part(node.value, inner), why) for inner, why in _rounds(node, scope)), _here(node))
+    result = Gathering(_here(node))
+    if node.grouped:
+        return _grouped(node, node.result_key, result, scope)
+    for inner, why in _rounds(node, scope):
         key = value_of(node.result_key, inner)
-        name = _key(key)
+        if isinstance(key, Known) and why is None and scalars.to_string(key.value) in result.part:
+            raise EvaluationError(f'the key "{key.value}" occurs twice in a `for`; `...` would group the values')
+        result.add(key, _part(node.value, inner), why)
+    return result.map()
+
+
+def _grouped(node: nodes.For, result_key: nodes.Expression, result: Gathering, scope: Scope) -> Datum:
+    """A `for` that groups values by their key."""
+    groups: dict[str, list[tuple[Datum, Unknown | None]]] = {}
+    keys: dict[str, Datum] = {}
+    for inner, why in _rounds(node, scope):
+        key = value_of(result_key, inner)
+        name = key_of(key) if isinstance(key, Unknown) else scalars.to_string(key.value)
         if name is None:
             return Unknown(first_reason(key), _here(node))
-        if node.grouped:
-            groups.setdefault(name, []).append(value)
-        elif name in entries:
-            raise EvaluationError(f'the key "{name}" occurs twice in a `for`; `...` would group the values')
-        else:
-            entries[name] = value
-    if node.result_key is None:
-        return Known(tuple(items), _here(node))
-    if node.grouped:
-        entries = {name: Known(tuple(values), _here(node)) for name, values in groups.items()}
-    return Known(dict(sorted(entries.items())), _here(node))
+        keys[name] = key
+        groups.setdefault(name, []).append((_part(node.value, inner), why))
+    for name, items in groups.items():
+        reasons = [why for _, why in items]
+        result.add(keys[name], gathered(items, _here(node)), None if None in reasons else reasons[0])
+    return result.map()
 
 
 def _invalid(node: nodes.Invalid, _scope: Scope) -> Datum:

@@ -12,7 +12,8 @@ from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Piece, SetData, Unknown
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import functions
-from kcheck.terraform.evaluator import Scope, rendered, value_of
+from kcheck.terraform.evaluator import rendered, value_of
+from kcheck.terraform.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Answer, Datum, Known, Missing, Origin, Symbol, Unknown, concealed
+from kcheck.source.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
 from kcheck.syntax.hcl import nodes
-from kcheck.terraform.evaluator import Scope, circular, evaluate
+from kcheck.terraform.configuration import CALL_ARGUMENTS
+from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import special
 from kcheck.terraform.resource import BlockRecord, Instance, expand
+from kcheck.terraform.scope import Scope, circular
 from kcheck.terraform.types import absent, convert_to
 from kcheck.terraform.workspaces import unchosen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from kcheck.source.text import Span
     from kcheck.syntax.problem import Problem
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.filesystem import Files
@@ -74,7 +78,7 @@ class Module:
     `address` is empty for a root, `module.network` for a call. `inputs` gives the value of each variable that
     is set from outside: tfvars for a root, the arguments of the call for a child. `caller` is the module with the
     call, and `block` the call. `environment` names the variables that a root is bound with, `workspace` is what
-    `terraform.workspace` gives in it.
+    `terraform.workspace` gives in it. `doubt` says why it may not be there, or why one stands for all there are.
     """
 
     def __init__(
@@ -88,6 +92,7 @@ class Module:
         block: nodes.Block | None = None,
         environment: str = "",
         workspace: Datum | None = None,
+        doubt: str = "",
     ) -> None:
         self.configuration = configuration
         self.inputs = inputs
@@ -97,6 +102,7 @@ class Module:
         self.block = block
         self.environment = environment
         self.workspace = workspace
+        self.doubt = doubt
         self.problems: list[Problem] = []
         self.host = host
         self._calls: dict[str, Datum] = {}
@@ -118,14 +124,16 @@ class Module:
         given = self.inputs.get(name)
         if given is None or (_is_null(given) and _says(block, "nullable", value=False)):
             if "default" not in entries:
+                if self.configuration.unread:
+                    return Unknown(self.configuration.unread, Origin((self.scope.place,)) if self.scope.place else None)
                 reason = f"var.{self.prefixed(name) if self.address else name} has no default"
                 return Unknown(reason, Origin((block.header,)))
             other = self.configuration.defaults.get(name)
             default = evaluate(entries["default"].expression, self.scope) if other is None else other
             if given is not None and given.origin:
                 default = absent(default, given.origin)
-            elif self.configuration.skeleton and self.block is not None:
-                default = absent(default, Origin((self.block.header,), missing=Missing(self.block.span, (name,))))
+            elif self.configuration.published and self.block is not None:
+                default = absent(default, self._default_origin(self.block, name))
             given = default
         if "type" in entries:
             try:
@@ -136,6 +144,13 @@ class Module:
             full = f"var.{self.prefixed(name) if self.address else name}"
             return concealed(given, f"{full} is sensitive", Symbol(full, ""))
         return given
+
+    def _default_origin(self, call: nodes.Block, name: str) -> Origin:
+        """Where a value would be written instead of a default: in the call, if that is ours and the module takes it."""
+        fixed = call.header.source.bundled or name in self.configuration.lacks
+        return Origin(
+            (self.scope.place or call.header,), missing=None if fixed else Missing(call.span, (*call.below, name))
+        )
 
     def local(self, name: str) -> Datum | None:
         """The value of `local.name`, or None if it is not declared."""
@@ -171,9 +186,9 @@ class Module:
             if block is None:
                 return self._lost(f"data.{kind}.{name}")
             address = self.prefixed(f"data.{kind}.{name}")
-            reason = f"{address} is read from the cloud"
-            record = BlockRecord(block, self.scope)
-            return Answer(reason, Origin((block.header,)), Symbol(address, ""), echo=partial(_echo, record))
+            asker = f"{self.address} asks the cloud for its {kind}" if self.configuration.skeleton else ""
+            answer = partial(_answer, asker or f"{address} is read from the cloud")
+            return _map_instances(expand(block, address, self.scope), answer)
 
         place = Origin(())
         return Known(_Names(find, lambda name: f"data.{kind}.{name}"), place)
@@ -196,7 +211,8 @@ class Module:
         for module in self.all():
             for (found_kind, name), block in module.configuration.data.items():
                 if found_kind == kind:
-                    yield module.prefixed(f"data.{kind}.{name}"), BlockRecord(block, module.scope)
+                    for instance in _instances(expand(block, module.prefixed(f"data.{kind}.{name}"), module.scope)):
+                        yield instance.address, instance
 
     def kinds(self) -> set[str]:
         """The types of all resources, those of called modules included."""
@@ -231,8 +247,8 @@ class Module:
             return Unknown(f"{address}: {found}", origin, Symbol(address, ""))
 
         def build(instance: Instance) -> Datum:
-            inputs = _Arguments(instance)
-            module = Module(found, inputs, self.host, address=instance.address, caller=self, block=block)
+            inputs, address = _Arguments(instance, found.inputs), instance.address
+            module = Module(found, inputs, self.host, address=address, caller=self, block=block, doubt=instance.doubt)
             return Known(_Outputs(module), origin)
 
         return _map_instances(expand(block, address, self.scope), build)
@@ -250,13 +266,30 @@ class Module:
             return concealed(value, f"{self.prefixed(f'output.{name}')} is sensitive")
         return value
 
-    def unread(self) -> Iterator[str]:
-        """The sources of modules that were not read."""
+    def unread(self) -> Iterator[tuple[Module, nodes.Block, bool]]:
+        """The calls of modules that were not read, with their callers, and whether at least their arguments were."""
         for module in self.all():
             for name, block in module.configuration.calls.items():
-                source = block.body.attributes.get("source")
-                if source is not None and isinstance(module.call(name), Unknown):
-                    yield source.value_span.text.strip('"')
+                value = module.call(name)
+                if isinstance(value, Unknown) and not isinstance(value, Partial):
+                    if any(_parts(expand(block, name, module.scope))):
+                        yield module, block, False
+                elif any(one.configuration.unread for one in module.children(name)):
+                    yield module, block, True
+
+    def calls_of_others(self) -> Iterator[tuple[Instance, list[str]]]:
+        """The calls of modules that others publish, with the arguments that nobody reads: all, without a skeleton."""
+        for module in self.all():
+            for name, block in module.configuration.calls.items():
+                found = module.call(name)
+                own = next(_modules(found), None)
+                if isinstance(found, Unknown) or (own is not None and own.configuration.skeleton):
+                    read = set(CALL_ARGUMENTS)
+                    if own is not None:
+                        read.update(own.configuration.variables, *own.configuration.inputs.values())
+                    left = [key for key in block.body.attributes if key not in read]
+                    for instance in _instances(expand(block, module.prefixed(f"module.{name}"), module.scope)):
+                        yield instance, left
 
     def all(self) -> Iterator[Module]:
         """This module and all that it calls."""
@@ -266,18 +299,17 @@ class Module:
                 yield from module.all()
 
 
-_CALL_ARGUMENTS = frozenset({"source", "version", "count", "for_each", "providers", "depends_on"})
-
-
 class _Arguments:
     """The arguments of a module call, evaluated when they are asked for."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, spellings: Mapping[str, tuple[str, ...]]) -> None:
         self.instance = instance
+        self.spellings = spellings
 
     def get(self, name: str) -> Datum | None:
-        written = name in self.instance.block.body.attributes and name not in _CALL_ARGUMENTS
-        return self.instance.attribute(name) if written else None
+        written = self.instance.block.body.attributes.keys() - CALL_ARGUMENTS
+        found = next((one for one in self.spellings.get(name, (name,)) if one in written), None)
+        return self.instance.attribute(found) if found is not None else None
 
 
 class _Outputs(_Names):
@@ -301,10 +333,10 @@ def _modules(value: Datum) -> Iterator[Module]:
 
 
 def _parts(value: Datum) -> Iterator[object]:
-    if isinstance(value, Unknown):
-        return
-    inner = value.value
-    items = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, tuple) else (value,)
+    items: Iterable[Datum] = value.elements() if isinstance(value, Partial) else ()
+    if isinstance(value, Known):
+        inner = value.value
+        items = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, tuple) else (value,)
     for item in items:
         if isinstance(item, Known):
             yield item.value
@@ -312,18 +344,32 @@ def _parts(value: Datum) -> Iterator[object]:
 
 def _map_instances(value: Datum, build: Callable[[Instance], Datum]) -> Datum:
     """Replace each instance of an expanded block."""
+    if isinstance(value, Partial):
+        return replace(value, part=_replaced(value.part, build), rest=_replaced(value.rest, build))
     if isinstance(value, Unknown):
         return value
     inner = value.value
-    if isinstance(inner, dict):
-        return Known({key: _map_instances(item, build) for key, item in inner.items()}, value.origin)
-    if isinstance(inner, tuple):
-        return Known(tuple(_map_instances(item, build) for item in inner), value.origin)
+    if isinstance(inner, dict | tuple):
+        return Known(_replaced(inner, build), value.origin)
     return build(inner) if isinstance(inner, Instance) else value
+
+
+def _replaced(
+    instances: tuple[Datum, ...] | dict[str, Datum], build: Callable[[Instance], Datum]
+) -> tuple[Datum, ...] | dict[str, Datum]:
+    if isinstance(instances, dict):
+        return {key: _map_instances(item, build) for key, item in instances.items()}
+    return tuple(_map_instances(item, build) for item in instances)
 
 
 _ECHOED = frozenset({"name", "location", "region", "project", "resource_group_name", "virtual_network_name"})
 """Attributes of data sources that give back what they were asked for."""
+
+
+def _answer(reason: str, instance: Instance) -> Datum:
+    """What a data source gives: its identity is known, and some of what it was asked for."""
+    place = Origin((instance.block.header,))
+    return Answer(reason, place, Symbol(instance.address, ""), echo=partial(_echo, instance))
 
 
 def _echo(record: BlockRecord, name: str) -> Datum | None:
@@ -341,13 +387,23 @@ def _is_null(value: Datum) -> bool:
     return isinstance(value, Known) and value.value is None
 
 
+def _own_call(module: Module) -> Span | None:
+    """The call that stands for the code of a published module: the last one that is not in such a module itself."""
+    caller: Module | None = module
+    while caller is not None and caller.block is not None:
+        if not caller.block.header.source.bundled:
+            return caller.block.header
+        caller = caller.caller
+    return None
+
+
 class _ModuleScope(Scope):
     """The first names of a module, made when they are used."""
 
     def __init__(self, module: Module) -> None:
-        # the call stands for the code of a skeleton
-        super().__init__({}, place=module.block.header if module.configuration.skeleton and module.block else None)
+        super().__init__({}, place=_own_call(module) if module.configuration.published else None)
         self.module = module
+        self.unread = module.configuration.unread
         self._found: dict[str, Known[_Names]] = {}
 
     def namespace(self, name: str) -> _Names:
@@ -391,7 +447,7 @@ class _ModuleScope(Scope):
         return self.module.root.workspace or unchosen() if name == "workspace" else None
 
     def report(self, problem: Problem) -> None:
-        if problem not in self.module.problems:
+        if not self.module.configuration.published and problem not in self.module.problems:
             self.module.problems.append(problem)
 
     def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:

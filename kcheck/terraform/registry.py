@@ -32,13 +32,15 @@ _REPOSITORY = re.compile(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?
 class Skeleton(NamedTuple):
     """One file that stands for a range of versions.
 
-    `providers` are those which these versions ask for, `defaults` what they have instead of the file's.
+    `providers` are those which these versions ask for, `defaults` what they have instead of the file's, `lacks` which
+    of its variables they do not have.
     """
 
     path: str
     versions: Range
     providers: dict[str, Range]
     defaults: tuple[tuple[str, object], ...]
+    lacks: frozenset[str]
 
 
 class Published(NamedTuple):
@@ -64,6 +66,8 @@ def find(
         constraint = (repository[3] or "").removeprefix("v")
     elif registry is not None:
         module = _index().get((registry[1] + (registry[2] or "")).lower())
+    if module is None and repository is not None and repository[1].lower() in _whole():
+        return Configuration(source, skeleton=True)
     if module is None:
         return f"kcheck does not know the module {source}" if registry or repository or "::" in source else None
     wanted = versions.parse(constraint) if constraint else versions.ANY
@@ -102,18 +106,21 @@ def _fitting_lock(skeletons: Iterable[Skeleton], locked: dict[str, str]) -> list
 def _best(skeletons: Iterable[Skeleton], inputs: Set[str]) -> Configuration:
     """The skeleton that declares most of the inputs; the newest of several."""
     return max(
-        ((s, load(s.path, s.defaults)) for s in skeletons),
+        ((s, load(s.path, s.defaults, s.lacks)) for s in skeletons),
         key=lambda pair: (len(pair[1].variables.keys() & inputs), pair[0].versions.low),
     )[1]
 
 
 @cache
-def load(path: str, defaults: tuple[tuple[str, object], ...] = ()) -> Configuration:
+def load(
+    path: str, defaults: tuple[tuple[str, object], ...] = (), lacks: frozenset[str] = frozenset()
+) -> Configuration:
     """A skeleton by its path below `profiles/`."""
     with open(os.path.join(PROFILES, path), "rb") as file:
         source = Source(f"kcheck:{path}", file.read(), bundled=True)
     origin = Origin((source.span(0, 0),))
-    configuration = Configuration(path, skeleton=True, defaults={name: wrap(value, origin) for name, value in defaults})
+    values = {name: wrap(value, origin) for name, value in defaults}
+    configuration = Configuration(path, skeleton=True, defaults=values, lacks=lacks)
     configuration.add(parse(source))
     return configuration
 
@@ -134,6 +141,12 @@ def _index() -> dict[str, Published]:
     return result
 
 
+@cache
+def _whole() -> frozenset[str]:
+    """The repositories of which all modules that make clusters are known: the others make none."""
+    return frozenset(entry["repository"].lower() for entry in profiles.modules().values() if entry.get("whole"))
+
+
 def _published(source: str, entry: profiles.ModuleEntry) -> Published:
     return Published(
         source,
@@ -145,6 +158,7 @@ def _published(source: str, entry: profiles.ModuleEntry) -> Published:
                 _range(fields["versions"]),
                 {name: _range(wanted) for name, wanted in fields.get("providers", {}).items()},
                 tuple(fields.get("defaults", {}).items()),
+                frozenset(fields.get("lacks", ())),
             )
             for fields in entry["skeletons"]
         ),

@@ -6,9 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.source import scalars
+from kcheck.source.elements import distinct
+from kcheck.source.keys import Reference
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Missing, Origin, SetData, Symbol, Unknown, encoded
-from kcheck.terraform.evaluator import Scope, circular, evaluate
+from kcheck.source.values import Datum, Either, Known, Missing, Origin, SetData, Symbol, Unknown, encoded, known
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.partial import Gathering, entries_of, gathered, is_map, key_datum
+from kcheck.terraform.scope import Scope, circular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +30,10 @@ MAX_INSTANCES = 10_000
 
 UNORDERED = frozenset({("azurerm_virtual_network", "subnet")})
 """Nested blocks that their provider keeps as a set: an index into several of them says nothing."""
+
+
+LISTED = {("random_shuffle", "result"): ("input", "result_count")}
+"""Lists that only the provider knows: the arguments that say what their elements are chosen from, and how many."""
 
 
 class BlockRecord:
@@ -48,7 +56,8 @@ class BlockRecord:
         """The value of an attribute, or None if it is not written."""
         entry = self.block.body.attributes.get(name)
         if entry is None:
-            return None
+            lost = self.scope.unread if self.scope.unread and name not in self.names() else ""
+            return Unknown(lost, Origin((self.span,))) if lost else None
         if name not in self._values:
             label = f"{self.address}.{name}" if self.address else name
             self._values[name] = Unknown(circular(label))  # what is found if the value depends on itself
@@ -133,25 +142,47 @@ class BlockRecord:
         return Known(SetData(items) if unordered else tuple(items), Origin((self.span,)))
 
     def computed(self, name: str) -> Datum:
-        """An attribute that is not written here: only its identity is known."""
+        """An attribute that is not written here: only its identity is known, and of some lists their length."""
         origin = Origin((self.span,))
+        arguments = LISTED.get((self.block.labels[0], name)) if self.block.labels and self.address else None
+        if arguments is not None:
+            found = self._listed(name, *map(self.entry, arguments))
+            if found is not None:
+                return found
         if not self.address:
             return Unknown(f"`{name}` is not written in the code", origin)
         return Unknown(f"{self.address}.{name} is only known after apply", origin, Symbol(self.address, name))
 
+    def _listed(self, name: str, given: Datum | None, count: Datum | None) -> Datum | None:
+        """A list that the provider makes by picking elements of another one; None if its length is not known."""
+        origin, reason = Origin((self.span,)), f"{self.address}.{name} is only known after apply"
+        items = known(given) if isinstance(given, Known) else None
+        number = known(count) if isinstance(count, Known) else None
+        if number is None and isinstance(items, tuple):
+            number = len(items)
+        if not isinstance(number, int) or number > MAX_INSTANCES:
+            return None
+        if isinstance(items, tuple) and not number <= len(items) == distinct(items):
+            return None
+        symbols = [Symbol(self.address, f"{name}[{i}]") for i in range(number)]
+        if isinstance(items, tuple):
+            return Known(tuple(Either(reason, origin, symbol, branches=items) for symbol in symbols), origin)
+        return Known(tuple(Unknown(reason, origin, symbol) for symbol in symbols), origin)
+
 
 class Instance(BlockRecord):
-    """One instance of a resource. `doubt` says why count or for_each is not known, where one stands for all."""
+    """One instance of a resource. `doubt` says why it may not be there, or why one stands for all there are.
 
-    def __init__(self, block: nodes.Block, scope: Scope, address: str, doubt: str = "") -> None:
+    An `optional` one is there or not.
+    """
+
+    def __init__(
+        self, block: nodes.Block, scope: Scope, address: str, doubt: str = "", *, optional: bool = False
+    ) -> None:
         super().__init__(block, scope, address)
         self.doubt = doubt
+        self.optional = optional
         self.symbol = Symbol(address, "")
-
-    @property
-    def certain(self) -> bool:
-        """Whether it is one of a known number of instances."""
-        return not self.doubt
 
     @property
     def complete(self) -> bool:
@@ -198,7 +229,7 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
     """The instances of a resource or module block.
 
     One instance without `count` and `for_each`; else a tuple or a dict of them. Where their number is not
-    known, one instance stands for all; it is not certain.
+    known, one instance stands for those that are not.
     """
     origin = Origin((block.header,))
     entries = block.body.attributes
@@ -207,15 +238,22 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
     if "for_each" not in entries:
         return Known(Instance(block, scope, address), origin)
     collection = evaluate(entries["for_each"].expression, scope)
-    pairs = _pairs(collection)
-    if isinstance(pairs, Unknown):
-        inner = _each(scope, Unknown(pairs.reason), Unknown(pairs.reason), origin)
-        return Known(Instance(block, inner, address, pairs.reason), origin)
-    result: dict[str, Datum] = {}
-    for key, item in pairs:
-        inner = _each(scope, Known(key, item.origin or origin), item, origin)
-        result[key] = Known(Instance(block, inner, f'{address}["{key}"]'), origin)
-    return Known(result, origin)
+    try:
+        found = list(entries_of(collection))
+    except EvaluationError:
+        collection = Unknown("for_each needs a map or a set")
+        found = list(entries_of(collection))
+    result = Gathering(origin)
+    keyed = is_map(collection) or type(collection) is Unknown
+    for entry in found:
+        why = collection if not entry.sure and isinstance(collection, Unknown) else None
+        name = result.free(entry.key if keyed else entry.item)
+        inner = _each(scope, key_datum(name, entry.item.origin or origin), entry.item, origin)
+        optional = not (isinstance(name, Reference) and name.loose)
+        label = f'{address}["{name}"]' if optional or len(found) > 1 else address
+        instance = Instance(block, inner, label, why.reason if why else "", optional=optional)
+        result.add(Known(name, origin), Known(instance, origin), why)
+    return result.map()
 
 
 def _each(scope: Scope, key: Datum, value: Datum, origin: Origin) -> Scope:
@@ -227,9 +265,10 @@ def _each(scope: Scope, key: Datum, value: Datum, origin: Origin) -> Scope:
 def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Datum:
     origin = Origin((block.header,))
 
-    def instance(index: Datum, address: str) -> Datum:
+    def instance(index: Datum, address: str, why: Unknown | None = None) -> tuple[Datum, Unknown | None]:
         inner = scope.with_names(count=Known({"index": index}, origin))
-        return Known(Instance(block, inner, address, index.reason if isinstance(index, Unknown) else ""), origin)
+        found = Instance(block, inner, address, why.reason if why else "", optional=isinstance(index, Known))
+        return Known(found, origin), why
 
     if isinstance(count, Known):
         try:
@@ -237,30 +276,15 @@ def _counted(block: nodes.Block, address: str, scope: Scope, count: Datum) -> Da
         except EvaluationError as error:
             count = Unknown(str(error))
         else:
-            if number > MAX_INSTANCES:
-                return instance(Unknown(f"count is {number}, which kcheck does not expand"), address)
-            indexes = range(int(number))
-            return Known(tuple(instance(Known(i, count.origin), f"{address}[{i}]") for i in indexes), origin)
-    return instance(Unknown(count.reason), address)
-
-
-def _pairs(collection: Datum) -> list[tuple[str, Datum]] | Unknown:
-    """What for_each iterates over, in Terraform's order."""
-    if isinstance(collection, Unknown):
-        return collection
-    value = collection.value
-    if isinstance(value, dict):
-        return [(key, value[key]) for key in sorted(value)]
-    if isinstance(value, SetData | tuple):
-        pairs: list[tuple[str, Datum]] = []
-        for item in value:
-            if isinstance(item, Unknown):
-                return item
-            if not isinstance(item.value, str):
-                return Unknown("for_each needs a set of strings")
-            pairs.append((item.value, item))
-        return pairs
-    return Unknown("for_each needs a map or a set")
+            if number <= MAX_INSTANCES:
+                indexes = range(int(number))
+                return gathered((instance(Known(i, count.origin), f"{address}[{i}]") for i in indexes), origin)
+            count = Unknown(f"count is {number}, which kcheck does not expand")
+    if isinstance(count, Either) and all(
+        isinstance(known(one), int) and known(one) in (0, 1) for one in count.branches
+    ):
+        return gathered([instance(Known(0, origin), f"{address}[0]", count)], origin)
+    return gathered([instance(Unknown(count.reason), address, count)], origin)
 
 
 def _iterator(block: nodes.Block, kind: str) -> str:

@@ -15,11 +15,12 @@ from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.old import adapt, is_old
 from kcheck.syntax.hcl.parse import parse, parse_template
 from kcheck.syntax.problem import Problem
-from kcheck.terraform import registry, workspaces
-from kcheck.terraform.configuration import Configuration
-from kcheck.terraform.evaluator import circular
+from kcheck.terraform import registry, unread, workspaces
+from kcheck.terraform.configuration import Configuration, is_override
+from kcheck.terraform.copies import Copies, is_call_of
 from kcheck.terraform.filesystem import MAX_FILES, OutsideError
 from kcheck.terraform.module import Module
+from kcheck.terraform.scope import circular
 from kcheck.terraform.variables import Variables
 
 if TYPE_CHECKING:
@@ -44,6 +45,16 @@ class Loader:
         """The files that functions have read."""
         self._templates: dict[int, tuple[Source, nodes.Template | Problem]] = {}
         self.variables = Variables(tree, config, self.parse)
+        self._copies = Copies(tree, config.module_dirs, self.parse)
+
+    def written(self, blueprints: Iterable[tuple[str, Configuration]]) -> list[Module]:
+        """Root modules that files of another tool stand for; names tell those apart that share a folder."""
+        found = list(blueprints)
+        folders = [own.folder for _, own in found] + [folder.path for folder in self.tree.folders]
+        return [
+            Module(own, self.variables.values_for(own), self, environment=name if folders.count(own.folder) > 1 else "")
+            for name, own in found
+        ]
 
     def roots(self, *, each_workspace: bool = True) -> list[Module]:
         """The root modules of the tree: the folders that no other folder calls, and those that the settings name.
@@ -54,7 +65,8 @@ class Loader:
         Raises:
             ConfigError: a folder or a variable file of the settings does not exist.
         """
-        configurations = [self.configuration(folder) for folder in self.tree.folders]
+        folders = [folder for folder in self.tree.folders if not self._copies.holds(folder.path)]
+        configurations = [self.configuration(folder) for folder in folders]
         by_root: dict[str, list[Environment]] = {}
         for environment in self.config.environments:
             if not self.tree.disk.is_folder(environment.root):
@@ -131,7 +143,7 @@ class Loader:
         known = self._configurations.get(folder.path)
         if known is not None:
             return known
-        result = Configuration(folder.path)
+        result = Configuration(folder.path, incomplete=folder.incomplete)
         files = [self.parse(source) for source in folder.terraform]
         result.old = is_old(files)
         if result.old:
@@ -139,9 +151,7 @@ class Loader:
                 adapt(file)
         overrides = []
         for source in folder.terraform:
-            name = os.path.basename(source.path)
-            stem = name.removesuffix(".json").removesuffix(".tf")
-            if stem == "override" or stem.endswith("_override"):
+            if is_override(folder.name(source)):
                 overrides.append(source)
             else:
                 result.add(self.parse(source))
@@ -174,19 +184,23 @@ class Loader:
 
     def _called(self, configuration: Configuration) -> Iterable[str]:
         for block in configuration.calls.values():
-            path = _local(configuration, block)
+            path = _local(configuration, block) or self._own_folder(configuration, block)
             if path is not None:
                 yield path
 
+    def _own_folder(self, configuration: Configuration, block: nodes.Block) -> str | None:
+        """The folder of this repository that a call names by the address under which the repository is published."""
+        found = self._copies.own_folder(configuration.folder, _text(block, "source") or "")
+        folder = self.tree.folder(found.path) if found is not None else None
+        if found is None or folder is None or not folder.terraform or folder.path == configuration.folder:
+            return None
+        return found.path if found.certain or is_call_of(block, self.configuration(folder)) else None
+
     def child(self, module: Module, block: nodes.Block) -> Configuration | str:
         """The configuration of a called module, or why it is not known."""
-        path = _local(module.configuration, block)
-        if path is None:
-            return self._published(module, block)
-        folder = self.tree.folder(path)
-        if folder is None:
-            return "there is no such folder"
-        configuration = self.configuration(folder)
+        configuration = self._find(module, block)
+        if isinstance(configuration, str) or configuration.skeleton:
+            return configuration
         caller: Module | None = module
         while caller is not None:
             if caller.configuration is configuration:
@@ -194,6 +208,27 @@ class Loader:
                 return "it calls itself"
             caller = caller.caller
         return registry.copy_of(configuration) or configuration
+
+    def _find(self, module: Module, block: nodes.Block) -> Configuration | str:
+        """A folder of the tree, a skeleton, or a copy: the first that there is."""
+        source = _text(block, "source")
+        if source is None:
+            return "its source is not a plain text"
+        path, top = _local(module.configuration, block), module.configuration.top
+        if path is not None and top:
+            return self._copies.read(path, top) or "there is no such folder"
+        found: Configuration | str | None = "there is no such folder"
+        if path is None:
+            locked = partial(self._locked, module.root.configuration.folder)
+            found = registry.find(source, _text(block, "version") or "", block.body.attributes.keys(), locked)
+            path = self._own_folder(module.configuration, block)
+        if isinstance(found, Configuration):
+            return found
+        folder = self.tree.folder(path) if path is not None else None
+        if folder is not None:
+            return self.configuration(folder)
+        copied = self._copies.find(module, block, source) or unread.stand_in(module, block, source)
+        return copied or found or f"kcheck does not read modules from {source}"
 
     def files(self, root: Module) -> Files:
         """The files that the functions of a root module may read."""
@@ -206,15 +241,6 @@ class Loader:
     def locked(self, root: Module) -> dict[str, str]:
         """The versions of providers that a root module has locked."""
         return self._locked(root.configuration.folder)
-
-    def _published(self, module: Module, block: nodes.Block) -> Configuration | str:
-        """The skeleton of a module from a registry or a repository."""
-        source = _text(block, "source")
-        if source is None:
-            return "its source is not a plain text"
-        locked = partial(self._locked, module.root.configuration.folder)
-        found = registry.find(source, _text(block, "version") or "", block.body.attributes.keys(), locked)
-        return found if found is not None else f"kcheck does not read modules from {source}"
 
     def _locked(self, folder: str) -> dict[str, str]:
         """The provider versions that the lock file of a root pins."""

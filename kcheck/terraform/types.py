@@ -9,7 +9,8 @@ from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Missing, Origin, SetData, Unknown
 from kcheck.syntax.hcl import nodes
 from kcheck.terraform import convert
-from kcheck.terraform.evaluator import Scope, value_of
+from kcheck.terraform.evaluator import value_of
+from kcheck.terraform.scope import Scope
 
 if TYPE_CHECKING:
     from kcheck.source.text import Span

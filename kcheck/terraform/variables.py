@@ -6,12 +6,14 @@ import os
 from typing import TYPE_CHECKING
 
 from kcheck.config.config import ConfigError, nearest
+from kcheck.files.tree import display_path
 from kcheck.source.text import Source
 from kcheck.source.values import Datum, Known, Origin
 from kcheck.syntax.hcl.parse import parse_expression
 from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert
-from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.scope import Scope
 from kcheck.terraform.workspaces import OF_NONE
 
 if TYPE_CHECKING:
@@ -51,14 +53,15 @@ class Variables:
         """
         source = self.tree.source(path)
         if source is None:
-            raise ConfigError(f"{path}: there is no such variable file")
+            why = next((f"it is {one.reason}" for one in self.tree.skipped if one.path == display_path(path)), "")
+            raise ConfigError(f"{path}: {why or 'there is no such variable file'}")
         return source
 
     def values_for(self, configuration: Configuration, more: Iterable[Source] = ()) -> dict[str, Datum]:
         """The values that a root's variables get, in Terraform's order: the last one wins."""
         folder = self.tree.folder(configuration.folder)
-        files = [source for source in (folder.variables if folder else ()) if is_automatic(source.path)]
-        files.sort(key=lambda source: os.path.basename(source.path) not in _AUTOMATIC)
+        named = {folder.name(source): source for source in folder.variables} if folder else {}
+        files = [named[name] for name in sorted(filter(is_automatic, named), key=lambda name: name not in _AUTOMATIC)]
         result = self._given(configuration, self._environment)
         for source in [*files, *more, *self._files]:
             result |= self.assignments(source)
@@ -92,7 +95,7 @@ class Variables:
             self.problems += [] if root in self.problems else [root]
             return {}
         values = convert.from_json(root)
-        return values.value if isinstance(values.value, dict) else {}
+        return values.value if isinstance(values, Known) and isinstance(values.value, dict) else {}
 
     def _given(self, configuration: Configuration, texts: dict[str, Source]) -> dict[str, Datum]:
         """Texts from outside, read as the type of their variable says: a simple one is the text itself."""

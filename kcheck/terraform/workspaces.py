@@ -6,7 +6,9 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.source.values import Datum, Known, Reference, Symbol, Unknown, possible
+from kcheck.source.elements import possible
+from kcheck.source.keys import Reference
+from kcheck.source.values import Datum, Known, Symbol, Unknown
 from kcheck.syntax.hcl import nodes
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import OutsideError
@@ -14,9 +16,9 @@ from kcheck.terraform.filesystem import OutsideError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kcheck.terraform.evaluator import Scope
     from kcheck.terraform.filesystem import Files
     from kcheck.terraform.module import Module
+    from kcheck.terraform.scope import Scope
 
 FEW = 4
 """So many workspaces are judged one by one without being asked for."""

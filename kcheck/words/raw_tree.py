@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcheck.files.tree import MANIFESTS, TERRAFORM, VARIABLES
 from kcheck.kubernetes.objects import value_of
 from kcheck.model import Manifest, Resource
-from kcheck.source.values import Known, Missing, Origin, Reference, Unknown, Unset
+from kcheck.source import placeholders
+from kcheck.source.keys import Reference
+from kcheck.source.values import Missing, Origin, Unknown, Unset
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -76,13 +78,11 @@ class _Builder:
             value = value_of(target)
             if isinstance(value, Unset):
                 return Part(None, value.origin, Missing(target.span, ()) if value.origin.literal else None)
-            if isinstance(value, Known) and isinstance(value.value, str) and _is_filled_in(value.value):
-                value = Unknown(f"`{_short(value.value)}` is filled in by a template", value.origin)
             return self.datum(value)
         entries = yaml.entries(target)
-        filled = next(filter(_is_filled_in, entries), None)
-        if filled is not None:
-            return Part(Unknown(f"the key `{_short(filled)}` is filled in by a template"), here)
+        missing = next(filter(None, map(placeholders.first, entries)), "")
+        if missing:
+            return Part(Unknown(placeholders.reason(missing, target.span)), here)
         members = {}
         for name, entry in entries.items():
             inner = yaml.resolve(entry.value)
@@ -133,17 +133,6 @@ def _scalar(value: object) -> Plain | Unknown:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return Unknown(f"{value} does not fit 64 bits")
     return value if isinstance(value, bool | int | float | None) else Unknown("a whole resource is no single value")
-
-
-def _is_filled_in(text: str) -> bool:
-    """Whether a template engine must fill in a text."""
-    at = text.find("{{")
-    return at >= 0 and text.find("}}", at) >= 0
-
-
-def _short(text: str) -> str:
-    line = text.strip().partition("\n")[0]
-    return line if len(line) <= 60 else f"{line[:60]}..."
 
 
 def _takes_members(span: Span) -> bool:

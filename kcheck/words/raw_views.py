@@ -10,6 +10,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from kcheck.source.findings import unknown_input
 from kcheck.source.values import Missing, Origin, Unknown
 from kcheck.words import views
 from kcheck.words.subjects import things
@@ -79,7 +80,7 @@ class RawView(View):
         if isinstance(value, list):
             unknown = next((item.value for item in value if isinstance(item.value, Unknown)), None)
         if isinstance(unknown, Unknown):
-            self._note(path, above, unknown.reason)
+            self._note(path, above, unknown_input(unknown))
             return None
         if isinstance(value, list):
             return [self._plain(item, f"{path}[]", (*above, (path, False))) for item in value]

@@ -9,10 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kcheck.model import Thing
-from kcheck.source.values import Origin, Subnetwork, Unknown, Unset, reason_of
+from kcheck.source.elements import MOST_CHOICES
+from kcheck.source.findings import unknown_input
+from kcheck.source.values import Either, Known, Origin, Subnetwork, Unknown, Unset, candidates
 from kcheck.syntax.cel import usage
 from kcheck.words.subjects import SUBJECTS, things, word
 
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
 ID = "_id"
 _LARGEST = 10**15
+_MOST_ALTERNATIVES = 64
 _PYTHON: dict[str, type] = {"int": int, "string": str, "bool": bool}
 
 Wanted: TypeAlias = "dict[str, Wanted]"
@@ -58,6 +63,15 @@ def wanted(*expressions: Expression) -> Wanted:
     return result
 
 
+class Choice(NamedTuple):
+    """A field of a record that is one of some values; `path` is what expressions call it."""
+
+    path: str
+    record: dict[str, object]
+    name: str
+    values: list[object]
+
+
 class View:
     """The plain data of one subject. Only the `wanted` fields are worked out; None stands for all of them.
 
@@ -71,6 +85,7 @@ class View:
         self.thing = thing
         self.world = world
         self.missing: dict[str, str] = {}
+        self.choices: list[Choice] = []
         self.data: dict[str, object] = self._read(fields)
 
     def _read(self, fields: Wanted | None) -> dict[str, object]:
@@ -93,11 +108,13 @@ class View:
             if isinstance(value, list):
                 result[field.name] = [self._record(field.type, item, where, inner, nested=True) for item in value]
             elif isinstance(value, Unknown):
-                self.missing.setdefault(where, value.reason)
+                self.missing.setdefault(where, unknown_input(value))
+                if isinstance(value, Either):
+                    self._note_choice(field, value, where, result)
             elif isinstance(value, Unset) and field.nullable:
                 result[field.name] = None
             elif isinstance(value, Unset):
-                self.missing.setdefault(where, reason_of(value))
+                self.missing.setdefault(where, unknown_input(value))
             elif type(value.value) is int and abs(value.value) > _LARGEST:
                 self.missing.setdefault(where, f"{field.name} is larger than any number of it can be")
             elif isinstance(value.value, Thing):
@@ -106,6 +123,27 @@ class View:
                 plain = str(value.value) if isinstance(value.value, Subnetwork) else value.value  # CEL wants plain text
                 result[field.name] = self._checked(field, plain, where)
         return result
+
+    def _note_choice(self, field: Field, value: Either, where: str, record: dict[str, object]) -> None:
+        """Remember what a field that is not known may be, where that is all known."""
+        found: tuple[Known[object], ...] = candidates(value)
+        options = [one.value for one in found]
+        if not options or not (field.direct or field.kind == "scalar") or (None in options and not field.nullable):
+            return
+        plain = [None if one is None else self._checked(field, one, where) for one in options]
+        self.choices.append(Choice(where, record, field.name, plain))
+
+    def choose(self, usage: Usage) -> Iterator[None]:
+        """Give the fields that an expression looks at each value that they may have, in all combinations, then none."""
+        wanted = [one for one in self.choices if one.path in usage.paths - usage.presence]
+        if not wanted or prod(len(one.values) for one in wanted) > MOST_CHOICES:
+            return
+        for values in product(*(one.values for one in wanted)):
+            for one, value in zip(wanted, values, strict=True):
+                one.record[one.name] = value
+            yield
+        for one in wanted:
+            del one.record[one.name]
 
     def _checked(self, field: Field, value: object, where: str) -> object:
         """The value, if it has the type that the table promises."""
@@ -129,8 +167,9 @@ class View:
 
     def lacks(self, usage: Usage) -> tuple[str, ...]:
         """The reasons of the values that an undecided expression waits for."""
-        paths = sorted(usage.paths - usage.presence)
-        return tuple(dict.fromkeys(self.missing[path] for path in paths if path in self.missing))
+        steps = (path.split(".") for path in sorted(usage.paths - usage.presence))
+        outer = (".".join(path[: i + 1]) for path in steps for i in range(len(path)))  # a.b.c needs a.b
+        return tuple(dict.fromkeys(self.missing[path] for path in outer if path in self.missing))
 
     def origin(self, record: int, path: tuple[str, ...]) -> Origin:
         """Where a field of a record of this view comes from; its thing's place for what is computed.

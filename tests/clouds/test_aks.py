@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kcheck.config.config import Config
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.report import model
 
@@ -169,7 +170,7 @@ def test_pool_size(lines: str, expected: tuple[object, object], pool: Callable[.
         ('network_plugin = "azure"\n network_plugin_mode = "Overlay"', "", 1),
         ('network_plugin = "kubenet"', "", 1),
         ('network_plugin = "azure"', "pod_subnet_id = azurerm_subnet.n[1].id", 1),
-        ("", "", "network_profile is absent: azurerm sends nothing and AKS chooses; write network_plugin explicitly"),
+        ("", "", 1),
         ("network_plugin = var.most", "max_pods = 30", "var.most has no default"),
     ],
 )
@@ -190,3 +191,207 @@ def test_addresses_of_a_node(profile: str, lines: str, addresses: object, pool: 
 )
 def test_surge(lines: str, surge: int, pool: Callable[..., dict[str, Any]]) -> None:
     assert pool(f"  node_count = 100\n  {lines}")["surge_nodes"]["value"] == surge
+
+
+OUTBOUND = """
+resource "azurerm_public_ip" "out" {
+  count = 3
+  name  = "out${count.index}"
+}
+
+resource "azurerm_public_ip_prefix" "short" {
+  name = "short"
+}
+
+resource "azurerm_public_ip_prefix" "long" {
+  name          = "long"
+  prefix_length = 31
+}
+
+resource "azurerm_nat_gateway" "g" {
+  name = "g"
+}
+
+resource "azurerm_nat_gateway" "other" {
+  count = var.second
+  name  = "other"
+}
+
+resource "azurerm_subnet_nat_gateway_association" "g" {
+  subnet_id      = azurerm_subnet.n[0].id
+  nat_gateway_id = azurerm_nat_gateway.g.id
+}
+
+resource "azurerm_nat_gateway_public_ip_association" "g" {
+  nat_gateway_id       = azurerm_nat_gateway.g.id
+  public_ip_address_id = azurerm_public_ip.out[0].id
+}
+
+resource "azurerm_nat_gateway_public_ip_prefix_association" "g" {
+  nat_gateway_id      = azurerm_nat_gateway.g.id
+  public_ip_prefix_id = azurerm_public_ip_prefix.long.id
+}
+
+resource "azurerm_nat_gateway_public_ip_association" "other" {
+  nat_gateway_id       = "somewhere/else"
+  public_ip_address_id = azurerm_public_ip.out[1].id
+}
+
+variable "second" {
+  default = 0
+}
+
+variable "ids" {}
+
+resource "azurerm_kubernetes_cluster" "c" {
+  name = "c"
+
+  default_node_pool {
+    name           = "p"
+    node_count     = 3
+    vnet_subnet_id = azurerm_subnet.n[0].id
+  }
+
+  network_profile {
+    network_plugin = "azure"
+%s
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected", "listed"),
+    [
+        ("", 1, None),
+        ("managed_outbound_ip_count = 4", 4, None),
+        ("outbound_ip_address_ids = azurerm_public_ip.out[*].id", 3, "outbound_ip_address_ids"),
+        ("outbound_ip_address_ids = []\n managed_outbound_ip_count = 2", 2, None),
+        ("outbound_ip_prefix_ids = [azurerm_public_ip_prefix.short.id]", 16, "outbound_ip_prefix_ids"),
+        (
+            "outbound_ip_prefix_ids = [azurerm_public_ip_prefix.short.id, azurerm_public_ip_prefix.long.id]",
+            18,
+            "outbound_ip_prefix_ids",
+        ),
+        ('outbound_ip_prefix_ids = ["x"]', "the length of a public IP prefix is not in this code", None),
+        ("outbound_ip_address_ids = var.ids", "var.ids has no default", None),
+    ],
+)
+def test_own_public_addresses_are_counted(
+    lines: str, expected: object, listed: str | None, read: Callable[[str], dict[str, Any]]
+) -> None:
+    cluster = read(NETWORK + OUTBOUND % f"    load_balancer_profile {{\n      {lines}\n    }}")
+    found = cluster["outbound_ips"]
+    assert found.get("value", found.get("unknown")) == expected
+    assert listed is None or cluster["outbound_list"]["value"] == listed
+
+
+@pytest.mark.parametrize(("gateways", "expected"), [(1, 3), (2, 3)])
+def test_addresses_of_a_nat_gateway_are_counted(
+    gateways: int, expected: int, read: Callable[[str], dict[str, Any]]
+) -> None:
+    text = OUTBOUND.replace("default = 0", f"default = {gateways - 1}")
+    cluster = read(NETWORK + text % '    outbound_type = "userAssignedNATGateway"')
+    assert cluster["outbound_ips"]["value"] == expected
+
+
+@pytest.fixture
+def read(write: Callable[[Mapping[str, str]], Path]) -> Callable[[str], dict[str, Any]]:
+    """The fields of the first cluster of some code."""
+
+    def collect(text: str) -> dict[str, Any]:
+        write({"main.tf": text})
+        fields: dict[str, Any] = model.collect(Tree(["."]), Config())["clusters"][0]["fields"]
+        return fields
+
+    return collect
+
+
+SILENT = """
+variable "paid" {{
+  type = bool
+}}
+
+resource "azurerm_kubernetes_cluster" "c" {{
+  name     = "c"
+  sku_tier = "Standard"
+  {version}
+
+  default_node_pool {{
+    name       = "p"
+    node_count = {nodes}
+  }}
+}}
+"""
+
+
+@pytest.fixture
+def verdicts(write: Callable[[Mapping[str, str]], Path]) -> Callable[[str], tuple[set[str], dict[str, str]]]:
+    """The rules that find something in some code, and those that are undecided with what they wait for."""
+
+    def run(text: str) -> tuple[set[str], dict[str, str]]:
+        write({"main.tf": text})
+        result = linter.run(Tree(["."]), Config())
+        return {f.rule for f in result.findings}, {u.rule: "; ".join(u.missing) for u in result.undecided}
+
+    return run
+
+
+@pytest.mark.parametrize("version", ["", 'kubernetes_version = "1.33"', "kubernetes_version = data.x.y.latest"])
+@pytest.mark.parametrize(("nodes", "more"), [(200, set()), (300, {"pod-range-too-small"})])
+def test_what_all_networks_agree_on_is_decided(
+    version: str, nodes: int, more: set[str], verdicts: Callable[[str], tuple[set[str], dict[str, str]]]
+) -> None:
+    found, undecided = verdicts(SILENT.format(version=version, nodes=nodes))
+    assert "kubenet-retiring" not in found
+    assert undecided.pop("kubenet-retiring").startswith("network_plugin is not written")
+    assert "pod-range-too-small" not in undecided
+    assert {rule for rule in found if rule.startswith("pod-range")} == more
+
+
+def test_only_the_route_table_depends_on_the_network(
+    verdicts: Callable[[str], tuple[set[str], dict[str, str]]],
+) -> None:
+    assert verdicts(SILENT.format(version="", nodes=401))[1]["kubenet-beyond-400-nodes"].startswith("network_plugin")
+    assert "kubenet-beyond-400-nodes" not in verdicts(SILENT.format(version="", nodes=399))[1]
+
+
+@pytest.mark.parametrize(("nodes", "rule"), [(10, "kubenet-retiring"), (401, "kubenet-beyond-400-nodes")])
+def test_below_1_30_it_is_kubenet(
+    nodes: int, rule: str, verdicts: Callable[[str], tuple[set[str], dict[str, str]]]
+) -> None:
+    found, undecided = verdicts(SILENT.format(version='kubernetes_version = "1.29.4"', nodes=nodes))
+    assert rule in found
+    assert not any(name.startswith("kubenet") for name in undecided)
+
+
+def test_a_policy_that_only_azure_has_tells_the_network(read: Callable[[str], dict[str, Any]]) -> None:
+    profile = 'network_profile {\n    network_policy = "cilium"\n  }'
+    assert read(SILENT.format(version=profile, nodes=1))["network_plugin"]["value"] == "azure"
+
+
+@pytest.mark.parametrize(
+    ("tier", "found", "waits"),
+    [
+        ('"Free"', True, False),
+        ('var.paid ? "Free" : null', True, False),
+        ('var.paid ? "Premium" : "Standard"', False, False),
+        ('var.paid ? "Free" : "Standard"', False, True),
+        ("var.paid ? data.x.y.tier : null", False, True),
+    ],
+)
+def test_a_value_that_is_one_of_several(
+    tier: str, found: bool, waits: bool, verdicts: Callable[[str], tuple[set[str], dict[str, str]]]
+) -> None:
+    text = SILENT.format(version="", nodes=100).replace('"Standard"', tier)
+    rules, undecided = verdicts(text)
+    assert ("free-control-plane" in rules, "free-control-plane" in undecided) == (found, waits)
+
+
+@pytest.mark.parametrize(("nodes", "surge"), [(10, 1), (300, None)])
+def test_the_surge_of_an_unknown_version(
+    nodes: int, surge: int | None, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"main.tf": SILENT.format(version="kubernetes_version = data.x.y.latest", nodes=nodes)})
+    fields = model.collect(Tree(["."]), Config())["pools"][0]["fields"]
+    assert fields["surge_nodes"].get("value") == surge  # one node before 1.32, a tenth since

@@ -180,6 +180,17 @@ def test_a_group_in_one_zone(read: Callable[..., dict[str, Any]]) -> None:
     assert of(pool, "subnets") == ["eks/a.yaml:ClusterConfig/train/public-eu-west-1b"]
 
 
+@pytest.mark.parametrize("zones", ["", 'availabilityZones: ["eu-west-1a", "eu-west-1b"]\n'])
+def test_a_group_with_efa_is_in_one_zone(zones: str, read: Callable[..., dict[str, Any]]) -> None:
+    more = 'availabilityZones: ["eu-west-1a", "eu-west-1b"]'
+    pool = read(a=eksctl(f"{zones}efaEnabled: true\ninstanceType: p5.48xlarge\nprivateNetworking: true", more))[
+        "pools"
+    ][0]
+    assert of(pool, "zones") == 1
+    assert of(pool, "subnets") == ["eks/a.yaml:ClusterConfig/train/private-eu-west-1a"]
+    assert not {"efa-across-zones"} & {finding.rule for finding in linter.run(Tree(["."]), Config()).findings}
+
+
 def test_subnets_that_exist_have_their_ids_only(read: Callable[..., dict[str, Any]]) -> None:
     vpc = "vpc:\n  id: vpc-1\n  subnets:\n    private:\n      a: {id: subnet-1}\n      b: {id: subnet-2, cidr: 10.0.0.0/24}"
     data = read(a=eksctl("privateNetworking: true", vpc))

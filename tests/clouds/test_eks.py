@@ -234,6 +234,9 @@ variable "name" {{}}
         ("var.name", '"kubernetes.io/cluster/a"', "eks/aws_eks_cluster.a"),  # the known tag tells more
         ("var.name", '"kubernetes.io/cluster/b"', "no single cluster named b in this code"),
         ('"team"', '"kubernetes.io/cluster/${var.name}"', "eks/aws_eks_cluster.a"),  # the only one beside it
+        ('"k8s.io/cluster-autoscaler/node-template/label/a"', '"kubernetes.io/cluster/a"', "eks/aws_eks_cluster.a"),
+        ('"k8s.io/cluster-autoscaler/node-template/label/a"', '"owner"', None),
+        ('"team/${var.name}"', '"owner"', None),
         ('"team"', '"owner"', None),
     ],
 )
@@ -244,6 +247,14 @@ def test_tags_name_the_cluster_of_a_group(
     pools = model.collect(Tree(["."]), Config())["pools"]
     fields = [pool["fields"]["cluster"] for pool in pools]
     assert [field.get("value") or field["unknown"] for field in fields] == ([] if owner is None else [owner])
+
+
+def test_tags_name_the_only_cluster_of_the_root(write: Callable[[Mapping[str, str]], Path]) -> None:
+    cluster, group = TAGGED.format(first='"team"', second='"kubernetes.io/cluster/${var.name}"').split("}\n", 1)
+    calls = 'module "eks" {\n  source = "./eks"\n}\n\nmodule "workers" {\n  source = "./workers"\n  name   = data.x.y.z\n}\n'
+    write({"main.tf": calls, "eks/main.tf": f"{cluster}}}\n", "workers/main.tf": group})
+    field = model.collect(Tree(["."]), Config())["pools"][0]["fields"]["cluster"]
+    assert field["value"] == "eks/module.eks.aws_eks_cluster.a"
 
 
 def test_a_module_that_may_hold_pools_leaves_them_unknown(write: Callable[[Mapping[str, str]], Path]) -> None:

@@ -220,3 +220,88 @@ def test_a_cluster_without_location_is_in_its_providers_zone(
     assert fields["location"].get("value", fields["location"].get("unknown")) == location
     assert fields["zonal"]["value"] is True  # never regional
     assert data["pools"][0]["fields"]["max_nodes"]["value"] == 3
+
+
+SHARED = """
+resource "google_container_cluster" "c" {
+  name                     = "c"
+  location                 = "us-central1"
+  subnetwork               = "elsewhere"
+  remove_default_node_pool = true
+  initial_node_count       = 1
+
+  ip_allocation_policy {
+    cluster_secondary_range_name = "%(cluster)s"
+  }
+}
+"""
+SHARER = """
+resource "google_container_node_pool" "%(name)s" {
+  name       = "%(name)s"
+  cluster    = google_container_cluster.c.name
+  node_count = 100
+
+  network_config {
+    pod_range%(cidr)s
+  }
+}
+"""
+CREATED = """ = "gpus"
+    create_pod_range    = true
+    pod_ipv4_cidr_block = "10.8.0.0/16\""""
+
+
+@pytest.mark.parametrize(
+    ("cluster", "first", "pools"),
+    [
+        ("pods", CREATED, {"gpus": 2, "pods": 0}),
+        ("pods", ' = "gpus"', {"gpus": 2, "pods": 0}),
+        ("gpus", CREATED, {"gpus": 2}),
+    ],
+)
+def test_pools_that_name_one_range_share_it(
+    cluster: str, first: str, pools: dict[str, int], write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    named = SHARER % {"name": "b", "cidr": ' = "gpus"'} + SHARER % {"name": "a", "cidr": first}
+    write({"main.tf": SHARED % {"cluster": cluster} + named})
+    ranges = model.collect(Tree(["."]), Config())["pod_ranges"]
+    assert {value(one, "name"): value(one, "pools_count") for one in ranges} == pools
+    shared = next(one for one in ranges if value(one, "name") == "gpus")
+    assert value(shared, "addresses") == (1 << 16 if first is CREATED else "the range gpus is not in this root")
+
+
+MODULE = """
+module "gke" {
+  source  = "terraform-google-modules/kubernetes-engine/google"
+  version = "~> 36.0"
+
+  project_id        = "p"
+  name              = "c"
+  region            = "us-central1"
+  network           = "n"
+  subnetwork        = "elsewhere"
+  ip_range_pods     = "pods"
+  ip_range_services = "services"
+
+  node_pools = [
+    { name = "a", max_count = 9, pod_range = "gpus" },
+    { name = "b", max_count = 9, pod_range = "gpus" },
+    { name = "c", max_count = 9, pod_range = "pods" },
+    { name = "d", max_count = 9 },
+  ]
+}
+"""
+
+
+@pytest.mark.parametrize(("pool", "ranges"), [("var.ranges.pods", 1), ("var.ranges.gpus", 2), ("local.pods", 1)])
+def test_unknown_names_of_ranges(pool: str, ranges: int, write: Callable[[Mapping[str, str]], Path]) -> None:
+    text = SHARED % {"cluster": "?"} + SHARER % {"name": "a", "cidr": f" = {pool}"}
+    more = 'variable "ranges" {}\n\nlocals {\n  pods = var.ranges.pods\n}\n'
+    write({"main.tf": text.replace('"?"', "var.ranges.pods") + more})
+    assert len(model.collect(Tree(["."]), Config())["pod_ranges"]) == ranges
+
+
+def test_pools_of_the_module_share_ranges(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": MODULE})
+    ranges = model.collect(Tree(["."]), Config())["pod_ranges"]
+    assert sorted(value(one, "pools_count") for one in ranges) == [2, 2]

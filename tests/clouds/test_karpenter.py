@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kcheck.clouds.karpenter_machines import Requirement, fitting
 from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.files.tree import Tree
@@ -298,3 +299,83 @@ def test_a_node_class_joins_disks_and_has_interfaces(write: Callable[[Mapping[st
     )
     found = pool_with(write, spec=f"  instanceStorePolicy: RAID0\n{interfaces}")
     assert [value(found, name) for name in ("local_disks", "efa", "efa_only")] == [True, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("asked", "types"),
+    [
+        ("instance-family In p4d p4de", "p4d.24xlarge p4de.24xlarge"),
+        ("instance-family In p5 & instance-gpu-count In 8", "p5.48xlarge"),
+        ("instance-family In p5 & instance-size NotIn 4xlarge", "p5.48xlarge"),
+        ("instance-category In p & instance-generation Gt 4 & instance-generation Lt 6 & instance-cpu Lte 16", "p5.4xlarge"),
+        ("instance-category In g & instance-gpu-count Gte 8 & instance-gpu-manufacturer In nvidia", "g4dn.metal g5.48xlarge g6.48xlarge g6e.48xlarge g7.48xlarge g7e.48xlarge"),
+        ("instance-category In g & instance-gpu-manufacturer In amd & instance-cpu Gt 32", "g4ad.16xlarge"),
+        ("instance-family In g5g & instance-gpu-count Gt 1 & arch In arm64", "g5g.16xlarge g5g.metal"),
+        ("instance-family In g5g & arch In amd64", ""),
+        ("instance-accelerator-count Exists & instance-family In trn1", "trn1.2xlarge trn1.32xlarge"),
+        ("instance-gpu-count Exists & instance-family In trn1", ""),
+        ("instance-type In p5.48xlarge m5.large & instance-gpu-count Gt 0", "p5.48xlarge"),
+        ("instance-type In p9.large", "p9.large"),
+        ("instance-family In p5 p9", ""),  # kcheck does not know all that it may be
+        ("team In a", ""),
+    ],
+)  # fmt: skip
+def test_machines_that_fit(asked: str, types: str) -> None:
+    words = [part.split() for part in asked.split(" & ")]
+    requirements = [
+        Requirement(f"karpenter.k8s.aws/{key}", operator, tuple(values)) for key, operator, *values in words
+    ]
+    requirements = [
+        one._replace(key="kubernetes.io/arch") if one.key.endswith("/arch") else one for one in requirements
+    ]
+    assert sorted(fitting(requirements, "eks")) == types.split()
+
+
+@pytest.mark.parametrize(
+    ("asked", "types"),
+    [
+        ("sku-family In N & sku-cpu In 24 & sku-gpu-count In 1 & sku-version In 4", ["Standard_NC24ads_A100_v4"]),
+        ("sku-cpu Gt 900", []),  # sizes without GPUs are not all known
+        ("sku-family In D", []),
+    ],
+)
+def test_azure_sizes_that_fit(asked: str, types: list[str]) -> None:
+    words = [part.split() for part in asked.split(" & ")]
+    found = fitting([Requirement(f"karpenter.azure.com/{key}", op, tuple(rest)) for key, op, *rest in words], "aks")
+    assert list(found) == types
+
+
+@pytest.mark.parametrize(
+    ("requirement", "expected"),
+    [
+        ("{key: karpenter.k8s.aws/instance-gpu-count, operator: In, values: ['8']}", (["p5.48xlarge"], True, 50)),
+        (
+            "{key: karpenter.k8s.aws/instance-cpu, operator: Exists}",
+            (["p5.4xlarge", "p5.48xlarge"], True, "the limits of Karpenter's NodePool gpu are not in nodes"),
+        ),
+    ],
+)
+def test_requirements_are_machines(
+    requirement: str, expected: tuple[object, ...], write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    found = pool_with(write, f"        - {requirement}\n")
+    assert tuple(value(found, name) for name in ("instance_types", "gpu", "max_nodes")) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "image"),
+    [
+        ("  amiSelectorTerms:\n    - alias: al2@latest\n", "al2@latest"),
+        ("  amiFamily: AL2\n", "AL2"),
+        ("  amiFamily: AL2\n  amiSelectorTerms:\n    - id: ami-1\n", "its nodes boot an image of one's own"),
+        ("", None),
+    ],
+)
+def test_the_image_of_a_node_class(spec: str, image: str | None, write: Callable[[Mapping[str, str]], Path]) -> None:
+    assert value(pool_with(write, spec=spec), "image") == image
+    found = {finding.rule: finding for finding in linter.run(Tree(["."]), Config()).findings}
+    assert ("retired-node-image" in found) == (image in ("al2@latest", "AL2"))
+    if image == "al2@latest":
+        fix = found["retired-node-image"].fix
+        assert fix is not None
+        assert [change.value for change in fix.changes] == ["al2023@latest"]

@@ -315,7 +315,7 @@ def test_5_links_to_files_are_read_once(write: Callable[[Mapping[str, str]], Pat
     for folder in ("a", "b"):
         (top / folder / "cluster.tf").symlink_to(top / "shared/cluster.tf")
     data = model.collect(Tree(["."]), Config())
-    assert {cluster["at"].rsplit(":", 2)[0] for cluster in data["clusters"]} == {"a/cluster.tf"}
+    assert {cluster["at"].rsplit(":", 2)[0] for cluster in data["clusters"]} == {"shared/cluster.tf"}
 
 
 def test_6_names_out_of_links(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
@@ -439,7 +439,9 @@ resource "google_container_cluster" "main" {
     )
     assert links(data) == {"default-pool": expected}
     if given is None:  # both branches are kept: the subnet may be used
-        reason = "whether default-pool is in google_compute_subnetwork.mine is not known: var.subnetwork has no default"
+        reason = (
+            "whether default-pool is in google_compute_subnetwork.mine[0] is not known: var.subnetwork has no default"
+        )
         assert data["subnets"][0]["fields"]["pools"] == {"unknown": reason}
     else:
         assert len(field(data, "subnets", "pools")) == (given == '""')

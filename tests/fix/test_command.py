@@ -63,7 +63,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
   default_node_pool {
     name       = "system"
-    node_count = 300
+    node_count = 200
   }
 }
 """

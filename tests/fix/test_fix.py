@@ -26,7 +26,7 @@ resource "azurerm_kubernetes_cluster" "main" {{
 {tier}
   default_node_pool {{
     name       = "system"
-    node_count = 300
+    node_count = 200
   }}
 }}
 """
@@ -142,7 +142,7 @@ def test_a_block_that_a_dynamic_one_makes_is_not_added(write: Callable[[Mapping[
   }
 """
     text = cluster('"Standard"').replace(
-        "node_count = 300", "min_count = 3\n    max_count = 300\n    auto_scaling_enabled = true"
+        "node_count = 200", "min_count = 3\n    max_count = 200\n    auto_scaling_enabled = true"
     )
     folder = write(
         {"a/main.tf": text, "b/main.tf": text.replace("  default_node_pool", f"{dynamic}  default_node_pool")}
@@ -163,7 +163,7 @@ def test_computed_value_is_not_changed_but_named(write: Callable[[Mapping[str, s
 
 
 def test_shared_value_is_changed_only_if_all_agree(write: Callable[[Mapping[str, str | bytes]], Path]) -> None:
-    small = cluster("var.tier").replace('"main"', '"dev"').replace("300", "3")
+    small = cluster("var.tier").replace('"main"', '"dev"').replace("200", "3")
     large = cluster("var.tier").replace('"main"', '"more"')
     folder = write({"main.tf": cluster("var.tier") + VARIABLE, "small.tf": small})
     assert fixed(folder) == []

@@ -48,6 +48,8 @@ def mistake(rule: str, base: str, *changes: Change, also: tuple[str, ...] = (), 
     return Mistake(rule, base, changes, also, opens)
 
 
+QUOTA = "account-quota-too-low"
+"""What pools that grow beyond the quotas of the generated settings meet too."""
 BASES: dict[str, dict[str, Any]] = {
     "eks": {"nodes": 1000, "spot": {"share": 30}, "machines": ["p5.48xlarge", "p5e.48xlarge"]},
     "eks karpenter": {"nodes": 450, "autoscaler": "karpenter", "scheduler": "volcano"},
@@ -278,6 +280,7 @@ EKS = [
     mistake("pool-below-job", "eks", add(ADDED, job(1200))),
     mistake("pool-over-quota", "eks", pools(a=500, b=200)),
     mistake("quota-needed", "eks", drop("kcheck.yaml", "eks.quota.p:")),
+    mistake(QUOTA, "eks", swap("kcheck.yaml", r"(eks.quota.p:\n +value:) \d+", r"\1 960")),
     mistake(
         "slow-upgrades",
         "eks",
@@ -289,6 +292,7 @@ EKS = [
         "too-many-pools",
         "eks",
         swap(TFVARS, r"(  )(gpu-a1) +(=.*nodes =) \d+ (.*)", "".join(rf"\1\2-{i} \3 5 \4\n" for i in range(30))),
+        also=(QUOTA,),
     ),
     # quotas
     mistake("fractional-gpu", "eks", add(ADDED, deployment(pod(1)).replace(GPU + ": 1", GPU + ": 0.5"))),
@@ -394,7 +398,9 @@ EKS_KARPENTER = [
         every(KARPENTER, "consolidationPolicy: WhenEmpty", "consolidationPolicy: WhenEmptyOrUnderutilized"),
     ),
     mistake("karpenter-expires-nodes", "eks karpenter", every(KARPENTER, "expireAfter: Never", "expireAfter: 72h")),
-    mistake("karpenter-limits-below-target", "eks karpenter", every(KARPENTER, r"nodes: 150", "nodes: 50")),
+    mistake(
+        "karpenter-limits-below-target", "eks karpenter", every(KARPENTER, r"nodes: 150", "nodes: 50"), also=(QUOTA,)
+    ),
     mistake("karpenter-no-limits", "eks karpenter", drop(KARPENTER, "^  limits:", times=3), opens=True),
     mistake(
         "karpenter-retired-api",
@@ -467,7 +473,7 @@ EKS_KARPENTER = [
         swap(JOB, "backoffLimitPerIndex: .*", "backoffLimit: 0"),
         drop(JOB, "podFailurePolicy:"),
     ),
-    mistake("pool-capped-by-default", "eks spot", drop(POOLS, r"max_size     = pool\.nodes")),
+    mistake("pool-capped-by-default", "eks spot", drop(POOLS, r"max_size     = pool\.nodes"), also=(QUOTA,)),
 ]
 CLUSTER = "cluster.tf"
 GROWN = ("subnet-too-small", "pod-range-too-small", "ready-timeout-short")
@@ -503,8 +509,8 @@ GKE = [
     mistake("pod-range-too-small", "gke", swap(TFVARS, r'(pod_cidr += "[\d.]+)/\d+', r"\1/18")),
     mistake("subnet-too-small", "gke", swap(TFVARS, r"(node_cidr +=.*)/\d+", r"\1/24")),
     mistake("snat-ports-exhausted", "gke", swap(TFVARS, r"nat_addresses = \d+", "nat_addresses = 1")),
-    mistake("counts-are-per-zone", "gke", every(POOLS, r"total_(min|max)_node_count", r"\1_node_count")),
-    mistake("single-large-pool", "gke", every(TFVARS, r"nodes = 2\d\d", "nodes = 400")),
+    mistake("counts-are-per-zone", "gke", every(POOLS, r"total_(min|max)_node_count", r"\1_node_count"), also=(QUOTA,)),
+    mistake("single-large-pool", "gke", every(TFVARS, r"nodes = 2\d\d", "nodes = 400"), also=(QUOTA,)),
     mistake("slow-boot-disk", "gke", swap(TFVARS, '"pd-balanced"', '"pd-standard"'), also=("quota-needed",)),
     mistake("gpu-pool-never-empty", "gke", swap(POOLS, "total_min_node_count = 0", "total_min_node_count = 4")),
     mistake("quota-needed", "gke", drop("kcheck.yaml", "gke.quota.h100_gpus:")),
@@ -517,7 +523,7 @@ GKE = [
         "gke",
         every(TFVARS, r"nodes = 2\d\d", "nodes = 1500"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 4800"),
-        also=(*GROWN[:2], "slow-upgrades", "snat-ports-exhausted"),
+        also=(*GROWN[:2], "slow-upgrades", "snat-ports-exhausted", QUOTA),
     ),
 ]
 ACK = [
@@ -541,7 +547,7 @@ ACK = [
         "ack",
         swap(CLUSTER, "is_enterprise_security_group = true", "is_enterprise_security_group = false"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3100"),
-        also=("subnet-too-small",),
+        also=("subnet-too-small", QUOTA),
     ),
     mistake("pod-subnet-too-small", "ack", every(TFVARS, r'(pods = "[\d.]+)/\d+', r"\1/25")),
     mistake("subnet-too-small", "ack", every(TFVARS, r'(nodes = "[\d.]+)/\d+', r"\1/26")),
@@ -557,11 +563,13 @@ ACK = [
         "ack",
         every(POOLS, '"cloud_essd"', '"cloud_efficiency"'),
         swap(TFVARS, r'gpu-a1 += \{ zones = \["a"\], nodes = \d+', 'gpu-a1 = { zones = ["a"], nodes = 240'),
+        also=(QUOTA,),
     ),
     mistake(
         "single-large-pool",
         "ack",
         swap(TFVARS, r'gpu-a1 += \{ zones = \["a"\], nodes = \d+', 'gpu-a1 = { zones = ["a"], nodes = 400'),
+        also=(QUOTA,),
     ),
     mistake("spot-price-cap-missing", "ack", swap(POOLS, '"SpotAsPriceGo"', '"SpotWithPriceLimit"')),
     mistake(
@@ -641,16 +649,16 @@ AKS = [
         every(TFVARS, r"nodes = 2\d\d", "nodes = 1000"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3313"),
         swap(POOLS, "max_unavailable +=.*", 'max_surge = "33%"'),
-        also=GROWN,
+        also=(*GROWN, QUOTA),
     ),
     mistake(
         "pool-over-limit",
         "aks",
         every(TFVARS, r"nodes = 2\d\d", "nodes = 1200"),
         swap("kcheck.yaml", r"nodes: \d+", "nodes: 3900"),
-        also=(*GROWN,),
+        also=(*GROWN, QUOTA),
     ),
-    mistake("single-large-pool", "aks", every(TFVARS, r"nodes = 2\d\d", "nodes = 400")),
+    mistake("single-large-pool", "aks", every(TFVARS, r"nodes = 2\d\d", "nodes = 400"), also=(QUOTA,)),
     mistake("slow-boot-disk", "aks", every(POOLS, '"Ephemeral"', '"Managed"')),
     mistake(
         "arp-cache-too-small",

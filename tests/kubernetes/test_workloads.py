@@ -47,6 +47,21 @@ def roles(*each: tuple[str, int]) -> str:
     )
 
 
+SPARK_POD = """
+priorityClassName: high
+nodeSelector: {pool: gpu}
+coreRequest: 500m
+memory: 2g
+gpu: {name: nvidia.com/gpu, quantity: 8}
+"""
+NEWLINE = "\n"
+SPARK = f"""image: quay.io/example/spark:1
+  driver:
+    {indented(SPARK_POD, 4)}
+  executor:
+    instances: 40
+    {indented(SPARK_POD, 4)}
+"""
 TEMPLATE = f"template:\n    {indented(POD, 4)}"
 KINDS: dict[str, tuple[str, dict[str, int]]] = {
     "Pod": (POD, {"": 1}),
@@ -103,6 +118,26 @@ KINDS: dict[str, tuple[str, dict[str, int]]] = {
         )
         for kind, field in {"RayJob": "rayClusterSpec", "RayService": "rayClusterConfig"}.items()
     },
+    "leaderworkerset.x-k8s.io/LeaderWorkerSet": (
+        (f"spec:\n  replicas: 2\n  leaderWorkerTemplate:\n    size: 4\n"
+        f"    leaderTemplate:\n      {indented(POD, 6)}\n    workerTemplate:\n      {indented(POD, 6)}"),
+        {"leader": 2, "worker": 6},
+    ),
+    "workloads.x-k8s.io/RoleBasedGroup": (
+        (f"spec:\n  roles:\n    - name: router\n      replicas: 2\n      template:\n        {indented(POD, 8)}\n"
+        f"    - name: prefill\n      replicas: 3\n      standalonePattern:\n        template:\n          {indented(POD, 10)}\n"
+        f"    - name: decode\n      replicas: 2\n      leaderWorkerPattern:\n        size: 4\n        template:\n          {indented(POD, 10)}"),
+        {"router": 2, "prefill": 3, "decode": 8},
+    ),
+    "elastic.iml.github.io/ElasticJob": (f"spec:\n  replicaSpecs:\n{roles(('ps', 2), ('worker', 4))}", {"ps": 2, "worker": 4}),
+    "elastic.pytorch.org/ElasticJob": (f"spec:\n  maxReplicas: 16\n  replicaSpecs:\n{roles(('Worker', 4))}", {"Worker": 16}),
+    "kai.alibabacloud.com/TrainingJob": (f"spec:\n  etReplicaSpecs:\n{roles(('worker', 4))}\n      maxReplicas: 9", {"worker": 9}),
+    **{
+        f"sparkoperator.k8s.io/{kind}": (
+            f"spec:\n  {field}{SPARK.replace(NEWLINE, NEWLINE + '  ') if field else SPARK}", {"driver": 1, "executor": 40},
+        )
+        for kind, field in {"SparkApplication": "", "ScheduledSparkApplication": "template:\n    "}.items()
+    },
 }  # fmt: skip
 
 
@@ -121,19 +156,36 @@ def test_pods_of_every_kind(kind: str, read: Read) -> None:
     assert known(workload.gpus) == 8
     assert workload.batch == entry.get("batch", False)
     assert workload.per_node == entry.get("per_node", False)
-    assert known(workload.rigid) == entry.get("rigid", False)
+    assert known(workload.rigid) == bool(entry.get("rigid", False))
     for template in workload.templates:
         assert (known(template.cpu), known(template.memory), known(template.gpus)) == (500, 2 << 30, 8)
         if kind != "trainer.kubeflow.org/TrainJob":  # its runtime has the rest
+            assert [known(one.image) for one in template.containers] in (
+                ["quay.io/example/train:1"],
+                ["quay.io/example/spark:1"],
+            )
             assert known(template.priority) == "high"
             assert known(template.selection) == ((requirement("pool", "gpu"),),)
 
 
+WITHOUT_TEMPLATE = {
+    "Pod", "PodTemplate", "trainer.kubeflow.org/TrainJob", "sparkoperator.k8s.io/SparkApplication",
+    "sparkoperator.k8s.io/ScheduledSparkApplication",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_of_another_group_is_none(kind: str, read: Read) -> None:
-    spec, _ = KINDS[kind]
-    text = manifest(f"example.org/{kind.rpartition('/')[2]}", spec)
-    assert read({"one.yaml": text}).workloads == []
+def test_a_kind_of_another_group_has_pods_of_unknown_role(kind: str, read: Read) -> None:
+    spec, counts = KINDS[kind]
+    found = read({"one.yaml": manifest(f"example.org/{kind.rpartition('/')[2]}", spec)}).workloads
+    if kind in WITHOUT_TEMPLATE:
+        assert not found
+        return
+    (workload,) = found
+    assert len(workload.templates) == len(counts)
+    assert not workload.batch
+    assert not workload.per_node
+    assert known(workload.gpus) == 8
 
 
 JOB = """

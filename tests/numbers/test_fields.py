@@ -41,3 +41,32 @@ def test_what_the_table_lacks_stays_unset(fields: Fields) -> None:
     assert fields.record_of(Market).bid is NOTHING
     assert fields.record_of(Scheduling).taint_form == "item"
     assert fields.record_of(Placement).location is NOTHING
+
+
+@pytest.mark.parametrize(
+    ("autoscaling", "name", "why"),
+    [
+        ("{total_max_node_count: 9}", "max", "remove total_max_node_count first: it excludes max_node_count"),
+        ("{total_max_node_count: 9}", "total_min", ""),
+        ("{max_node_count: 9, total_max_node_count: null}", "min", ""),
+        ("{max_node_count: 9}", "total_max", "remove max_node_count first: it excludes total_max_node_count"),
+    ],
+)
+def test_what_conflicts_is_not_written(autoscaling: str, name: str, why: str) -> None:
+    root = next(yaml.documents(Source("pool.yaml", f"autoscaling: {autoscaling}".encode()))).root
+    assert isinstance(root, yaml.Mapping)
+    origin = Fields("gke", "google_container_cluster.node_pool", MappingRecord(root)).number(name).origin
+    assert origin is not None
+    assert origin.why == why
+
+
+@pytest.mark.parametrize(
+    ("profile", "why"),
+    [("{}", "write network_plugin too, which pod_cidr needs"), ("{network_profile: {network_plugin: azure}}", "")],
+)
+def test_what_needs_another_is_not_written_alone(profile: str, why: str) -> None:
+    root = next(yaml.documents(Source("cluster.yaml", profile.encode()))).root
+    assert isinstance(root, yaml.Mapping)
+    origin = Fields("aks", "azurerm_kubernetes_cluster", MappingRecord(root)).text("pod_cidr").origin
+    assert origin is not None
+    assert origin.why == why

@@ -67,7 +67,7 @@ def test_table_names_settings_that_exist() -> None:
     for cloud in CLOUDS:
         for fields in profiles.table(cloud).values():
             for name, field in fields.items():
-                assert set(field) <= {"path", "type", "unset", "since", "values_since"}, name
+                assert set(field) <= {"path", "type", "unset", "since", "values_since", "conflicts", "needs"}, name
                 if "unset" in field:
                     assert field["unset"] in profiles.settings(cloud)
 

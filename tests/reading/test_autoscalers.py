@@ -93,7 +93,7 @@ def test_defaults_of_the_version(image: str, expander: str, read: Callable[..., 
     "image", ["nginx:1", "registry.k8s.io/autoscaling/vpa-recommender:1.0", "my-cluster-autoscaler-ui:2"]
 )
 def test_other_workloads(image: str, read: Callable[..., dict[str, Any]]) -> None:
-    assert read(lines(), image)["autoscalers"] == []
+    assert read(lines().replace("./cluster-autoscaler", "./main"), image)["autoscalers"] == []
 
 
 def test_nonsense_is_unknown(read: Callable[..., dict[str, Any]]) -> None:
@@ -273,3 +273,33 @@ def test_a_cap_is_compared_with_sizes_that_somebody_wrote(
     """The module's default of 100 nodes a zone is nobody's wish."""
     found = check({"main.tf": PROVISIONED.replace("SIZE", size)}, Config(nodes=nodes)).findings
     assert {f.rule: f.severity.word for f in found}.get("auto-provisioning-limits-low") == severity
+
+
+COMMANDS = {
+    "command": (lines("--scan-interval=20s"), True),
+    "args": (lines("--scan-interval=20s", key="args"), True),
+    "path": (lines("--scan-interval=20s").replace("./cluster", "/usr/bin/cluster"), True),
+    "other program": (lines("--scan-interval=20s").replace("./cluster-autoscaler", "./watcher"), False),
+    "an argument": (lines("cluster-autoscaler").replace("./cluster-autoscaler", "./watcher"), False),
+}
+
+
+@pytest.mark.parametrize("image", ["mirror.example.com/tools/ca:1.5", "$IMAGE", "registry.example.com/x@sha256:0a"])
+@pytest.mark.parametrize(("text", "is_one"), COMMANDS.values(), ids=COMMANDS)
+def test_autoscaler_is_known_by_its_command(
+    read: Callable[..., dict[str, Any]], image: str, text: str, is_one: bool
+) -> None:
+    data = read(text, image)
+    assert bool(data["autoscalers"]) is is_one
+    if is_one:
+        assert value(data, "scan_interval") == 20
+
+
+def test_autoscaler_in_a_line_for_a_shell(read: Callable[..., dict[str, Any]]) -> None:
+    text = """          command: [/bin/sh, -c, "sleep 5 && exec ./cluster-autoscaler --v=4"]"""
+    assert read(text, "$IMAGE")["autoscalers"]
+
+
+def test_version_of_another_image_is_not_the_autoscalers(read: Callable[..., dict[str, Any]]) -> None:
+    data = read(lines(), "mirror.example.com/tools/ca:1.5")
+    assert "which version of the autoscaler is in" in str(value(data, "version"))

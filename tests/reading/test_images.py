@@ -265,6 +265,37 @@ def test_a_moving_tag_matters_by_size(pods: int, nodes: dict[str, int], found: l
     assert [f.severity.word for f in result.findings if f.rule == "moving-image-tag"] == found
 
 
+@pytest.mark.parametrize(
+    ("tag", "policy", "said"),
+    [
+        ("latest", "", "each start of a container asks the registry"),
+        ("nightly", "", "nodes that have an older build keep it"),
+        ("nightly", "\n          imagePullPolicy: Always", "each start of a container asks the registry"),
+    ],
+)
+def test_without_a_policy_only_latest_is_asked_for_at_every_start(
+    tag: str, policy: str, said: str, check: Check
+) -> None:
+    result = check({"job.yaml": job(f"registry.example.com/train:{tag}{policy}", pods=64)})
+    (finding,) = [finding for finding in result.findings if finding.rule == "moving-image-tag"]
+    assert finding.message.endswith(said)
+
+
+@pytest.mark.parametrize(("small", "user"), [(2, "Job unknown"), (300, "Job small")])
+def test_a_small_user_of_an_image_does_not_hide_one_of_unknown_scale(small: int, user: str, check: Check) -> None:
+    files = {"a.yaml": job("ubuntu:24.04", "small", small), "b.yaml": job("ubuntu:24.04", "unknown")}
+    files["b.yaml"] = files["b.yaml"].replace("parallelism: 400", "parallelism: $WORKERS")
+    (finding,) = hub(check({"main.tf": AKS, **files}))
+    assert f"{user} pulls" in finding.message
+
+
+def test_what_is_certain_of_one_user_is_told_beside_one_of_unknown_scale(check: Check) -> None:
+    unknown = job("registry.example.com/train:edge", "unknown").replace("parallelism: 400", "parallelism: $WORKERS")
+    result = check({"main.tf": AKS, "a.yaml": job("registry.example.com/train:edge", "small", 4), "b.yaml": unknown})
+    (finding,) = [finding for finding in result.findings if finding.rule == "moving-image-tag"]
+    assert "than the first of 4 nodes" in finding.message
+
+
 def test_a_web_service_may_have_latest(check: Check) -> None:
     web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 3\n  template:\n    spec:\n"
     web += "      containers: [{name: web, image: registry.example.com/web}]\n"

@@ -129,7 +129,7 @@ def test_generated_name_is_told(check: Callable[..., Result]) -> None:
     assert next(f.message for f in result.findings if f.rule == "gang-missing").startswith("Job train- does nothing")
 
 
-@pytest.mark.parametrize(("nodes", "severity"), [(0, "info"), (1000, "warning"), (20, None)])
+@pytest.mark.parametrize(("nodes", "severity"), [(0, "info"), (1000, "warning"), (20, "info")])
 def test_gangs_matter_by_the_size_of_the_cluster(
     nodes: int, severity: str | None, check: Callable[..., Result]
 ) -> None:

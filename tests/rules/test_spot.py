@@ -232,7 +232,7 @@ spec:
         (200, "cloud.google.com/gke-spot: 'true'", "", None, "warning"),
         (2, "cloud.google.com/gke-spot: 'true'", "", 1000, "warning"),
         (2, "cloud.google.com/gke-spot: 'true'", "", None, "info"),  # how large it may get is not known
-        (2, "cloud.google.com/gke-spot: 'true'", "", 10, None),
+        (2, "cloud.google.com/gke-spot: 'true'", "", 10, "info"),
         (200, "cloud.google.com/gke-spot: 'true'", "--out=gs://bucket/run", None, None),
         (200, "cloud.google.com/gke-spot: 'true'", "--out=https://a.blob.core.windows.net/run", None, None),
         (200, "cloud.google.com/gke-spot: 'true'", "--out=https://s3.eu-west-1.amazonaws.com/run", None, None),

@@ -15,7 +15,8 @@ from kcheck.syntax.hcl.align import apply_aligned
 from kcheck.syntax.hcl.parse import parse
 from kcheck.syntax.hcl.write import append, insert, literal
 from kcheck.syntax.insertion import Insertion
-from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.scope import Scope
 
 
 def read(text: str | bytes) -> nodes.File:

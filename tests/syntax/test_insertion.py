@@ -19,7 +19,8 @@ from kcheck.source.values import Known, Missing, Origin
 from kcheck.syntax import edit, yaml
 from kcheck.syntax.hcl.parse import parse
 from kcheck.syntax.insertion import sibling
-from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

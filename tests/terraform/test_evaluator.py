@@ -14,7 +14,8 @@ from kcheck.source.text import Source
 from kcheck.source.values import Known, Origin, Symbol, Unknown
 from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform import functions
-from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.scope import Scope
 from tests.places import TESTS
 
 from .test_filesystem import EXPRESSIONS as FILE_EXPRESSIONS

@@ -16,8 +16,9 @@ from kcheck.source.text import Source, Span
 from kcheck.source.values import Known, Origin, SetData, Symbol, Unknown, plain, wrap
 from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform import convert
-from kcheck.terraform.evaluator import Scope, evaluate
+from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.functions import FUNCTIONS, reason_for
+from kcheck.terraform.scope import Scope
 
 if TYPE_CHECKING:
     from pathlib import Path

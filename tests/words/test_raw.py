@@ -66,8 +66,8 @@ def verdict(result: Result) -> bool | str:
     return "; ".join(result.undecided[0].missing) if result.undecided else False
 
 
-STEPS = "`{{ .Values.steps }}` is filled in by a template"
-IMAGE = "`{{ .Values.image }}` is filled in by a template"
+STEPS = "`{{ .Values.steps }}` is filled in later (job.yaml:16)"
+IMAGE = "`{{ .Values.image }}` is filled in later (job.yaml:18)"
 CONTAINERS = "object.spec.template.spec.containers"
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.source.interval import Interval
-from kcheck.source.values import Known, equals, reason_of
+from kcheck.source.values import Known, candidates, equals, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +24,7 @@ class Aks(Cloud):
     name = "aks"
     resources = ("azurerm_kubernetes_", "azapi_resource")
     beside = ("azurerm_virtual_network", "azurerm_subnet")
+    provider = "Azure"
     references = (
         Reference("vnet_subnet_id", ("azurerm_subnet",)),
         Reference("pod_subnet_id", ("azurerm_subnet",)),
@@ -58,9 +59,11 @@ class Aks(Cloud):
             yield Limit("control-plane", "free_tier.recommended", tier, text)
         else:
             yield Limit("cluster-limit", "standard_tier.nodes", tier, f"the limit of the {tier.value} tier")
-        if equals(cluster.network_plugin, "kubenet"):
-            text = "one route for each node in a route table"
-            yield Limit("kubenet-routes", "kubenet.nodes", cluster.network_plugin, text)
+        plugins = candidates(cluster.network_plugin)
+        if any(one.value == "kubenet" for one in plugins):
+            some = None if len(plugins) == 1 else Interval(numbers["kubenet.nodes"].number, None)
+            text = reason_of(cluster.network_plugin) if some else "one route for each node in a route table"
+            yield Limit("kubenet-routes", "kubenet.nodes", cluster.network_plugin, text, some)
         if equals(cluster.network_policy, "azure"):
             text = "what Azure's Network Policy Manager supports"
             yield Limit("network-policy", "network_policy.nodes", cluster.network_policy, text)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.aks import addresses as arithmetic
-from kcheck.clouds.aks import upgrades
+from kcheck.clouds.aks import networks, public_addresses, upgrades
 from kcheck.clouds.reader import (
     Reader,
     first_span,
@@ -36,7 +36,19 @@ from kcheck.model import (
     System,
 )
 from kcheck.numbers import machines, profiles
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
+from kcheck.source.values import (
+    Known,
+    Origin,
+    Unknown,
+    Unset,
+    Value,
+    candidates,
+    either,
+    equals,
+    known,
+    mapped,
+    reason_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -176,14 +188,13 @@ class _Aks(Reader):
 
     def _range(self, instance: Instance, fields: Fields, cluster: Cluster) -> None:
         """The range of the pods, where they may have one of their own."""
-        mode = _mode(cluster)
-        if isinstance(mode, Known) and mode.value not in ("overlay", "kubenet"):
+        mode = networks.mode_of(cluster)
+        modes = {one.value for one in candidates(mode)}
+        if modes and not modes <= {"overlay", "kubenet"}:
             return
         cidr = fields.text("pod_cidr")
         if isinstance(cidr, Unset):
-            cidr = Unknown(mode.reason, cidr.origin) if isinstance(mode, Unknown) else self.default(
-                "network.pod_cidr", cidr.origin
-            )  # fmt: skip
+            cidr = self.default("network.pod_cidr", cidr.origin) if modes else Unknown(reason_of(mode), cidr.origin)
         pod_range = PodRange(
             f"{cluster.id}/pods",
             instance.span,
@@ -201,24 +212,15 @@ class _Aks(Reader):
     def _cluster(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> Cluster:
         automatic = fields.resource == ARM_CLUSTER and equals(fields.text("sku"), "Automatic")
         gap = nested.reason if isinstance(nested, Unknown) else "" if nested or automatic else f"{what} is not written"
-        mode = fields.text("network_mode")
-        if isinstance(mode, Unset):
-            plugin = fields.text("network_plugin")
-            if isinstance(plugin, Known) and plugin.value == "azure":
-                mode = self.default("network.mode_of_azure", mode.origin)
-        elif isinstance(mode, Known):
-            mode = Known(mode.value.lower(), mode.origin)  # written "Overlay" up to azurerm 3.61
+        plugin, mode = networks.network(fields, automatic=automatic)
         tier = fields.text("tier")
         if isinstance(tier, Known) and tier.value == "Paid":  # azurerm up to 3.50
             tier = Known("Standard", tier.origin)
         if automatic:  # its tier cannot be chosen
             tier = Known("Standard", fields.text("sku").origin or Origin((instance.span,)))
-        plugin = fields.text("network_plugin")
-        if isinstance(plugin, Unset):
-            why = "network_profile is absent: azurerm sends nothing and AKS chooses; write network_plugin explicitly"
-            plugin = Unknown(why, plugin.origin)
-            mode = Unknown(why, mode.origin) if isinstance(mode, Unset) else mode
-        ips = _outbound_ips(fields)
+        default_pool = nested[0] if not isinstance(nested, Unknown) and nested else None
+        subnet = self.fields(DEFAULT_POOL, default_pool).raw("subnet") if default_pool else None
+        ips, own_list = public_addresses.addresses(fields, subnet, self.root)
         return fields.record_of(
             Cluster,
             self.identity(instance.address),
@@ -235,6 +237,7 @@ class _Aks(Reader):
             network_mode=mode,
             tier=tier,
             outbound_ips=ips,
+            outbound_list=own_list,
             grower=mapped(fields.text("provisioning"), lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
         )
 
@@ -309,17 +312,18 @@ class _Aks(Reader):
         written = fields.number("max_pods")
         if not isinstance(written, Unset):
             return written
-        mode = _mode(cluster)
-        if isinstance(mode, Unknown):
+        mode = networks.mode_of(cluster)
+        modes = candidates(mode)
+        if not modes:
             return Unknown(
-                f"max_pods is not written and its default depends on the network: {mode.reason}", mode.origin
+                f"max_pods is not written and its default depends on the network: {reason_of(mode)}", mode.origin
             )
         if not isinstance(pod_subnet, Unset):
             return Unknown(
                 "max_pods is not written; the documented defaults for a pod subnet contradict each other (110, 250)"
             )
-        entry = self.defaults.get(f"max_pods.{mode.value.replace('-', '_')}")
-        return Known(entry.number, written.origin) if entry else written
+        defaults = [self.default_number(f"max_pods.{one.value.replace('-', '_')}", written.origin) for one in modes]
+        return either(defaults, reason_of(mode), written.origin)
 
     def _subnet_of(self, fields: Fields, name: str) -> Value[Subnet]:
         found = resolve_reference(fields.raw(name), self.subnets_by_address)
@@ -357,39 +361,12 @@ def _caps(fields: Fields) -> Value[dict[str, str]]:
     return Known({name: cap.value}, cap.origin) if not cap.value.startswith("-") else Unset(cap.origin)
 
 
-def _outbound_ips(fields: Fields) -> Value[int]:
-    """Public addresses through which the nodes reach the internet; unset where they are not the cluster's."""
-    name = {"loadBalancer": "outbound_ips", "managedNATGateway": "nat_ips"}.get(
-        known(fields.text("outbound_type")) or ""
-    )
-    if name is not None:
-        return fields.number(name)
-    origin = fields.text("outbound_type").origin or Origin((fields.record.span,))
-    return Unset(origin)
-
-
 def _is_in(subnet: Subnet, network: str) -> bool:
     return isinstance(subnet.network, Known) and equals(subnet.network.value.name, network)
 
 
-def _mode(cluster: Cluster | None) -> Known[str] | Unknown:
-    """How pods get addresses: node-subnet, overlay or kubenet."""
-    if cluster is None:
-        return Unknown("the pool's cluster is not known")
-    plugin, mode = cluster.network_plugin, cluster.network_mode
-    if isinstance(plugin, Known):
-        if plugin.value == "kubenet":
-            return Known("kubenet", plugin.origin)
-        if plugin.value != "azure":
-            return Unknown(f"network_plugin is {plugin.value}", plugin.origin)
-        if isinstance(mode, Known):
-            return mode
-    return Unknown(why_missing(plugin if isinstance(plugin, Unknown) else mode, "network_plugin"), plugin.origin)
-
-
 def _pods_take_addresses(cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[bool]:
     """Whether pods take addresses of the subnet of their nodes."""
-    mode = _mode(cluster)
-    if isinstance(mode, Unknown):
-        return mode
-    return Known(mode.value == "node-subnet" and isinstance(pod_subnet, Unset), mode.origin)
+    mode = networks.mode_of(cluster)
+    found = {one.value == "node-subnet" and isinstance(pod_subnet, Unset) for one in candidates(mode)}
+    return Known(found.pop(), mode.origin or Origin(())) if len(found) == 1 else Unknown(reason_of(mode), mode.origin)

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 from kcheck.model import Surge, Upgrade
 from kcheck.numbers import profiles
 from kcheck.source.units import minor_version
-from kcheck.source.values import Known, Unknown, Unset, Value, equals, mapped
+from kcheck.source.values import Known, Unknown, Unset, Value, either, equals, mapped
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster
     from kcheck.numbers.fields import Fields
+
+
+_FIRST_WITH_SHARE = 32
+"""The minor version from which a share of the nodes is added where nothing is written."""
 
 
 def of_pool(fields: Fields, cluster: Cluster | None) -> Upgrade:
@@ -35,11 +39,14 @@ def _surge(fields: Fields, cluster: Cluster | None) -> Value[Surge]:
     if equals(fields.text("priority"), "Spot") or isinstance(fields.text("max_unavailable"), Known):
         return Known(Surge(), written.origin)
     version = cluster.version if cluster else written
-    if isinstance(version, Unknown):
-        return Unknown(version.reason, version.origin)
+    before, after = (
+        _parsed(Known(profiles.settings("aks")[f"surge.{since}"].text, written.origin))
+        for since in ("before_1_32", "from_1_32")
+    )
+    if isinstance(version, Unknown) and isinstance(before, Known) and isinstance(after, Known):
+        return either([before, after], version.reason, version.origin)
     minor = minor_version(version.value) if isinstance(version, Known) else None
-    default = "surge.before_1_32" if minor is not None and minor < 32 else "surge.from_1_32"
-    return _parsed(Known(profiles.settings("aks")[default].text, written.origin))
+    return before if minor is not None and minor < _FIRST_WITH_SHARE else after
 
 
 def _parsed(written: Known[str]) -> Value[Surge]:

@@ -22,6 +22,7 @@ class Eks(Cloud):
     resources = ("aws_eks_",)
     beside = ("aws_vpc", "aws_subnet", "aws_autoscaling_group")
     objects = ("ClusterConfig",)
+    provider = "AWS"
     references = (
         Reference("subnet_ids", ("aws_subnet",), many=True),
         Reference("vpc_zone_identifier", ("aws_subnet",), many=True),

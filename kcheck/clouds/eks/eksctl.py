@@ -8,6 +8,7 @@ from kcheck.clouds.eks import addon_settings, launch_templates, upgrades
 from kcheck.clouds.eks import addresses as arithmetic
 from kcheck.clouds.reader import gpu_of, gpus_of, or_default, taints_of, unique_identity
 from kcheck.kubernetes.record import MappingRecord
+from kcheck.kubernetes.workloads.scalars import written
 from kcheck.model import (
     NODE_ADDRESSES,
     NOTHING,
@@ -60,7 +61,7 @@ class _Config:
         self.origin = Origin((item.span,))
         self.folder = item.folder
         self.defaults = profiles.settings(CLOUD)
-        label = known(self.fields.text("name")) or "?"
+        label = known(written(item.root, "metadata", "name")) or "?"
         self.address = f"{KIND}/{label}"
         self.identity = unique_identity(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
 
@@ -240,7 +241,8 @@ class _Config:
         maximum = or_default(high, lambda origin: _written_at(minimum, origin) if isinstance(wanted, Unset) else wanted)
         if managed and isinstance(high, Unset):
             maximum = mapped(maximum, lambda most: max(1, most))
-        alone = _blocks(fields.record, "capacityReservation")  # which is in one zone
+        # a reservation is in one zone, and so is the placement group that eksctl makes for EFA
+        alone = bool(_blocks(fields.record, "capacityReservation")) or known(fields.flag("efa"))
         return Size(
             mapped(maximum, lambda most: most > (known(minimum) or 0)), minimum, maximum,
             Known(1, Origin((fields.record.span,))) if alone else NOTHING,
@@ -264,6 +266,7 @@ class _Config:
             return Unknown("privateNetworking is not known", inside.origin)
         side = subnets["private" if inside.value else "public"]
         named, zones = fields.texts("subnets"), fields.texts("zones")
+        alone = known(fields.flag("efa"))  # eksctl takes one of them
         for wanted, label in ((named, "subnets"), (zones, "zones")):
             if isinstance(wanted, Unset):
                 continue
@@ -272,10 +275,13 @@ class _Config:
             found = [s for s in side if any(_is(s, name, zone=label == "zones") for name in wanted.value)]
             if len(found) != len(set(wanted.value)):
                 return Unknown(f"the {label} of the group are not those of the cluster", wanted.origin)
-            alone = known(fields.flag("efa"))  # eksctl takes the first one of those that are listed
             return Known(tuple(found[:1] if alone else found), wanted.origin)
         why = "the subnets are given by their ids" if not isinstance(self.fields.text("vpc"), Unset) else "its network"
-        return Known(tuple(side), self.origin) if side else Unknown(f"{why}: they are not in this file", self.origin)
+        return (
+            Known(tuple(side[:1] if alone else side), self.origin)
+            if side
+            else Unknown(f"{why}: they are not in this file", self.origin)
+        )
 
     def _image(self, fields: Fields) -> Value[str]:
         """The family of the images; of an image of one's own it says only how it starts."""

@@ -63,7 +63,7 @@ NETWORK = "aws_vpc"
 ASSOCIATION = "aws_vpc_ipv4_cidr_block_association"
 NAT = "aws_nat_gateway"
 
-_OWNER = re.compile(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$)(.+)")
+_OWNER = re.compile(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enabled$|node-template/)(.+)")
 _POD_SUBNET_TAG = "kubernetes.io/role/cni"
 
 
@@ -110,7 +110,7 @@ class _Eks(Reader):
             datum = fields.raw("network")
             found = resolve_reference(datum, networks) or self._of_association(datum, networks)
             network = found if found is not None else unresolved_reference(fields.text("network"), "VPC")
-            cidr, tags = _text(fields.text("cidr")), _texts(fields.raw("tags"))
+            cidr, tags = fields.text("cidr"), _texts(fields.raw("tags"))
             subnet = self.subnet(
                 instance.address, instance.span, name=fields.text("name"), cidr=cidr, network=network, tags=tags,
                 zone=fields.text("zone"),
@@ -204,8 +204,9 @@ class _Eks(Reader):
         """Public addresses of the NAT gateways of this root; unset where it has none."""
         gateways = list(self.root.instances(NAT))
         origin = Origin((gateways[0].span if gateways else instance.span,))
-        if not all(gateway.certain for gateway in gateways):
-            return Unknown("the number of NAT gateways is not known", origin)
+        doubt = next((gateway.doubt for gateway in gateways if gateway.doubt), "")
+        if doubt:
+            return Unknown(f"the number of NAT gateways is not known: {doubt}", origin)
         return Known(len(gateways), origin) if gateways else Unset(origin)
 
     # --- pools
@@ -240,6 +241,8 @@ class _Eks(Reader):
         cluster = known(owner)
         minimum, maximum = fields.number("min"), fields.number("max")
         growable: Value[bool] = mapped(maximum, lambda most: most > (known(minimum) or 0))
+        if isinstance(maximum, Unknown) and _is_same(minimum, maximum):
+            growable = Known(value=False, origin=maximum.origin or Origin((instance.span,)))
         if isinstance(growable, Unset):
             growable = Unknown("max_size is not written", growable.origin)
         subnets = self._subnets(fields)
@@ -297,16 +300,17 @@ class _Eks(Reader):
 
     def _owner(self, instance: Instance) -> Value[Cluster] | None:
         """The cluster that an auto-scaling group's tags name, if they name one."""
-        tags = instance.blocks("tag")
         place = Origin((instance.span,))
-        keys = [record.entry("key") for record in (() if isinstance(tags, Unknown) else tags)]
+        tags = [instance.blocks(kind) for kind in ("tag", "tags")]
+        keys = [one.entry("key") for found in tags if not isinstance(found, Unknown) for one in found]
         for key in keys:
             if isinstance(key, Known) and (match := _OWNER.fullmatch(str(key.value))):
                 return self._cluster_named(Known(match[1], key.origin), place)
-        unknown = next((key for key in keys if isinstance(key, Unknown)), None)
+        unknown = next((key for key in keys if isinstance(key, Unknown) and _may_name_owner(text_of(key))), None)
         if unknown is None:
             return None
         near = [c for c in self.found.clusters if _module(c.address) == _module(instance.address)]
+        near = near or self.found.clusters
         return Known(near[0], place) if len(near) == 1 else Unknown(unknown.reason, unknown.origin)
 
     def _cluster_named(self, name: Value[str], place: Origin) -> Value[Cluster]:
@@ -367,10 +371,21 @@ class _Eks(Reader):
         return Known(not known(custom), custom.origin or Origin((place,)))
 
 
+def _is_same(first: Value[int], second: Value[int]) -> bool:
+    """Whether two numbers are given by the same expression of the same unknown value."""
+    texts = [value.origin.spans[-1].text for value in (first, second) if value.origin and value.origin.spans]
+    return same_value(first, second) and len(texts) == 2 and texts[0] == texts[1]
+
+
 def _scheduling(fields: Fields, instance: Instance) -> Scheduling:
     unknown = Unknown("the kubelet's arguments set its labels"), Unknown("the kubelet's arguments set its taints")
     labels, taints = (fields.mapping("labels"), taints_of(instance, "taint")) if fields.resource == POOL else unknown
     return Scheduling(labels, taints, taint_form(instance, "taint"), no_schedule="NO_SCHEDULE")
+
+
+def _may_name_owner(text: str | None) -> bool:
+    """Whether the key of a tag of which a part is not known may name a cluster."""
+    return text is None or text.startswith("$") or _OWNER.fullmatch(text) is not None
 
 
 def _texts(tags: Datum | None) -> Value[dict[str, str]]:
@@ -404,11 +419,6 @@ def _module(address: str) -> str:
     """The module call that an address is in."""
     steps = address.split(".")
     return ".".join(steps[:2]) if steps[0] == "module" else ""
-
-
-def _text(cidr: Value[str]) -> Value[str]:
-    """A range; empty text stands for none (an IPv6-only subnet)."""
-    return Unset(cidr.origin) if isinstance(cidr, Known) and not cidr.value else cidr
 
 
 def _max_pods(types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:

@@ -8,10 +8,12 @@ from kcheck.clouds.cloud import Cloud, Label, Limit, Reference
 from kcheck.source.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kcheck.model import Cluster, Inventory
     from kcheck.numbers.profiles import ProfileValue
+    from kcheck.source.text import Source
+    from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
 
 _SPOT, _PREEMPTIBLE = "cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible"
@@ -23,6 +25,7 @@ class Gke(Cloud):
     name = "gke"
     resources = ("google_container_",)
     beside = ("google_compute_network", "google_compute_subnetwork", "google_compute_router_nat")
+    provider = "GCP"
     references = (
         Reference("cluster", ("google_container_cluster",)),
         Reference("network", ("google_compute_network",)),
@@ -43,6 +46,12 @@ class Gke(Cloud):
         from kcheck.clouds.gke import reader
 
         reader.read(roots, inventory)
+
+    def blueprints(self, files: Mapping[str, Sequence[Source]]) -> Iterable[tuple[str, Configuration]]:
+        """The blueprints of the Cluster Toolkit."""
+        from kcheck.clouds.gke import blueprints
+
+        return blueprints.read(files)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:  # noqa: ARG002
         """Those of a cluster, and of a zonal control plane."""

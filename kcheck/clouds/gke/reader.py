@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kcheck.clouds import container_runtime, nat_gateways
 from kcheck.clouds.gke import autoscaler, gpus, upgrades, zones
+from kcheck.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given
 from kcheck.clouds.reader import (
     N,
-    Reader,
     read_all,
     resolve_reference,
     same_value,
@@ -26,7 +26,6 @@ from kcheck.model import (
     Network,
     NodePool,
     Placement,
-    PodRange,
     Scheduling,
     Size,
     Subnet,
@@ -34,12 +33,12 @@ from kcheck.model import (
     System,
     Upgrade,
 )
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.model import Inventory
+    from kcheck.model import Inventory, PodRange
     from kcheck.numbers.fields import Fields
     from kcheck.source.text import Span
     from kcheck.source.values import Record
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
 
 CLOUD = "gke"
 CLUSTER = "google_container_cluster"
-POOL = "google_container_node_pool"
 INLINE_POOL = "google_container_cluster.node_pool"
 DEFAULT_POOL = "google_container_cluster.default_pool"
 SUBNET = "google_compute_subnetwork"
@@ -60,35 +58,12 @@ _RESOURCES = {Network: NETWORK, Subnet: SUBNET, Cluster: CLUSTER}
 
 def read(roots: Iterable[Module], inventory: Inventory) -> None:
     """Add the GKE clusters of root modules to the inventory."""
-    shared = _Shared({}, {}, {})
+    shared = Shared({}, {}, {})
     read_all([_Gke(root, shared) for root in roots], inventory)
 
 
-class _Secondary(NamedTuple):
-    """A secondary range of a subnet."""
-
-    id: str
-    name: Value[str]
-    cidr: Value[str]
-    place: Span
-
-
-class _Shared(NamedTuple):
-    """What the readers of all roots know: secondary ranges by subnet, fields and subnet by cluster."""
-
-    secondary: dict[str, list[_Secondary]]
-    fields: dict[str, Fields]
-    subnets: dict[str, Value[Subnet]]
-
-
-class _Gke(Reader):
+class _Gke(RangeReader):
     """Reads one root module."""
-
-    def __init__(self, root: Module, shared: _Shared) -> None:
-        super().__init__(CLOUD, root, (POOL,))
-        self.secondary = shared.secondary
-        self.cluster_fields = shared.fields
-        self.cluster_subnets = shared.subnets
 
     # --- networks and subnets
 
@@ -113,7 +88,7 @@ class _Gke(Reader):
             ranges = () if isinstance(nested, Unknown) else nested
             read = [self.fields(RANGE, record) for record in ranges]
             self.secondary[subnet.id] = [
-                _Secondary(
+                Secondary(
                     f"{subnet.id}/{known(one.text('name')) or i}", one.text("name"), one.text("cidr"), one.record.span
                 )
                 for i, one in enumerate(read)
@@ -137,6 +112,7 @@ class _Gke(Reader):
             autopilot, provisioning = fields.flag("autopilot"), fields.flag("provisioning")
             private = fields.flag("private_nodes")
             near = nat_gateways.near(nats, location)
+            ips = nat_gateways.addresses(near) if known(private) else NOTHING
             cluster = Cluster(
                 self.identity(instance.address),
                 instance.span,
@@ -156,7 +132,8 @@ class _Gke(Reader):
                 network_mode=fields.text("network_mode"),
                 service_cidr=self._services(fields),
                 outbound_type=mapped(private, lambda inside: "nat" if inside else NODE_ADDRESSES),
-                outbound_ips=nat_gateways.addresses(near) if known(private) else NOTHING,
+                outbound_ips=ips,
+                outbound_list=mapped(ips, lambda _: "nat_ips"),
                 outbound_ports=nat_gateways.ports(near) if known(private) else NOTHING,
                 data_plane=fields.text("network_policy"),
             )
@@ -170,7 +147,7 @@ class _Gke(Reader):
             self.cluster_subnets[cluster.id] = self._find(fields, "subnet", Subnet)
             if known(autopilot):
                 continue
-            self._range(cluster, fields)
+            self.range_of_cluster(cluster, fields)
             owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
             unneeded = self.default("autoscaler.unneeded_time", fields.text("profile").origin or Origin(()))
             self.found.autoscalers.append(autoscaler.autoscaler(cluster, fields, unneeded))
@@ -197,53 +174,8 @@ class _Gke(Reader):
         if isinstance(name, Unset):
             return fields.text("service_cidr")
         subnet = known(self._find(fields, "subnet", Subnet))
-        found = self._secondary(subnet, name)
+        found = self.secondary_named(subnet, name)
         return found.cidr if found else Unknown(why_missing(name, "services_secondary_range_name"), name.origin)
-
-    def _secondary(self, subnet: Subnet | None, name: Value[str]) -> _Secondary | None:
-        """The secondary range of a subnet with that name."""
-        ranges = self.secondary[subnet.id] if subnet else ()
-        return next((found for found in ranges if same_value(found.name, name)), None)
-
-    def _range(self, cluster: Cluster, fields: Fields) -> None:
-        """The range of the cluster's pods: a secondary range of its subnet, or a block of its own."""
-        if not equals(cluster.network_mode, "VPC_NATIVE"):
-            return
-        name = _given(fields.text("pod_range"))
-        subnet = known(self.cluster_subnets[cluster.id])
-        found = None if isinstance(name, Unset) else self._secondary(subnet, name)
-        if found is None:
-            cidr = (
-                fields.text("pod_cidr") if isinstance(name, Unset) else _outside(name, "cluster_secondary_range_name")
-            )
-            found = _Secondary(f"{cluster.id}/pods", name, cidr, cluster.place)
-        self.ranges[cluster.id] = self._pod_range(found, cluster, self._more(fields, subnet))
-
-    def _pod_range(self, found: _Secondary, cluster: Cluster, more: Value[tuple[str, ...]]) -> PodRange:
-        """The range as a thing of its own; several clusters and pools may share one."""
-        known_already = next((one for one in self.found.ranges if one.id == found.id), None)
-        if known_already is not None:
-            return known_already
-        name = found.name if isinstance(found.name, Known) else cluster.name
-        result = PodRange(
-            found.id, found.place, CLOUD, cluster.address, self.folder, cluster.gap, name=name, cidr=found.cidr,
-            more=more,
-        )  # fmt: skip
-        self.found.ranges.append(result)
-        return result
-
-    def _more(self, fields: Fields, subnet: Subnet | None) -> Value[tuple[str, ...]]:
-        """Further ranges that continue the cluster's."""
-        names = fields.texts("more_ranges")
-        if not isinstance(names, Known):
-            return names
-        cidrs = []
-        for name in names.value:
-            found = self._secondary(subnet, Known(name, names.origin))
-            if found is None or not isinstance(found.cidr, Known):
-                return Unknown(f"the range {name} is not in this root", names.origin)
-            cidrs.append(found.cidr.value)
-        return Known(tuple(cidrs), names.origin)
 
     def _find(self, fields: Fields, name: str, kind: type[N]) -> Value[N]:
         """The thing that a field refers to: by id, by name, or by a path that ends with its name."""
@@ -313,22 +245,22 @@ class _Gke(Reader):
 
     def _zones(self, fields: Fields, of_cluster: Fields | None, cluster: Cluster | None) -> Value[int]:
         """How many zones a pool's nodes are in; counts are per zone."""
-        own = fields.texts("zones")
+        own = fields.count("zones")
         if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL:
-            return mapped(own, lambda names: len(set(names)))
+            return own
         if of_cluster is None or cluster is None:
             return Unknown("node_locations is not written, and the pool's cluster is not in this root")
         zonal = cluster.zonal
         if not isinstance(zonal, Known):
             return Unknown(why_missing(zonal, "location"), zonal.origin)
-        shared = of_cluster.texts("zones")
+        shared = of_cluster.count("zones")
         if isinstance(shared, Unknown):
-            return shared
+            return _plain(shared)
         if zonal.value:  # the list leaves out the cluster's own zone
-            return Known(1 + len(known(shared) or ()), cluster.location.origin or Origin((cluster.place,)))
+            return Known(1 + (known(shared) or 0), cluster.location.origin or Origin((cluster.place,)))
         if isinstance(shared, Unset) or not known(shared):
             return self.default_number("cluster.zones", Origin((cluster.place,)))
-        return mapped(shared, lambda names: len(set(names)))
+        return shared
 
     def _subnet(self, fields: Fields, cluster: Cluster | None) -> Value[Subnet]:
         own = fields.text("subnet") if fields.resource != DEFAULT_POOL else None
@@ -363,29 +295,29 @@ class _Gke(Reader):
         origin = Origin((place,))
         if cluster is None or of_cluster is None:
             return Unknown("the pool's cluster is not in this root")
-        name = Unset(origin) if fields.resource == DEFAULT_POOL else _given(fields.text("pod_range"))
+        name = Unset(origin) if fields.resource == DEFAULT_POOL else given(fields.text("pod_range"))
         cidr = Unset(origin) if fields.resource == DEFAULT_POOL else fields.text("pod_cidr")
         if isinstance(name, Unset) and isinstance(cidr, Unset):
             shared = self.ranges.get(cluster.id)
             return Known(shared, origin) if shared else Unset(origin)
         subnet = known(self._subnet(fields, cluster))
-        found = None if isinstance(name, Unset) else self._secondary(subnet, name)
-        if found is None:
-            cidr = cidr if isinstance(cidr, Known) else _outside(name, "pod_range")
-            found = _Secondary(f"{self.identity(address)}/pods", name, cidr, place)
-        return Known(self._pod_range(found, cluster, Unset(origin)), origin)
-
-
-def _given(name: Value[str]) -> Value[str]:
-    """A name; the provider takes an empty one as none."""
-    return Unset(name.origin) if isinstance(name, Known) and not name.value else name
+        found = None if isinstance(name, Unset) else self.secondary_named(subnet, name)
+        if found is None and isinstance(name, Unset):
+            found = Secondary(f"{self.identity(address)}/pods", name, cidr, place)
+        elif found is None:
+            found = self.named(f"{self.identity(address)}/pods", name, "pod_range", cluster, place)
+        return Known(self.pod_range(found, cluster, Unset(origin)), origin)
 
 
 def _size(fields: Fields, spread: Value[int], *, default: bool) -> Size:
     """The size of a pool: of the default pool of a cluster, or of one that may be autoscaled."""
     scaling = () if default else fields.record.blocks("autoscaling")
     place = (*scaling, fields.record)[0].span if not isinstance(scaling, Unknown) else fields.record.span
-    autoscaled = scaling if isinstance(scaling, Unknown) else Known(bool(scaling), Origin((place,)))
+    autoscaled = (
+        Unknown(scaling.reason, (scaling.origin or Origin(())).outside(place))
+        if isinstance(scaling, Unknown)
+        else Known(bool(scaling), Origin((place,)))
+    )
     total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
     least, most = (_bound(fields, autoscaled, spread, bound) for bound in ("min", "max"))
     return Size(autoscaled, least, most, spread, times=1 if total else known(spread) or 1)
@@ -402,16 +334,15 @@ def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: s
         what = f"{bound}_node_count" if autoscaled.value else "node_count"
         return Unknown(f"{what} is not written", in_zone.origin)
     if not isinstance(in_zone, Known):
-        return in_zone
+        return mapped(in_zone, lambda count: count * spread.value) if isinstance(spread, Known) else _plain(in_zone)
     if not isinstance(spread, Known):
         return Unknown(why_missing(spread, "node_locations"), spread.origin)
     return Known(in_zone.value * spread.value, in_zone.origin)
 
 
-def _outside(name: Value[str], what: str) -> Unknown:
-    """A range that is named and is not in this root."""
-    text = f"the range {name.value} is not in this root" if isinstance(name, Known) else why_missing(name, what)
-    return Unknown(text, name.origin)
+def _plain(value: Unknown) -> Unknown:
+    """Why another value is not known that depends on this one."""
+    return Unknown(value.reason, value.origin)
 
 
 def _reservation(fields: Fields) -> Value[str]:

@@ -5,23 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.cloud import Cloud, Limit
+from kcheck.files import configurations
 from kcheck.numbers import profiles
 from kcheck.source.values import Unset, known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Cluster, Inventory
     from kcheck.numbers.profiles import ProfileValue
+    from kcheck.source.findings import Skipped
     from kcheck.source.text import Source
 
 
 class SelfManaged(Cloud):
-    """Clusters by kubeadm, in manifests."""
+    """Clusters by kubeadm, in manifests, and by kubespray."""
 
     name = "selfmanaged"
     objects = ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration", "KubeletConfiguration", "Pod")
+    files = (configurations.VARIABLES,)
     own_kernel = True
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
@@ -29,6 +32,13 @@ class SelfManaged(Cloud):
         from kcheck.clouds.selfmanaged import reader
 
         reader.read(objects, inventory)
+
+    def read_files(self, files: Mapping[str, Sequence[Source]], inventory: Inventory) -> Iterable[Skipped]:
+        """Read the inventories of kubespray."""
+        from kcheck.clouds.selfmanaged import kubespray
+
+        kubespray.read(files, inventory)
+        return ()
 
     def read_kernel(self, sources: Iterable[Source], inventory: Inventory) -> None:
         """Read sysctl settings."""
@@ -52,7 +62,8 @@ class SelfManaged(Cloud):
         if isinstance(plane.event_servers, Unset):
             text = "from where on events need an etcd of their own"
             yield Limit("events", "etcd.events_apart", plane.event_servers, text)
-        if (known(plane.writes_inflight) or 0) < numbers["apiserver.writes_inflight"].number:
+        writes = known(plane.writes_inflight)
+        if writes is not None and writes < numbers["apiserver.writes_inflight"].number:
             text = "above which Kubernetes' own scripts raise the requests in flight"
             yield Limit("apiserver", "apiserver.inflight_nodes", plane.writes_inflight, text)
 

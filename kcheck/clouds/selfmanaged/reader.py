@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.clouds.reader import unique_identity
+from kcheck.clouds.selfmanaged import clusters
+from kcheck.clouds.selfmanaged.clusters import CLOUD
 from kcheck.kubernetes.record import FlagsRecord, MappingRecord
-from kcheck.model import NOTHING, Addresses, Cluster, NodePool, Plane, PodRange, Scheduling, Size, Surge, Upgrade
+from kcheck.model import NOTHING, Cluster, Plane, Scheduling
 from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
-from kcheck.source.ip_ranges import parse_cidr
-from kcheck.source.values import Item, Known, Missing, Origin, Unknown, Unset, Value, known, mapped
+from kcheck.source.values import Known, Missing, Origin, Unset, Value, known, mapped
 from kcheck.syntax import sysctl, yaml
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from kcheck.source.text import Source, Span
     from kcheck.source.values import Record
 
-CLOUD = "selfmanaged"
 KIND = "ClusterConfiguration"
 KUBELET = "KubeletConfiguration"
 _PLACES = "topology.kubernetes.io/"
@@ -136,21 +136,11 @@ class _Cluster:
         found = []
         for part in (*parts, KIND):
             if part in self.parts:
-                value = self.spelled(read(self.parts[part], name))
+                value = clusters.spelled(read(self.parts[part], name), listed=self.listed)
                 if not isinstance(value, Unset) and (value.origin is None or value.origin.missing is None):
                     return value
                 found.append(value)
         return found[-1] if found else Unset(self.origin)
-
-    def spelled(self, value: Value[T]) -> Value[T]:
-        """A value with the place where it would be written: `extraArgs` are a map up to v1beta3 and a list since."""
-        origin = value.origin
-        if origin is None or origin.missing is None or not self.listed or "extraArgs" not in origin.missing.path:
-            return value
-        *outer, last = origin.missing.path
-        return replace(
-            value, origin=origin._replace(missing=origin.missing._replace(path=(*outer, Item(last), "value")))
-        )
 
     def _dns(self) -> Value[int]:
         """The replicas of CoreDNS that kubeadm deploys."""
@@ -170,10 +160,12 @@ class _Cluster:
             "",
             name=fields.text("name") if fields else Unset(self.origin),
             version=fields.text("version") if fields else Unset(self.origin),
-            service_cidr=_ipv4(self.text("service_cidr", "kube-apiserver", "kube-controller-manager")),
+            service_cidr=clusters.ipv4(self.text("service_cidr", "kube-apiserver", "kube-controller-manager")),
             plane=Plane(
                 data_dir=Unset(self.origin) if external else self.text("data_dir", "etcd"),
-                etcd_quota=Unset(self.origin) if external else mapped(self.number("etcd_quota", "etcd"), _quota),
+                etcd_quota=Unset(self.origin)
+                if external
+                else mapped(self.number("etcd_quota", "etcd"), clusters.quota),
                 event_servers=self.text("event_servers", "kube-apiserver"),
                 reads_inflight=self.number("reads_inflight", "kube-apiserver"),
                 writes_inflight=self.number("writes_inflight", "kube-apiserver"),
@@ -184,48 +176,12 @@ class _Cluster:
             dns_replicas=self._dns(),
         )
         self.inventory.clusters.append(cluster)
-        cidr = _ipv4(self.text("pod_cidr", "kube-controller-manager"))
-        pod_range = None
-        if not isinstance(cidr, Unset):
-            pod_range = PodRange(
-                f"{self.identity}/pods", self.place, CLOUD, self.address, self.folder, "", name=cluster.name, cidr=cidr,
-                block=self.number("node_mask", "kube-controller-manager"),
-            )  # fmt: skip
-            self.inventory.ranges.append(pod_range)
-        self.inventory.pools.append(
-            NodePool(
-                f"{self.identity}/nodes",
-                self.place,
-                f"{self.address}/nodes",
-                Known(cluster, self.origin),
-                Known("nodes", self.origin),
-                self.folder,
-                managed=False,
-                size=Size(
-                    Known(value=True, origin=self.origin),
-                    Known(0, self.origin),
-                    Unknown("kubeadm does not say how many nodes there are; --nodes does", self.origin),
-                ),
-                upgrade=Upgrade(surge=Known(Surge(), self.origin)),
-                addresses=Addresses(
-                    pods_take_addresses=Known(value=False, origin=self.origin),
-                    pod_range=Known(pod_range, self.origin) if pod_range else Unset(self.origin),
-                ),
-                scheduling=Scheduling(Known(self.labels, self.origin) if self.labels else Unset(self.origin)),
-            )
+        cidr, mask = (
+            self.text("pod_cidr", "kube-controller-manager"),
+            self.number("node_mask", "kube-controller-manager"),
         )
-
-
-def _ipv4(cidr: Value[str]) -> Value[str]:
-    """The IPv4 range of a list of two families; unset where there is none."""
-    if not isinstance(cidr, Known):
-        return cidr
-    own = [part for part in cidr.value.split(",") if parse_cidr(part.strip())]
-    if "," not in cidr.value:
-        return Unset(cidr.origin) if ":" in cidr.value else cidr
-    return Known(own[0].strip(), cidr.origin._replace(literal=False)) if own else Unset(cidr.origin)
-
-
-def _quota(written: int) -> int:
-    """The quota of etcd's database: 0 stands for the default."""
-    return written or profiles.settings(CLOUD)["plane.etcd_quota"].number
+        addresses = clusters.blocks_of(clusters.pod_range(cluster, cidr, mask, self.inventory), self.origin)
+        size = clusters.unknown_size("kubeadm does not say how many nodes there are; --nodes does", self.origin)
+        pool = clusters.node_pool(cluster, "nodes", size, addresses)
+        scheduling = Scheduling(Known(self.labels, self.origin) if self.labels else Unset(self.origin))
+        self.inventory.pools.append(replace(pool, scheduling=scheduling))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.workloads.scalars import items, scalar
+from kcheck.kubernetes.workloads.scalars import items, written
 from kcheck.source.values import Known, Origin, known
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def with_secrets(objects: Iterable[Object]) -> dict[str, list[Object]]:
     result: dict[str, list[Object]] = {}
     for item in objects:
         if item.kind == KIND and items(item.root, "imagePullSecrets"):
-            result.setdefault(str(known(scalar(item.root, "metadata", "name"))), []).append(item)
+            result.setdefault(str(known(written(item.root, "metadata", "name"))), []).append(item)
     return result
 
 
@@ -41,5 +41,5 @@ def signed_in(workload: Workload, item: Object, accounts: dict[str, list[Object]
 
 def _serves(account: Object, item: Object, workload: Workload, name: str) -> bool:
     """Whether an account is of the namespace of a workload; the default one must stand in the same folder too."""
-    spaces = known(scalar(account.root, "metadata", "namespace")), known(workload.namespace)
+    spaces = known(written(account.root, "metadata", "namespace")), known(workload.namespace)
     return (None in spaces or spaces[0] == spaces[1]) and (name != _DEFAULT or account.folder == item.folder)

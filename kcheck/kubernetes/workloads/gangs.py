@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.workloads.scalars import absent, integer, items, mapping, scalar
+from kcheck.kubernetes.workloads.scalars import absent, integer, items, scalar, written_map
+from kcheck.source import placeholders
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, number
 from kcheck.syntax import yaml
 
@@ -50,22 +51,28 @@ def queue(
     if isinstance(labels, Unknown):
         return labels, labels
     path = _LABELS.get(kind, _OWN_LABELS)
-    own = (known(labels) or {}) | (known(mapping(item.root, *path)) or {})
+    own = (known(labels) or {}) | (known(written_map(item.root, *path)) or {})
     if KUEUE in own:
         node = yaml.get(item.root, *path)
         inner = yaml.get(node, KUEUE)
         place = Origin(((inner or node or item.root).span,), literal=isinstance(inner, yaml.Scalar))
-        return Known(own[KUEUE], place), Known("kueue", place)
-    annotations = known(mapping(item.root, "metadata", "annotations")) or {}
+        return _named(own[KUEUE], place), Known("kueue", place)
+    annotations = known(written_map(item.root, "metadata", "annotations")) or {}
     marks = [own, annotations, *(known(t.annotations) or {} for t in found), *(known(t.labels) or {} for t in found)]
     name = next((mark[key] for mark in marks for key in _VOLCANO if key in mark), None)
     here = Origin((item.span,))
     if name is not None:
-        return Known(name, here), Known("volcano", here)
+        return _named(name, here), Known("volcano", here)
     written: Value[str] = fields.text("queue") if fields is not None and _has_queue(kind) else Unset(here)
     if isinstance(written, Unset):
         return absent(item.root, *path, KUEUE), Unset(here)
     return written, Known("volcano", written.origin or here)
+
+
+def _named(name: str, place: Origin) -> Value[str]:
+    """A name that a label gives; not known where a placeholder makes it."""
+    missing = placeholders.first(name)
+    return Unknown(placeholders.reason(missing, place.written), place) if missing else Known(name, place)
 
 
 def _has_queue(kind: str) -> bool:
@@ -82,7 +89,7 @@ def gang(
         return Known("Kueue", here)
     if kind == "batch.volcano.sh/Job":
         return Known("Volcano", here)
-    marks = [labels, mapping(item.root, "metadata", "annotations")]
+    marks = [labels, written_map(item.root, "metadata", "annotations")]
     marks += [mark for template in found for mark in (template.labels, template.annotations)]
     for mark in marks:
         name = next((key for key in _GROUPS if key in (known(mark) or {})), None)

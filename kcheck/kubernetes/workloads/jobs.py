@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from math import prod
 from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.kubernetes.workloads import accounts, gangs, pods, runtimes
-from kcheck.kubernetes.workloads.scalars import gap, integer, items, mapping, scalar, text
+from kcheck.kubernetes.workloads import accounts, gangs, places, pods, runtimes, scaled, unlisted
+from kcheck.kubernetes.workloads.scalars import gap, integer, items, scalar, text, written, written_map
 from kcheck.model import NOTHING, Service, Workload
 from kcheck.numbers import profiles
 from kcheck.numbers.fields import Fields
 from kcheck.source.units import as_text
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, all_known, equals, known, mapped, total
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, total
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -22,12 +20,14 @@ if TYPE_CHECKING:
 
     from kcheck.kubernetes.objects import Object
     from kcheck.model import PodTemplate
-    from kcheck.source.text import Span
 
 T = TypeVar("T")
 
 KINDS = (
-    frozenset(name.rpartition("/")[2] for name in profiles.workloads()) | runtimes.KINDS | {"PodGroup", accounts.KIND}
+    frozenset(name.rpartition("/")[2] for name in profiles.workloads())
+    | runtimes.KINDS
+    | scaled.KINDS
+    | {"PodGroup", accounts.KIND}
 )
 """The kinds that run pods, without their groups, and those that say how."""
 
@@ -43,29 +43,30 @@ def read(objects: Iterable[Object]) -> Iterator[tuple[Object, Workload]]:
     known_kinds = profiles.workloads()
     found = list(objects)
     named = runtimes.by_name(found)
-    groups = {str(known(scalar(one.root, "metadata", "name"))): one for one in found if one.kind == "PodGroup"}
+    groups = {str(known(written(one.root, "metadata", "name"))): one for one in found if one.kind == "PodGroup"}
     signed = accounts.with_secrets(found)
+    grown = scaled.targets(found)
     for item in found:
         kind = kind_of(item)
-        if kind in known_kinds:
-            workload = gangs.with_group(_workload(item, kind, known_kinds[kind]), groups)
-            workload = accounts.signed_in(workload, item, signed)
+        if kind in known_kinds or unlisted.has_pods(item):
+            workload = gangs.with_group(_workload(item, kind, known_kinds.get(kind, unlisted.KIND)), groups)
+            workload = scaled.with_most(accounts.signed_in(workload, item, signed), item, grown)
             yield item, runtimes.with_runtime(workload, item, named) if kind == runtimes.USER else workload
 
 
 def identity(item: Object) -> str:
     """What tells an object from all others: its file, kind, namespace and name."""
-    name, namespace = known(scalar(item.root, "metadata", "name")), known(scalar(item.root, "metadata", "namespace"))
+    name, namespace = (known(written(item.root, "metadata", key)) for key in ("name", "namespace"))
     space = f"{namespace}/" if namespace is not None else ""
     return f"{item.owner_path}:{item.kind}/{space}{name if name is not None else '?'}"
 
 
 def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload:
     own = identity(item)
-    places = [(place, found) for place in entry["pods"] for found in _places(item, place)]
-    found = tuple(_template(item, own, place, *pods_at) for place, pods_at in places)
-    specs = [spec for _, (node, *_) in places if (spec := _spec(node))]
-    labels = mapping(item.root, "metadata", "labels")
+    groups = list(places.groups(item, entry)) or unlisted.groups(item)
+    found = tuple(group.template(item, own) for group in groups)
+    specs = [spec for group in groups if (spec := places.spec(group.node))]
+    labels = written_map(item.root, "metadata", "labels")
     batch, per_node = entry.get("batch", False), entry.get("per_node", False)
     secrets = next((node for spec in specs if (node := yaml.get(spec, "imagePullSecrets")) is not None), None)
     origin = Origin((secrets.span if secrets is not None else item.span,))
@@ -104,7 +105,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload
         spares_disruptions=_spares(item, kind),
         release=False,
         rival=gangs.competing_system(kind, system, found, item),
-        hooked=any("/hook" in key for key in known(mapping(item.root, "metadata", "annotations")) or {}),
+        hooked=any("/hook" in key for key in known(written_map(item.root, "metadata", "annotations")) or {}),
         partial=_partial(found, kind),
         disposed=_disposed(item, kind, found),
     )
@@ -116,7 +117,7 @@ _JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec"
 
 def _name(item: Object) -> Value[str]:
     """The name of an object, or how the one that it gets begins."""
-    own, begin = (text(item.root, "metadata", key) for key in ("name", "generateName"))
+    own, begin = (written(item.root, "metadata", key) for key in ("name", "generateName"))
     return begin if isinstance(own, Unset) and isinstance(begin, Known) else own
 
 
@@ -185,92 +186,6 @@ def _place(values: list[Value[str]], item: Object) -> Origin:
     return values[0].origin if values and values[0].origin else Origin((item.span,))
 
 
-def _template(
-    item: Object, own: str, place: profiles.PodPlace, node: yaml.Target, role: str, count: Value[int], span: Span
-) -> PodTemplate:
-    """The pods at one place that a line of the table leads to."""
-    if place.get("container"):
-        return _trainer(node, own, count, span)
-    found = pods.template(node, own, role, count, span)
-    # the operator of such a job sets the policy of the role, whatever the pod says
-    return replace(found, restart=_restart(item, place["each"], role, found)) if "each" in place else found
-
-
-def _restart(item: Object, each: str, role: str, found: PodTemplate) -> Value[str]:
-    """The restart policy of a role."""
-    own = text(item.root, *_steps(each), role, "restartPolicy")
-    return found.restart if isinstance(own, Unset) else own
-
-
-def _trainer(node: yaml.Target, own: str, count: Value[int], place: Span) -> PodTemplate:
-    """The nodes of a TrainJob: what it says of their container; the rest is in its runtime."""
-    resources = yaml.get(node, "resourcesPerNode")
-    entries = [entry for key, entry in _entries(node).items() if key not in ("resourcesPerNode", "numNodes")]
-    if resources is not None:
-        key = yaml.entries(node)["resourcesPerNode"].key if isinstance(node, yaml.Mapping) else None
-        if key is not None:
-            entries.append(yaml.Pair(yaml.Scalar(*key.span, None, "resources", "plain", None), resources))
-    one = yaml.Mapping(*node.span, None, tuple(entries), flow=False)
-    items_ = yaml.Sequence(*node.span, None, (one,), flow=False)
-    name = yaml.Scalar(*node.span, None, "containers", "plain", None)
-    spec = yaml.Mapping(*node.span, None, (yaml.Pair(name, items_),), flow=False)
-    return pods.template(spec, own, "node", count, place)
-
-
-def _entries(node: yaml.Target | None) -> dict[str, yaml.Pair]:
-    return yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
-
-
-def _places(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Target, str, Value[int], Span]]:
-    """The pod templates that a line of the table leads to, with role, number, and the line that names them."""
-    owners: list[tuple[yaml.Target, str, Span]] = [(item.root, place.get("role", ""), item.span)]
-    if "each" in place:
-        roles = _entries(yaml.get(item.root, *_steps(place["each"])))
-        owners = [(yaml.resolve(entry.value), role, entry.key.span) for role, entry in roles.items()]
-    elif "list" in place:
-        found = items(item.root, *_steps(place["list"]))
-        names = [text(one, place["name"]) for one in found]
-        owners = [
-            (one, str(known(name)), name.origin.written if isinstance(name, Known) else one.span)
-            for one, name in zip(found, names, strict=True)
-        ]
-    for owner, role, span in owners:
-        node = yaml.get(owner, *_steps(place["at"]))
-        if node is not None and (_spec(node) is not None or place.get("container")):
-            yield node, role, _count(owner, place, span), span
-
-
-def _steps(path: str) -> list[str]:
-    return path.split(".") if path else []
-
-
-def _spec(node: yaml.Target) -> yaml.Target | None:
-    """The pod spec of a template."""
-    spec = yaml.get(node, "spec")
-    return spec if isinstance(spec, yaml.Mapping) else None
-
-
-def _count(owner: yaml.Target, place: profiles.PodPlace, span: Span) -> Value[int]:
-    """How many pods there are at once: one where nothing is written."""
-    written = [_number(owner, path) for path in (place.get("count"), place.get("times")) if path]
-    numbers = all_known(written)
-    if isinstance(numbers, Unknown):
-        return numbers
-    product = prod(numbers)
-    most = integer(owner, *_steps(place["most"])) if "most" in place else NOTHING
-    if isinstance(most, Unknown):
-        return most
-    if isinstance(most, Known) and most.value < product:
-        return most
-    return Known(product, (written[0].origin if written else None) or Origin((span,)))
-
-
-def _number(owner: yaml.Target, spellings: str) -> Value[int]:
-    found = [integer(owner, *_steps(path)) for path in spellings.split(" | ")]
-    value = next((value for value in found if not isinstance(value, Unset)), found[0])
-    return Known(1, value.origin) if isinstance(value, Unset) else value
-
-
 def _pods(found: tuple[PodTemplate, ...], item: Object) -> Value[int]:
     """All pods of a workload at once."""
     if len(found) == 1:
@@ -297,7 +212,8 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profi
     if unknown is not None:
         return unknown
     if entry.get("rigid"):
-        return Known(value=True, origin=place)
+        fixed = entry["rigid"] is True or places.is_fixed(item, entry)
+        return Known(value=fixed, origin=place)
     spec = _JOBS.get(kind, ())
     indexed = bool(spec) and equals(text(item.root, *spec, "completionMode"), "Indexed")
     meets = any(isinstance(one.subdomain, Known) or any(c.starters for c in one.containers) for one in found)
@@ -337,7 +253,9 @@ def pod_spec(item: Object) -> yaml.Target | None:
     """The pod spec of an object that has one; None if its kind runs no pods, or several kinds of them."""
     entry = profiles.workloads().get(kind_of(item))
     place = entry["pods"][0] if entry else {}
-    node = yaml.get(item.root, *_steps(place["at"])) if "at" in place and not {"each", "list"} & set(place) else None
+    if "at" not in place or {"each", "list", "shape"} & set(place):
+        return None
+    node = yaml.get(item.root, *places.steps(place["at"]))
     return yaml.get(node, "spec") if node is not None else None
 
 

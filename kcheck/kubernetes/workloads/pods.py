@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.kubernetes.workloads.scalars import (
@@ -17,6 +18,8 @@ from kcheck.kubernetes.workloads.scalars import (
     scalar,
     scaled_quantity,
     text,
+    written,
+    written_map,
 )
 from kcheck.model import (
     CARDS,
@@ -31,6 +34,7 @@ from kcheck.model import (
     Volume,
     image_names,
 )
+from kcheck.source import placeholders
 from kcheck.source.units import as_text
 from kcheck.source.values import (
     Known,
@@ -48,9 +52,11 @@ from kcheck.source.values import (
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.source.text import Span
+
+T = TypeVar("T", PodTemplate, Container)
 
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
 _SHARES = re.compile(
@@ -81,11 +87,11 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         shares=any(isinstance(one.gpu, Known) and one.gpu.value not in CARDS for one in found),
         priority=text(spec, "priorityClassName"),
         scheduler=text(spec, "schedulerName"),
-        labels=mapping(item, "metadata", "labels"),
-        annotations=mapping(item, "metadata", "annotations"),
+        labels=written_map(item, "metadata", "labels"),
+        annotations=written_map(item, "metadata", "annotations"),
         selection=_selection(spec),
         tolerations=_tolerations(spec),
-        spread=_spread(spec, mapping(item, "metadata", "labels")),
+        spread=_spread(spec, written_map(item, "metadata", "labels")),
         host_network=boolean(spec, "hostNetwork"),
         host_ipc=boolean(spec, "hostIPC"),
         dns_policy=text(spec, "dnsPolicy"),
@@ -103,6 +109,48 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
     )
 
 
+def fixed(one: PodTemplate, why: str) -> PodTemplate:
+    """The template with a reason why nothing can be added to it."""
+    return replace(_fixed(one, why), containers=tuple(_fixed(container, why) for container in one.containers))
+
+
+def _fixed(one: T, why: str) -> T:
+    found = {field.name: getattr(one, field.name) for field in fields(one)}
+    changed: dict[str, Any] = {
+        name: replace(value, origin=value.origin._replace(why=why))
+        for name, value in found.items()
+        if isinstance(value, Known | Unset) and value.origin.missing is not None
+    }
+    return replace(one, **changed)
+
+
+def scalar_at(place: yaml.Target, text: str) -> yaml.Scalar:
+    """A text that stands for something written at a place."""
+    return yaml.Scalar(*place.span, None, text, "plain", None)
+
+
+def mapping_at(place: yaml.Target, entries: Iterable[yaml.Pair]) -> yaml.Mapping:
+    """A map that stands for something written at a place."""
+    return yaml.Mapping(*place.span, None, tuple(entries), flow=False)
+
+
+def entry(place: yaml.Target, name: str, value: yaml.Node) -> yaml.Pair:
+    """An entry of such a map."""
+    return yaml.Pair(scalar_at(place, name), value)
+
+
+def of_containers(
+    place: yaml.Target,
+    found: Iterable[yaml.Target],
+    spec: Iterable[yaml.Pair] = (),
+    metadata: Iterable[yaml.Pair] = (),
+) -> yaml.Mapping:
+    """A template of pods with some containers, for what says the same in other words."""
+    listed = yaml.Sequence(*place.span, None, tuple(found), flow=False)
+    inner = mapping_at(place, (*spec, entry(place, "containers", listed)))
+    return mapping_at(place, (entry(place, "metadata", mapping_at(place, metadata)), entry(place, "spec", inner)))
+
+
 def containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Target]]:
     """The containers of a pod spec with the list they are in, init containers first."""
     for group in _GROUPS:
@@ -112,27 +160,42 @@ def containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Target]]:
 
 def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
     """One container."""
-    name = text(node, "name")
+    name = written(node, "name")
     resource = _gpu(node)
+    request, limit = _cards(node, resource or CARDS[0])
     return Container(
         f"{owner}/{known(name) or at}",
         node.span if not isinstance(name, Known) else name.origin.written,
         name=name,
         first=group == "initContainers",
-        image=text(node, "image"),
+        image=_image_name(node),
         pull_policy=text(node, "imagePullPolicy"),
         cpu=_request(node, "cpu", 1000),
         memory=_request(node, "memory", 1),
         cpu_limit=scaled_quantity(node, ("resources", "limits", "cpu"), 1000),
         memory_limit=scaled_quantity(node, ("resources", "limits", "memory"), 1),
         gpu=Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", CARDS[0]),
-        gpu_request=mapped(scalar(node, "resources", "requests", resource or CARDS[0]), str),
-        gpu_limit=mapped(scalar(node, "resources", "limits", resource or CARDS[0]), str),
+        gpu_request=request,
+        gpu_limit=limit,
         rdma=any(_RDMA.search(name) for name in _resources(node)),
         mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath")))),
         starters=tuple(dict.fromkeys(_STARTERS.findall(_words(node)))),
         text=_words(node),
     )
+
+
+def _cards(node: yaml.Target, resource: str) -> list[Value[str]]:
+    """How many cards a container asks for and is limited to; the same placeholder for both is the same number."""
+    paths = [("resources", side, resource) for side in ("requests", "limits")]
+    found = [written(node, *path) for path in paths]
+    same = known(found[0]) is not None and known(found[0]) == known(found[1])
+    return found if same else [mapped(scalar(node, *path), as_text) for path in paths]
+
+
+def _image_name(node: yaml.Target) -> Value[str]:
+    """The image of a container as it is written: a placeholder hides only the part that it stands for."""
+    found = written(node, "image")
+    return found if placeholders.first(known(found) or "") else text(node, "image")
 
 
 def image(one: Container) -> Image | None:
@@ -143,7 +206,7 @@ def image(one: Container) -> Image | None:
     registry: Value[str] = (
         Known(reference.registry, one.image.origin)
         if reference
-        else Unknown(f"`{one.image.value}` stands for an image that is filled in later", one.image.origin)
+        else Unknown(placeholders.reason(one.image.value, one.image.origin.written), one.image.origin)
     )
     return Image(one.id, one.image.origin.written, str(known(one.name)), one.image, registry)
 
@@ -205,6 +268,9 @@ def _gpus(found: tuple[Container, ...], place: Span) -> Value[int]:
         if one.first or not isinstance(one.gpu, Known) or one.gpu.value not in CARDS:
             continue
         value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
+        missing = placeholders.first(known(value) or "")
+        if isinstance(value, Known) and missing:
+            return Unknown(placeholders.reason(missing, value.origin.written), value.origin)
         if isinstance(value, Known) and not _COUNT.fullmatch(value.value):
             return Unknown(f"`{one.gpu.value}: {value.value}` is not a whole number", value.origin)
         counts.append(mapped(value, int))
@@ -273,7 +339,7 @@ def _spread(spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[bool]:
 def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
     """Whether a term of affinity can be to pods with these labels: others of theirs are not told here."""
     wanted, own = known(mapping(term, "labelSelector", "matchLabels")) or {}, known(labels) or {}
-    if any(own.get(key, value) != value for key, value in wanted.items()):
+    if any(own.get(key, value) != value and not placeholders.first(own[key]) for key, value in wanted.items()):
         return False  # a label that is not there, an operator may add
     for one in items(term, "labelSelector", "matchExpressions"):
         mine, values = own.get(str(known(text(one, "key")))), [_single(value) for value in items(one, "values")]

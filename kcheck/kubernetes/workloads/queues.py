@@ -17,6 +17,7 @@ from kcheck.kubernetes.workloads.scalars import (
     mapping,
     scalar,
     text,
+    written_map,
 )
 from kcheck.model import (
     CARDS,
@@ -134,7 +135,7 @@ def _quota(item: Object) -> Iterable[Thing]:
 
 
 def _namespace(item: Object) -> Iterable[Thing]:
-    labels = mapping(item.root, "metadata", "labels")
+    labels = written_map(item.root, "metadata", "labels")
     yield Namespace(identity(item), item.span, text(item.root, "metadata", "name"), labels)
 
 

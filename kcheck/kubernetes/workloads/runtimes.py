@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kcheck.kubernetes.workloads.scalars import scalar
+from kcheck.kubernetes.workloads.scalars import written
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known
 from kcheck.syntax import yaml
 
@@ -22,13 +22,13 @@ KINDS = frozenset({"TrainingRuntime", "ClusterTrainingRuntime"})
 def by_name(objects: Iterable[Object]) -> dict[tuple[str, str], Object]:
     """The runtimes among some objects, by kind and name."""
     found = (item for item in objects if item.kind in KINDS)
-    return {(item.kind, str(known(scalar(item.root, "metadata", "name")))): item for item in found}
+    return {(item.kind, str(known(written(item.root, "metadata", "name")))): item for item in found}
 
 
 def with_runtime(workload: Workload, item: Object, runtimes: dict[tuple[str, str], Object]) -> Workload:
     """A TrainJob with what its runtime says; what is not read of that is unknown, not absent."""
-    name = str(known(scalar(item.root, "spec", "runtimeRef", "name")))
-    kind = str(known(scalar(item.root, "spec", "runtimeRef", "kind")) or "ClusterTrainingRuntime")
+    name = str(known(written(item.root, "spec", "runtimeRef", "name")))
+    kind = str(known(written(item.root, "spec", "runtimeRef", "kind")) or "ClusterTrainingRuntime")
     runtime = runtimes.get((kind, name))
     why = Unknown(f"the runtime {name} of TrainJob {known(workload.name) or '?'} says it", Origin((item.span,)))
     gang = workload.gang if not isinstance(workload.gang, Unset) else why if runtime is None else _gang(runtime, item)

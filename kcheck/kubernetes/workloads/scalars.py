@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.kubernetes.objects import value_of
 from kcheck.source.units import as_text, quantity
-from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value
+from kcheck.source.values import Known, Missing, Origin, Unknown, Unset, Value, mapped
 from kcheck.syntax import yaml
 
 if TYPE_CHECKING:
@@ -49,6 +49,15 @@ def text(node: yaml.Node, *path: str) -> Value[str]:
     return _typed(node, path, str, "is not a text")
 
 
+def written(node: yaml.Node, *path: str) -> Value[str]:
+    """The single value at a path as a text, placeholders and all: what things are called, whatever fills it in."""
+    found = yaml.get(node, *path)
+    value = scalar(node, *path)
+    if isinstance(value, Unknown) and isinstance(found, yaml.Scalar) and not isinstance(found, yaml.Computed):
+        return Known(found.text, Origin((found.span,)))
+    return mapped(value, as_text)
+
+
 def boolean(node: yaml.Node, *path: str) -> Value[bool]:
     """The boolean at a path; false where nothing is written."""
     value = _typed(node, path, bool, "is neither true nor false")
@@ -71,7 +80,12 @@ def scaled_quantity(node: yaml.Node, path: tuple[str, ...], times: int) -> Value
         return Unknown(f"`{'.'.join(path)}`: {error}", value.origin)
 
 
-def mapping(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
+def written_map(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
+    """The map of texts at a path as it is written: a placeholder in one of them hides no other."""
+    return mapping(node, *path, as_written=True)
+
+
+def mapping(node: yaml.Node, *path: str, as_written: bool = False) -> Value[dict[str, str]]:
     """The map of texts at a path, empty where nothing is written; unknown as a whole if a part of it is."""
     found = _reached(node, path)
     if isinstance(found, Unknown):
@@ -85,7 +99,9 @@ def mapping(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
     result = {}
     for key, entry in yaml.entries(found).items():
         inner = yaml.resolve(entry.value)
-        value = value_of(inner) if isinstance(inner, yaml.Scalar) else _wrong(inner, (*path, key), "a single value")
+        value: Value[object] = _wrong(inner, (*path, key), "a single value")
+        if isinstance(inner, yaml.Scalar):
+            value = written(inner) if as_written else value_of(inner)
         if isinstance(value, Unknown):
             return value
         result[key] = as_text(value.value) if isinstance(value, Known) else ""

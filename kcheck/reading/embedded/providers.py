@@ -21,6 +21,9 @@ def cluster_of(instance: Instance, root: Module, clusters: Iterable[Cluster]) ->
     own = [cluster for cluster in clusters if cluster.root == root.configuration.folder]
     if len(own) < 2 or not root.configuration.providers:
         return own[0] if len(own) == 1 else None
+    if instance.block.type == "module":  # its arguments name it, if they do
+        named = [c for c in own if f"{'.'.join(c.address.split('.')[:2])}." in instance.block.span.text]
+        return named[0] if len(named) == 1 else None
     provider = providers.provider_block(instance, root)
     host = _host(provider) if provider is not None else None
     symbol = host.symbol if isinstance(host, Unknown) else None

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.kubernetes.releases import Path
-    from kcheck.source.values import Record
+    from kcheck.source.text import Span
+    from kcheck.source.values import Datum, Record
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
 
@@ -32,29 +33,14 @@ def read(root: Module) -> Iterator[tuple[Release, Instance]]:
 
 
 def _release(instance: Instance, address: str, root: str) -> Release:
-    trees: list[yaml.Target] = []
     sets: dict[Path, yaml.Target] = {}
-    gap = instance.doubt
-    values = instance.entry("values")
-    if isinstance(values, Unknown):
-        gap = values.reason
-    elif values is not None and isinstance(values.value, tuple):
-        for item in values.value:
-            found = [root for root in documents(item, instance.span) if isinstance(root, yaml.Mapping)]
-            if not found and isinstance(item, Unknown):
-                gap = item.reason
-            trees += found
+    given = instance.entry("values")
+    trees, gap = values(given, instance.span) if given is not None else ([], "")
+    gap = gap or instance.doubt
     for kind in _SETS:
-        records = instance.blocks(kind)
-        if isinstance(records, Unknown):
-            gap = records.reason
-            continue
-        for record in records:
-            path = record.entry("name")
-            if isinstance(path, Known) and isinstance(path.value, str):
-                sets[path_of(path.value)] = _value(record, secret=kind == "set_sensitive")
-            else:
-                gap = path.reason if isinstance(path, Unknown) else gap
+        found, why = settings(instance.blocks(kind), secret=kind == "set_sensitive")
+        sets |= found
+        gap = why or gap
     chart, version, name, repository = (_entry(instance, key) for key in ("chart", "version", "name", "repository"))
     near = isinstance(chart, Known) and isinstance(repository, Unset)
     folder = posixpath.normpath(posixpath.join(root, str(known(chart)))) if near else ""
@@ -62,6 +48,35 @@ def _release(instance: Instance, address: str, root: str) -> Release:
         address, instance.span, chart=chart_name(chart), version=version, trees=tuple(trees), sets=sets, gap=gap,
         name=name, folder=folder, room=_room(instance),
     )  # fmt: skip
+
+
+def values(datum: Datum, place: Span) -> tuple[list[yaml.Target], str]:
+    """The trees in a list of values, and why some may be missing."""
+    if isinstance(datum, Unknown):
+        return [], datum.reason
+    trees: list[yaml.Target] = []
+    gap = ""
+    for item in datum.value if isinstance(datum.value, tuple) else ():
+        found = [root for root in documents(item, place) if isinstance(root, yaml.Mapping)]
+        if not found and isinstance(item, Unknown):
+            gap = item.reason
+        trees += found
+    return trees, gap
+
+
+def settings(records: tuple[Record, ...] | Unknown, *, secret: bool) -> tuple[dict[Path, yaml.Target], str]:
+    """What records of `name` and `value` set, and why some of it may be missing."""
+    if isinstance(records, Unknown):
+        return {}, records.reason
+    sets: dict[Path, yaml.Target] = {}
+    gap = ""
+    for record in records:
+        path = record.entry("name")
+        if isinstance(path, Known) and isinstance(path.value, str):
+            sets[path_of(path.value)] = _value(record, secret=secret)
+        else:
+            gap = path.reason if isinstance(path, Unknown) else gap
+    return sets, gap
 
 
 def _room(instance: Instance) -> Missing | None:

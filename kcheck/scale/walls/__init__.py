@@ -28,8 +28,8 @@ def _of(cluster: Cluster, world: World) -> list[Wall]:
 
 
 def _rank(wall: Wall) -> int:
-    """Of equal walls the hard one is told first, the written maximum last: it was meant."""
-    return 9 if wall.mechanism == "maximum" else ("hard", "quota", "recommended").index(wall.kind)
+    """Of equal walls the hard one is told first, what is written as a maximum last: it was meant."""
+    return 9 if wall.mechanism in ("maximum", "autoscaling") else ("hard", "quota", "recommended").index(wall.kind)
 
 
 def nodes_at(place: Place, pools: list[NodePool], world: World) -> int | None:

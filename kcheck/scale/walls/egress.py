@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
-from kcheck.model import NODE_ADDRESSES, Surge
+from kcheck.model import NODE_ADDRESSES
 from kcheck.scale import downloads, egress
-from kcheck.scale.growth import CEILING, reach, surge_nodes
+from kcheck.scale.growth import CEILING, reach, surge_bounds, surge_nodes
 from kcheck.source.interval import Interval
 from kcheck.source.values import Known, Unknown, equals, known, total
 
@@ -46,15 +46,15 @@ def _ports(finder: WallFinder) -> Iterator[Wall]:
         yield finder.wall("outbound-ports", "the cluster", Interval(most, most), text, cause, entry)
         return
 
-    def fits(unknown: Surge) -> Fits:
-        surges = {pool.id: known(pool.upgrade.surge) or unknown for pool in finder.pools}
+    def fits(side: int) -> Fits:
+        surges = {pool.id: surge_bounds(pool.upgrade.surge)[side] for pool in finder.pools}
         return lambda sizes: (
             sum(size + surge_nodes(surges[name], size) for name, size in sizes.items()) + others <= most
         )
 
-    least = fits(Surge())
+    least = fits(0)
     exact = all(isinstance(pool.upgrade.surge, Known) for pool in finder.pools)
-    trial = finder.trial(least, least if exact else fits(Surge(percent=100)), {pool.id: 1 for pool in finder.pools})
+    trial = finder.trial(least, least if exact else fits(1), {pool.id: 1 for pool in finder.pools})
     found = reach(trial, finder.growth)
     if found is not None:
         text += f", {others:,} of them for other clusters" if others else ""

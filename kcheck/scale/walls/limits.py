@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
 from kcheck.scale.growth import surge_nodes
 from kcheck.source.interval import Interval
-from kcheck.source.values import Known, Unknown, equals, known, number, reason_of
+from kcheck.source.values import Known, Origin, Unknown, Unset, equals, known, mapped, number, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,13 +16,15 @@ if TYPE_CHECKING:
     from kcheck.model import NodePool
     from kcheck.scale.walls.model import Sizes, Wall, WallFinder
     from kcheck.scale.world import World
+    from kcheck.source.values import Value
 
 _FAQ = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md"
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
-    """The maximum that is written, the limits of the cluster and of each pool."""
+    """The maximum that is written, caps of the autoscaler, the limits of the cluster and of each pool."""
     yield from _maximum(finder)
+    yield from _capped(finder)
     yield from _documented(finder)
     for pool in finder.pools:
         yield from _pool(pool, finder)
@@ -46,6 +49,16 @@ def _maximum(finder: WallFinder) -> Iterator[Wall]:
     else:
         unknown = next((pool for pool in finder.pools if not isinstance(pool.size.max_nodes, Known)), biggest)
         yield finder.unknown("maximum", "the pools", reason_of(maximum), unknown.size.max_nodes, entry)
+
+
+def _capped(finder: WallFinder) -> Iterator[Wall]:
+    """What the autoscaler may make at most, of nodes or of cores."""
+    for cap in finder.world.caps.of_cluster(finder.cluster):
+        if cap.cause is not None and finder.pools and not finder.gap:
+            yield from finder.grown(
+                "autoscaling", "the cluster", cap.taken, cap.room, cap.per_node,
+                arithmetic=f"{cap.room:,} {cap.unit}", cause=cap.cause, entry=("hard", _FAQ), key=cap.unit,
+            )  # fmt: skip
 
 
 # --- of the cluster
@@ -81,7 +94,7 @@ def _of_each_pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
 # --- of a pool
 
 
-def counted(pool: NodePool, nodes: int, world: World) -> int | Unknown:
+def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
     """Nodes that the cloud's limit of a pool counts: in the fullest zone, or all with the surge of an upgrade."""
     cluster = known(pool.cluster)
     if cluster is None:
@@ -89,13 +102,13 @@ def counted(pool: NodePool, nodes: int, world: World) -> int | Unknown:
     if isinstance(pool.size.zone_count, Unknown):
         return pool.size.zone_count
     if isinstance(pool.size.zone_count, Known):
-        return -(-nodes // max(1, int(pool.size.zone_count.value)))
+        return mapped(pool.size.zone_count, lambda zones: -(-nodes // max(1, zones)))
     counts_surge = world.numbers.limits(cluster.cloud).get("pool.counts_surge")
     if counts_surge is None or not counts_surge.value:
-        return nodes
-    if not isinstance(pool.upgrade.surge, Known):
+        return Known(nodes, Origin((pool.place,)))
+    if isinstance(pool.upgrade.surge, Unset):
         return Unknown(reason_of(pool.upgrade.surge), pool.upgrade.surge.origin)
-    return nodes + surge_nodes(pool.upgrade.surge.value, nodes)
+    return mapped(pool.upgrade.surge, lambda surge: nodes + surge_nodes(surge, nodes))
 
 
 def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
@@ -108,15 +121,21 @@ def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
     if key not in limits or (key == "pool.quota" and not pool.managed) or equals(pool.mode, "Karpenter"):
         return
     entry, scope = limits[key], f"pool {pool.display_name}"
-    first = counted(pool, 1, world)
+    first = counted(pool, entry.number, world)
     if isinstance(first, Unknown) or finder.gap:
-        why = finder.gap or (first.reason if isinstance(first, Unknown) else "")
-        yield finder.unknown(mechanism, scope, why, cause=pool.size.max_nodes, entry=entry, key=pool.id, pools=[pool])
+        why = finder.gap or reason_of(first)
+        found = finder.unknown(mechanism, scope, why, cause=pool.size.max_nodes, entry=entry, key=pool.id, pools=[pool])
+        # where nobody asked for a size, the pool grows to its own maximum whatever other pools there are
+        own = known(pool.size.max_nodes) if world.sizes.requested(finder.cluster) is None else None
+        most = None if own is None else counted(pool, own, world)
+        if not isinstance(most, int):
+            yield found
+        elif most > entry.number:
+            yield replace(found, short=True)
         return
 
     def takes(sizes: Sizes) -> int:
-        many = counted(pool, sizes[pool.id], world)
-        return many if isinstance(many, int) else entry.number + 1
+        return number(counted(pool, sizes[pool.id], world), entry.number + 1)
 
     text = f"{entry.value:,} {limits['pool.what'].value if 'pool.what' in limits else 'nodes'}"
     yield from finder.grown(

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     """How much of a limit pools of some sizes take, in its unit."""
 
 
+CAPS = ("autoscaling", "quota")
+"""Mechanisms of the walls that lower the target of their cluster."""
+
 _UNKNOWN = "unknown because "
 
 
@@ -92,6 +95,11 @@ class WallFinder:
         self.gap = every.reason if isinstance(every, Unknown) else ""
         self.limits = world.numbers.limits(cluster.cloud)
 
+    def aim(self, mechanism: str) -> Interval:
+        """How many nodes a wall is compared with: a cap with what is wanted, others with what the caps leave of it."""
+        sizes = self.world.sizes
+        return (sizes.wanted_interval if mechanism in CAPS else sizes.target_interval)(self.cluster)
+
     def sizes(self, nodes: int) -> dict[str, int]:
         """Nodes of each pool when the cluster has `nodes`; all maxima are known."""
         return self._named(self.growth.sizes(nodes))
@@ -123,7 +131,7 @@ class WallFinder:
         `pools` are those it is about, if not all; `needed` is what the target takes of the limit. Whether the target is
         met is asked of the `trial`, where the wall depends on how the pools grow.
         """
-        aim = self.world.sizes.target_interval(self.cluster)
+        aim = self.aim(mechanism)
         before = None if nodes is None else short(trial, self.growth, aim) if trial else nodes.below(aim)
         kind, source, limit = (*entry, "") if len(entry) == 2 else (entry.kind, entry.sources[0], entry.key)
         place = cause.origin.written if cause.origin and cause.origin.spans else self.cluster.place
@@ -158,14 +166,14 @@ class WallFinder:
         weights: Mapping[str, int],
         arithmetic: str,
         cause: Value[object],
-        entry: ProfileValue,
+        entry: ProfileValue | tuple[str, str],
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Iterator[Wall]:
         """The wall where the pools, as they grow, take more than there is; none if they never do."""
         fits: Fits = lambda sizes: takes(sizes) <= room  # noqa: E731
         trial = self.trial(fits, fits, weights)
-        nodes, aim = reach(trial, self.growth), self.world.sizes.target_interval(self.cluster).exact
+        nodes, aim = reach(trial, self.growth), self.aim(mechanism).exact
         needed = takes(self.sizes(aim)) if aim is not None and self.growth.known else None
         if nodes is not None:
             yield self.wall(

@@ -180,13 +180,17 @@ class Attribute:
 
 @dataclass
 class Block:
-    """`type "label" { body }`. `header` is the span up to, not including, the opening brace."""
+    """`type "label" { body }`. `header` is the span up to, not including, the opening brace.
+
+    Where what is in it would be written `below` further keys, those are not there yet.
+    """
 
     type: str
     labels: tuple[str, ...]
     body: Body
     span: Span
     header: Span
+    below: tuple[str, ...] = ()
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

@@ -7,6 +7,7 @@ from kcheck.terraform.functions import (
     dates,
     encoding,
     formats,
+    maps,
     network,
     numeric,
     patterns,
@@ -17,7 +18,7 @@ from kcheck.terraform.functions import (
 from kcheck.terraform.functions.signature import Function
 
 FUNCTIONS: dict[str, Function] = {}
-for _module in (collections, dates, encoding, formats, network, numeric, patterns, serial, sets, strings):
+for _module in (collections, dates, encoding, formats, maps, network, numeric, patterns, serial, sets, strings):
     FUNCTIONS |= _module.TABLE
 FUNCTIONS |= {f"core::{name}": function for name, function in FUNCTIONS.items() if "::" not in name}
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Origin, Reference, Secret, SetData, Unknown, concealed, key_of
+from kcheck.source.values import Datum, Either, Known, Origin, Partial, Secret, SetData, Unknown, concealed, known
 from kcheck.terraform import convert
+from kcheck.terraform.access import each_branch, index
 from kcheck.terraform.functions.signature import (
     NotKnownError,
     Table,
@@ -19,17 +21,18 @@ from kcheck.terraform.functions.signature import (
     ordered,
     present,
     settled,
-    text,
     texts,
 )
 from kcheck.terraform.functions.strings import clusters
+from kcheck.terraform.partial import Gathering, gathered, is_map, items_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kcheck.source.values import DatumValue
 
 TABLE = Table()
+_NOWHERE = Origin(())
 
 
 @TABLE.function(present)
@@ -41,11 +44,13 @@ def _length(value: object) -> int:
     raise EvaluationError("length() of a value that is neither a string nor a collection")
 
 
-@TABLE.function(rest=ordered)
-def _concat(*lists: tuple[Datum, ...]) -> list[Datum]:
+@TABLE.function(rest=anything)
+def _concat(*lists: Datum) -> list[Datum] | Datum:
     if not lists:
         raise EvaluationError("concat() needs at least one list")
-    return [item for values in lists for item in values]
+    if not any(isinstance(values, Unknown) for values in lists):
+        return [item for values in lists for item in ordered(values)]
+    return gathered((part for values in lists for part in items_of(values)), _NOWHERE)
 
 
 @TABLE.function(anything, integer, integer)
@@ -62,10 +67,16 @@ def _slice(datum: Datum, start: int, end: int) -> list[Datum]:
     return list(values[start:end])
 
 
-@TABLE.function(ordered, integer, part=True)
-def _element(values: tuple[Datum, ...], at: int) -> Datum:
+@TABLE.function(anything, anything, part=True)
+def _element(given: Datum, place: Datum) -> Datum:
+    if isinstance(given, Partial):
+        return index(given, place)
+    values = ordered(given)
     if not values:
         raise EvaluationError("element() of an empty list")
+    if isinstance(place, Unknown):
+        return index(given, place)
+    at = integer(place)
     if at < 0:
         raise EvaluationError("element() takes no negative index")
     return values[at % len(values)]
@@ -78,64 +89,11 @@ def _one(values: tuple[Datum, ...]) -> Datum | None:
     return values[0] if values else None
 
 
-@TABLE.function(anything, anything, anything, optional=1, part=True)
-def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
-    """A default that is written in the call gives way to an entry of the map: others may share the call."""
-    values = entries(given)
-    key = key_of(wanted) if isinstance(wanted, Unknown) else text(wanted)
-    if key is not None and key in values:
-        return values[key]
-    if isinstance(wanted, Unknown) and values:  # it may be any of the keys
-        raise NotKnownError(wanted.reason)
-    if default is None:
-        raise EvaluationError(f'the map has no element "{key}"')
-    if key is not None and given.origin and isinstance(default, Known) and default.origin.literal:
-        written = default.origin.written
-        if default.origin.spans == (written,):
-            return Known(default.value, given.origin.below(key).used(written))
-    return default
-
-
-@TABLE.function(rest=anything)
-def _merge(*maps: Datum) -> Datum | dict[str, Datum]:
-    """The last map wins, so that is where an entry that none has would be written."""
-    result: dict[str, Datum] = {}
-    origin: Origin | None = None
-    for given in maps:
-        values = settled(given)
-        if values is None:
-            continue
-        if not isinstance(values, dict):
-            raise EvaluationError(f"a map is needed, not a {scalars.kind(values)}")
-        result |= values
-        origin = given.origin
-    ordered = dict(sorted(result.items()))
-    return Known(ordered, origin) if origin and origin.spans else ordered
-
-
-@TABLE.function(entries)
-def _keys(values: dict[str, Datum]) -> list[str | Datum]:
-    return [key.datum if isinstance(key, Reference) else key for key in sorted(values)]
-
-
-@TABLE.function(entries)
-def _values(values: dict[str, Datum]) -> list[Datum]:
-    return [values[key] for key in sorted(values)]
-
-
-@TABLE.function(ordered, ordered)
-def _zipmap(names: tuple[Datum, ...], values: tuple[Datum, ...]) -> dict[str, Datum]:
-    keys = [(key_of(name) if isinstance(name, Unknown) else None) or text(name) for name in names]
-    if len(keys) != len(values):
-        raise EvaluationError(f"number of keys ({len(keys)}) does not match number of values ({len(values)})")
-    return dict(sorted(dict(zip(keys, values, strict=True)).items()))
-
-
 @TABLE.function(rest=anything)
 def _coalesce(*values: Datum) -> Datum:
     """A value with a symbol exists after apply: it is neither null nor empty."""
     for item in convert.unify(values):
-        if isinstance(item, Unknown) and item.symbol is not None:
+        if isinstance(item, Partial) or (isinstance(item, Unknown) and item.symbol is not None):
             return item
         value = None if _resource(item) else settled(item)
         if _resource(item) or (value is not None and value != ""):
@@ -150,29 +108,39 @@ def _resource(item: Datum) -> bool:
 @TABLE.function(rest=anything)
 def _coalescelist(*values: Datum) -> Datum:
     for item in values:
-        if items(item):
+        if item.part if isinstance(item, Partial) else items(item):
             return item
+        if isinstance(item, Partial):
+            raise NotKnownError(item.reason)
     raise EvaluationError("coalescelist() has no argument that is not empty")
 
 
-@TABLE.function(items)
-def _flatten(values: tuple[Datum, ...]) -> list[Datum]:
-    return _flat(values)
+@TABLE.function(anything)
+def _flatten(given: Datum) -> list[Datum] | Datum:
+    if not isinstance(given, Partial):
+        items(given)
+    return gathered(_flat(given, None), _NOWHERE)
 
 
-def _flat(values: tuple[Datum, ...]) -> list[Datum]:
-    result: list[Datum] = []
-    for item in values:
-        if isinstance(item, Known) and isinstance(item.value, tuple):
-            result += _flat(item.value)
+def _flat(given: Datum, why: Unknown | None) -> Iterator[tuple[Datum, Unknown | None]]:
+    """The elements of a list and of the lists in it; how many those of an unknown one are is not known."""
+    found = [(item, why or missing) for item, missing in items_of(given)]
+    single = any(isinstance(item, Known) and not isinstance(item.value, tuple) for item, _ in found)
+    for item, doubt in found:
+        if isinstance(known(item), tuple) or (isinstance(item, Partial | Either) and not is_map(item)):
+            try:
+                yield from list(_flat(item, doubt))
+            except EvaluationError:  # one of several values, none of them a list
+                yield item, doubt
+        elif type(item) is Unknown and not single and (item.symbol is None or item.symbol.attribute == "?"):
+            yield item, item
         else:
-            result.append(item)
-    return result
+            yield item, doubt
 
 
-@TABLE.function(items)
-def _reverse(values: tuple[Datum, ...]) -> list[Datum]:
-    return list(reversed(values))
+@TABLE.function(anything)
+def _reverse(given: Datum) -> list[Datum] | Datum:
+    return given if isinstance(given, Partial) else list(reversed(items(given)))
 
 
 @TABLE.function(ordered, integer)
@@ -185,9 +153,11 @@ def _chunklist(values: tuple[Datum, ...], size: int) -> list[list[Datum]]:
     return [alike[at : at + size] for at in range(0, len(alike), size)]
 
 
-@TABLE.function(ordered)
-def _distinct(values: tuple[Datum, ...]) -> list[Datum]:
-    return unique(values)
+@TABLE.function(anything)
+def _distinct(given: Datum) -> list[Datum] | Datum:
+    if isinstance(given, Partial) and isinstance(given.part, tuple):
+        return replace(given, part=tuple(unique(given.part)))
+    return unique(ordered(given))
 
 
 def unique(values: tuple[Datum, ...]) -> list[Datum]:
@@ -220,9 +190,15 @@ def comparable(datum: Datum) -> None:
         comparable(part)
 
 
-@TABLE.function(items, anything)
-def _contains(values: tuple[Datum, ...], wanted: Datum) -> bool:
-    return _matches(wanted, values)
+@TABLE.function(anything, anything)
+def _contains(given: Datum, wanted: Datum) -> bool:
+    if isinstance(given, Partial) and isinstance(given.part, tuple):
+        return _matches(wanted, (*given.part, _just_unknown(given)))
+    return _matches(wanted, items(given))
+
+
+def _just_unknown(given: Unknown) -> Unknown:
+    return Unknown(given.reason, given.origin)
 
 
 def _matches(wanted: Datum, values: tuple[Datum, ...] | list[Datum]) -> bool:
@@ -322,13 +298,15 @@ def _list(*values: Datum) -> Datum:
 
 
 @TABLE.function(rest=anything)
-def _map(*values: Datum) -> dict[str, Datum]:
+def _map(*values: Datum) -> Datum:
     """As Terraform had it before 0.15: keys and values by turns."""
     names, members = values[::2], values[1::2]
     if len(names) != len(members):
         raise EvaluationError("map() takes keys and values by turns")
-    keys = [(key_of(name) if isinstance(name, Unknown) else None) or text(name) for name in names]
-    return dict(sorted(zip(keys, members, strict=True)))
+    result = Gathering(Origin(()))
+    for name, member in zip(names, members, strict=True):
+        result.add(name, member)
+    return result.map()
 
 
 _scalar("tostring", scalars.to_string)
@@ -338,6 +316,10 @@ _scalar("tobool", scalars.to_bool)
 
 @TABLE.function(anything)
 def _tolist(datum: Datum) -> Datum:
+    if isinstance(datum, Partial) and isinstance(datum.part, tuple) and isinstance(datum.rest, tuple):
+        return replace(datum, part=(*datum.part,), rest=(*datum.rest,))
+    if isinstance(datum, Either):
+        return each_branch(datum, _tolist)
     if isinstance(datum, Unknown) or settled(datum) is None:
         return datum
     values = items(datum)
@@ -356,6 +338,10 @@ def _has_order(item: Datum) -> bool:
 
 @TABLE.function(anything)
 def _toset(datum: Datum) -> Datum:
+    if isinstance(datum, Partial) and isinstance(datum.part, tuple) and isinstance(datum.rest, tuple):
+        return replace(datum, part=convert.to_set(unique(datum.part)), rest=SetData(datum.rest))
+    if isinstance(datum, Either):
+        return each_branch(datum, _toset)
     if isinstance(datum, Unknown) or settled(datum) is None or isinstance(datum.value, SetData):
         return datum
     return Known(convert.to_set(unique(items(datum))), datum.origin)

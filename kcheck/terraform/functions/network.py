@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
+from kcheck.source.elements import called
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Known, Origin, Subnetwork
-from kcheck.terraform.functions.signature import Table, integer, text
+from kcheck.terraform.functions.signature import Table, integer, settled, text
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -49,12 +50,24 @@ def _block(network: Network, start: int, prefix: int) -> str:
     return f"{mapped}/{prefix - 96}" if mapped else f"{first}/{prefix}"
 
 
+def _range(datum: Datum) -> str:
+    """The text of a range. One that is empty or null is an input that nobody has given.
+
+    Raises:
+        EvaluationError: it is empty or null.
+    """
+    value = settled(datum)
+    if value is None or value == "":
+        raise EvaluationError(f"{called(datum.origin, 'a range')} is {'null' if value is None else 'empty'}")
+    return text(datum)
+
+
 def _placed(datum: Datum) -> Known[int]:
     """A whole number with its place."""
     return Known(integer(datum), datum.origin or Origin(()))
 
 
-@TABLE.function(text, _placed, integer)
+@TABLE.function(_range, _placed, integer)
 def _cidrsubnet(cidr: str, placed: Known[int], number: int) -> str:
     network, newbits = _parse(cidr), placed.value
     prefix, bits = network.prefixlen + newbits, network.max_prefixlen
@@ -67,7 +80,7 @@ def _cidrsubnet(cidr: str, placed: Known[int], number: int) -> str:
     return result
 
 
-@TABLE.function(text, rest=integer)
+@TABLE.function(_range, rest=integer)
 def _cidrsubnets(cidr: str, *newbits: int) -> list[str]:
     network = _parse(cidr)
     at = int(network[0])
@@ -85,7 +98,7 @@ def _cidrsubnets(cidr: str, *newbits: int) -> list[str]:
     return result
 
 
-@TABLE.function(text, integer)
+@TABLE.function(_range, integer)
 def _cidrhost(cidr: str, number: int) -> str:
     network = _parse(cidr)
     try:
@@ -94,7 +107,7 @@ def _cidrhost(cidr: str, number: int) -> str:
         raise EvaluationError(f"prefix of {network.prefixlen} does not accommodate a host numbered {number}") from None
 
 
-@TABLE.function(text)
+@TABLE.function(_range)
 def _cidrnetmask(cidr: str) -> str:
     network = _parse(cidr)
     if network.version != 4:

@@ -6,10 +6,11 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Known, Origin, SetData
+from kcheck.source.values import Datum, Known, Origin, Partial, SetData, Unknown
 from kcheck.terraform import convert
 from kcheck.terraform.functions.collections import unique
-from kcheck.terraform.functions.signature import Table, check, items
+from kcheck.terraform.functions.signature import Table, anything, check, items
+from kcheck.terraform.partial import gathered, items_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,10 +53,13 @@ def _certain(sets: Iterable[tuple[Datum, ...]]) -> None:
             check(item)
 
 
-@TABLE.function(rest=items)
-def _setproduct(*sets: tuple[Datum, ...]) -> list[tuple[Datum, ...]] | SetData:
-    if len(sets) < 2:
+@TABLE.function(rest=anything)
+def _setproduct(*given: Datum) -> list[tuple[Datum, ...]] | SetData | Datum:
+    if len(given) < 2:
         raise EvaluationError("setproduct() needs at least two sets")
+    if any(isinstance(one, Partial) for one in given):
+        return _combinations(given)
+    sets = [items(one) for one in given]
     size = 1
     for values in sets:
         size *= len(values)
@@ -66,3 +70,14 @@ def _setproduct(*sets: tuple[Datum, ...]) -> list[tuple[Datum, ...]] | SetData:
         return rows
     found: list[Datum] = [Known(row, row[0].origin or Origin(())) for row in rows]
     return SetData(sorted(found, key=convert.sort_key))
+
+
+def _combinations(given: tuple[Datum, ...]) -> Datum:
+    """The combinations of sets of which not all is known."""
+    rows: list[tuple[tuple[Datum, ...], Unknown | None]] = [((), None)]
+    for one in given:
+        found = list(items_of(one))
+        if len(rows) * len(found) > _LARGEST:
+            raise EvaluationError(f"setproduct() of {len(rows) * len(found)} combinations")
+        rows = [((*row, item), why or missing) for row, why in rows for item, missing in found]
+    return gathered(((Known(row, Origin(())), why) for row, why in rows), Origin(()))

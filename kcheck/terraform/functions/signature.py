@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
@@ -59,7 +60,7 @@ class Table(dict[str, Function]):
                 try:
                     if missing is not None:
                         raise missing
-                    return give(implementation(*values), origin)
+                    return _placed(give(implementation(*values), origin), origin)
                 except NotKnownError as error:
                     symbol = error.symbol
                     if part and isinstance(args[0], Unknown) and args[0].symbol is not None:
@@ -70,6 +71,11 @@ class Table(dict[str, Function]):
             return implementation
 
         return enter
+
+
+def _placed(value: Datum, origin: Origin) -> Datum:
+    """A result that has no place of its own comes from the call."""
+    return value if value.origin is None or value.origin.spans else replace(value, origin=origin)
 
 
 def give(value: Any, origin: Origin) -> Datum:

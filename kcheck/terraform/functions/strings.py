@@ -6,9 +6,10 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Joined, Known, Symbol, Unknown
+from kcheck.source.values import Datum, Joined, Known, Origin, Partial, Symbol, Unknown
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, integer, items, settled, text
 from kcheck.terraform.functions.signature import text as text_of
+from kcheck.terraform.partial import gathered, items_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,25 +147,26 @@ def _split(separator: str, value: Datum) -> list[str] | tuple[Datum, ...]:
     return whole.split(separator) if separator else list(whole)
 
 
-@TABLE.function(items)
-def _sort(values: tuple[Datum, ...]) -> list[Datum | str]:
+@TABLE.function(anything)
+def _sort(given: Datum) -> list[Datum | str] | Datum:
     """Elements that are strings already keep their origin."""
-    named = [(text_of(item), item) for item in values]
+    if isinstance(given, Partial):
+        return given
+    named = [(text_of(item), item) for item in items(given)]
     named.sort(key=lambda pair: pair[0])
     return [item if isinstance(settled(item), str) else name for name, item in named]
 
 
-@TABLE.function(items)
-def _compact(values: tuple[Datum, ...]) -> list[Datum | str]:
+@TABLE.function(anything)
+def _compact(given: Datum) -> Datum:
     """A value with a symbol exists after apply: it is neither null nor empty."""
-    result: list[Datum | str] = []
-    for item in values:
-        if not isinstance(item, Known) and item.symbol is not None:
-            result.append(item)
-            continue
-        if settled(item) is not None and text_of(item) != "":
-            result.append(item if isinstance(settled(item), str) else text_of(item))
-    return result
+    found: list[tuple[Datum, Unknown | None]] = []
+    for item, why in items_of(given) if isinstance(given, Partial) else ((item, None) for item in items(given)):
+        if isinstance(item, Unknown):
+            found.append((item, why or (None if item.symbol is not None else item)))
+        elif settled(item) is not None and text_of(item) != "":
+            found.append((item if isinstance(item.value, str) else Known(text_of(item), item.origin), why))
+    return gathered(found, Origin(()))
 
 
 @TABLE.function(text)

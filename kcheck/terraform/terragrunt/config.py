@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Unknown
 from kcheck.syntax.hcl import nodes
-from kcheck.terraform.evaluator import Scope, circular, evaluate
+from kcheck.terraform.evaluator import evaluate
+from kcheck.terraform.scope import Scope, circular
 from kcheck.terraform.terragrunt.functions import special
 
 if TYPE_CHECKING:

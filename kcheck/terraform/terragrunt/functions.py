@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.syntax.hcl import nodes
-    from kcheck.terraform.evaluator import Scope
+    from kcheck.terraform.scope import Scope
     from kcheck.terraform.terragrunt.config import Config
 
 _Action: TypeAlias = "Callable[[Config, list[str], Datum | None, Origin], Datum | str]"

@@ -57,6 +57,6 @@ def cluster_of(thing: Thing, world: World) -> Value[Cluster]:
         thing = world.deployed.workload(thing)
     if not hasattr(thing, "cluster"):
         cluster = world.inventory.cluster_of.get(thing)
-        return Known(cluster, Origin((thing.place,))) if cluster else Unknown("the manifest's cluster is not known")
+        return Known(cluster, Origin((thing.place,))) if cluster else world.inventory.unknown_cluster(thing)
     found: Value[Cluster] | Cluster = thing.cluster
     return Known(found, Origin((thing.place,))) if isinstance(found, Cluster) else found

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.model import LOCAL, STAY, UNDISTURBED
+from kcheck.numbers import profiles
+from kcheck.numbers.clouds import owners
 from kcheck.scale import placement
-from kcheck.source.values import Known, Unknown, Value, known, number, reason_of
+from kcheck.source.values import Known, Unknown, Unset, Value, known, number, reason_of
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
@@ -38,12 +40,14 @@ def coming(workload: Workload, world: World) -> Value[int]:
 
 def mover(template: PodTemplate, world: World) -> Value[str]:
     """What may move running pods with GPUs to other nodes; null if nothing does, or an annotation forbids it."""
+    own = known(template.annotations) or {}
+    if STAY in own and UNDISTURBED in own:
+        return computed(template, None)
     found = _growing(template, world)
     if isinstance(found, Unknown):
         return found
     if isinstance(template.annotations, Unknown):
         return template.annotations
-    own = known(template.annotations) or {}
     for pool in found:
         if known(pool.mode) == "Karpenter":
             if UNDISTURBED not in own and "karpenter.sh/do-not-evict" not in own:
@@ -71,6 +75,8 @@ def stays_by(template: PodTemplate, world: World) -> Value[str]:
 
 def honoured(template: PodTemplate, world: World) -> Value[int]:
     """Seconds that pods get to stop, where less than they ask for: of a spot node, or of the autoscaler."""
+    if isinstance(template.grace, Known) and template.grace.value <= _granted(template, world):
+        return computed(template, None)
     found = world.pools.candidates(template)
     if isinstance(found, Unknown):
         return found
@@ -90,6 +96,22 @@ def honoured(template: PodTemplate, world: World) -> Value[int]:
     return autoscaler.grace
 
 
+def _granted(template: PodTemplate, world: World) -> int:
+    """Seconds that pods get to stop on any cluster; in a tree without one, of pods that do not ask for spot nodes."""
+    times = [one.grace for one in world.inventory.autoscalers if not isinstance(one.grace, Unset)]
+    least = min([_by_default(), *(number(time, 0) for time in times)])
+    if world.inventory.clusters or placement.asks_for_spot(template) or isinstance(template.selection, Unknown):
+        notices = [world.numbers.limits(cloud).get(_NOTICE) for cloud in owners()]
+        least = min([least, *(notice.number for notice in notices if notice is not None)])
+    return least
+
+
+def _by_default() -> int:
+    """Seconds that the cluster autoscaler gives pods where nobody says otherwise."""
+    default = profiles.flags()["max-graceful-termination-sec"]["default"]
+    return int(default)
+
+
 def cut_by(template: PodTemplate, world: World) -> Value[str]:
     """What gives them no more time."""
     pools = world.pools.candidates(template)
@@ -99,18 +121,31 @@ def cut_by(template: PodTemplate, world: World) -> Value[str]:
 
 def pins(template: PodTemplate, world: World) -> Value[str]:
     """The autoscaled GPU pool whose nodes pods keep alive by data on their disks; null if there is none."""
-    cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
+    if _moves(template) or not _tolerates_pools(template):
+        return computed(template, None)
+    workload = world.deployed.workload(template)
+    cluster = world.inventory.cluster_of.get(workload)
+    if cluster is None:
+        return world.inventory.unknown_cluster(workload)
     found = world.pools.candidates(template)
-    if cluster is None or isinstance(found, Unknown):
-        return Unknown("the manifest's cluster is not known") if cluster is None else computed(template, None)
     autoscaler = world.autoscaling.autoscaler(cluster)
-    if autoscaler is None or not known(autoscaler.skip_local_storage) or _moves(template):
+    if isinstance(found, Unknown) or autoscaler is None or not known(autoscaler.skip_local_storage):
         return computed(template, None)
     grown = [
         pool for pool, certain in found if certain and known(pool.size.autoscaled) and known(pool.mode) != "Karpenter"
     ]
     held = next((pool for pool in grown if known(pool.machine.gpu) and known(pool.scheduling.taints)), None)
     return computed(template, held.display_name if held else None)
+
+
+_OF_NODES = ("node.kubernetes.io/", "node-role.kubernetes.io/", "CriticalAddonsOnly")
+"""How taints begin that Kubernetes gives to nodes, or that keep them for the system."""
+
+
+def _tolerates_pools(template: PodTemplate) -> bool:
+    """Whether pods may tolerate a taint that somebody gave to a pool."""
+    found = known(template.tolerations)
+    return found is None or any(not one.key.startswith(_OF_NODES) for one in found)
 
 
 def _moves(template: PodTemplate) -> bool:

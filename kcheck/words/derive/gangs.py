@@ -65,7 +65,7 @@ def warm_gpus(workload: Workload, world: World) -> Value[int]:
     """GPUs of the nodes that its cluster always has."""
     cluster = world.inventory.cluster_of.get(workload)
     if cluster is None:
-        return Unknown("the manifest's cluster is not known")
+        return world.inventory.unknown_cluster(workload)
     found = _warm(cluster, world)
     return found if isinstance(found, Unknown) else computed(workload, found)
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.clouds.registry import cloud
-from kcheck.numbers import machines
+from kcheck.scale.caps import vcpus
 from kcheck.source.values import Known, Unknown, Unset, Value, all_known, combined, known, mapped, number, reason_of
 from kcheck.words.derive.basics import cluster_of, computed
 from kcheck.words.derive.scaling import growable_nodes, minor
@@ -14,7 +14,7 @@ from kcheck.words.derive.scaling import growable_nodes, minor
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from kcheck.model import Autoscaler, Cluster, NodePool
+    from kcheck.model import Autoscaler, NodePool
     from kcheck.scale.world import World
 
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def capped_at(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Nodes of the cluster at which a cap of the autoscaler ends its growth before the target; null if none does."""
-    target, most = _target(autoscaler, world), autoscaler.max_nodes
-    if not isinstance(target, Known):
-        return target
-    if isinstance(most, Known) and 0 < most.value < target.value:
+    """Nodes of the cluster at which a cap of the autoscaler ends its growth before what is wanted; null if none does."""
+    wanted, most = _wanted(autoscaler, world), autoscaler.max_nodes
+    if not isinstance(wanted, Known):
+        return wanted
+    if isinstance(most, Known) and 0 < most.value < wanted.value:
         return most
-    return most if isinstance(most, Unknown) else _capped_by_cores(autoscaler, target.value, world)
+    return most if isinstance(most, Unknown) else _capped_by_cores(autoscaler, wanted.value, world)
 
 
 def cap(autoscaler: Autoscaler, world: World) -> Value[str]:
@@ -36,59 +36,47 @@ def cap(autoscaler: Autoscaler, world: World) -> Value[str]:
     at, most = capped_at(autoscaler, world), autoscaler.max_nodes
     if isinstance(most, Known) and at is most:
         return Known(f"{most.value:,} nodes", most.origin)
-    target, needed = _target(autoscaler, world), _cores(autoscaler, world)
-    if not isinstance(at, Known) or not isinstance(target, Known) or not isinstance(needed, Known):
+    wanted = _wanted(autoscaler, world)
+    if not isinstance(at, Known) or not isinstance(wanted, Known):
         return Unset(at.origin) if isinstance(at, Unset) and at.origin else Unknown("the cap is not known")
-    cores = number(autoscaler.max_cores, 0)
-    return Known(f"{cores:,} cores, and {target.value:,} nodes have at least {needed.value:,}", at.origin)
+    cores, needed = number(autoscaler.max_cores, 0), _cores(autoscaler, wanted.value, world)
+    return Known(f"{cores:,} cores, and {wanted.value:,} nodes have at least {needed:,}", at.origin)
 
 
-def _target(autoscaler: Autoscaler, world: World) -> Value[int]:
+def _wanted(autoscaler: Autoscaler, world: World) -> Value[int]:
     cluster = cluster_of(autoscaler, world)
     if isinstance(cluster, Known):
-        target: Value[int] = world.sizes.target(cluster.value)
+        wanted: Value[int] = world.sizes.wanted(cluster.value)
         # where the cloud may add nodes beside the pools, theirs are the least
-        return target if isinstance(target, Known) else world.sizes.maximum(cluster.value)
+        return wanted if isinstance(wanted, Known) else world.sizes.maximum(cluster.value)
     asked = world.config.nodes.get("")
     return computed(autoscaler, asked) if asked else Unknown(reason_of(cluster))
 
 
-def _capped_by_cores(autoscaler: Autoscaler, target: int, world: World) -> Value[int]:
+def _capped_by_cores(autoscaler: Autoscaler, wanted: int, world: World) -> Value[int]:
     most = autoscaler.max_cores
     if isinstance(most, Unknown):
         return most
-    if isinstance(most, Unset) or most.value >= target * world.numbers.limits("any")["autoscaler.cores_of_node"].number:
+    if isinstance(most, Unset) or most.value >= wanted * world.numbers.limits("any")["autoscaler.cores_of_node"].number:
         return computed(autoscaler, None)
-    needed = _cores(autoscaler, world)
-    if not isinstance(needed, Known):
-        return needed
-    if needed.value <= most.value:
-        cluster = known(autoscaler.cluster)
+    needed, cluster = _cores(autoscaler, wanted, world), known(autoscaler.cluster)
+    if needed <= most.value:
         exact = cluster is not None and all(
             isinstance(pool.machine.instance_types, Known) for pool in world.pools.of_cluster(cluster)
         )
         return computed(autoscaler, None) if exact else Unknown("the machine types of all pools are not known")
-    return Known(target * most.value // needed.value, most.origin)
+    if cluster is not None and world.sizes.growth(cluster).known and world.pools.of_cluster(cluster):
+        own = next(one for one in world.caps.of_cluster(cluster) if one.cause is most)
+        return Known(world.sizes.within(own, cluster, wanted), most.origin)
+    return Known(wanted * most.value // needed, most.origin)
 
 
-def _cores(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Cores of the cluster at its target, at least: a node of unknown type has one."""
-    target, cluster = _target(autoscaler, world), known(autoscaler.cluster)
-    if not isinstance(target, Known):
-        return target
-    found, rest = 0, target.value
-    for pool in world.pools.of_cluster(cluster) if cluster else ():
-        nodes = number(world.sizes.of_pool(pool), 0)
-        rest -= nodes
-        found += nodes * max(1, _vcpus(pool, cluster))
-    return computed(autoscaler, found + max(0, rest))
-
-
-def _vcpus(pool: NodePool, cluster: Cluster | None) -> int:
-    """Processors of the smallest machine of a pool; 0 where one is not known."""
-    types = known(pool.machine.instance_types) or ()
-    read = (machines.machine(cluster.cloud, name) for name in types) if cluster else ()
-    return min(((machine.vcpus or 0) if machine else 0 for machine in read), default=0)
+def _cores(autoscaler: Autoscaler, wanted: int, world: World) -> int:
+    """Cores of the cluster with the nodes that are wanted, at least: a node of unknown type has one."""
+    cluster = known(autoscaler.cluster)
+    sizes = world.sizes.shares(cluster, wanted) if cluster is not None else {}
+    each = {pool.id: max(1, vcpus(pool, cluster)) for pool in world.pools.of_cluster(cluster)} if cluster else {}
+    return sum(each[name] * nodes for name, nodes in sizes.items()) + max(0, wanted - sum(sizes.values()))
 
 
 def scale_ups(autoscaler: Autoscaler, world: World) -> Value[int]:

@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck.model import CARDS, PodTemplate, Workload
-from kcheck.scale import placement
+from kcheck.numbers import tags
+from kcheck.scale import images, placement
 from kcheck.source.values import Known, Unknown, Unset, Value, combined, equals, known, mapped, number, reason_of, total
 from kcheck.words.derive import money
 from kcheck.words.derive.basics import computed
@@ -47,7 +48,7 @@ def _scale(workload: Workload, world: World) -> Value[int]:
     cluster, asked = world.inventory.cluster_of.get(workload), world.config.nodes.get("")
     if cluster is None:
         most = max(own, asked or 0)
-        return computed(workload, most) if asked or own > large else Unknown("the manifest's cluster is not known")
+        return computed(workload, most) if asked or own > large else world.inventory.unknown_size(workload)
     sizes: list[Value[int]] = []
     for template in workload.templates:
         found = world.pools.candidates(template)
@@ -190,7 +191,11 @@ def class_defined(workload: Workload, world: World) -> Value[bool]:
             if isinstance(workload.priority, Unknown)
             else computed(workload, value=True)
         )
-    names = {known(one.name) for one in world.inventory.classes if not one.kueue}
+    classes = [one.name for one in world.inventory.classes if not one.kueue]
+    names = set(map(known, classes))
+    unknown = next((one for one in classes if isinstance(one, Unknown)), None)
+    if unknown is not None and name not in names:
+        return unknown
     return computed(workload, str(name).startswith("system-") or name in names)
 
 
@@ -213,9 +218,10 @@ def pools(template: PodTemplate, world: World) -> list[NodePool] | Unknown:
 
 def kept_out(template: PodTemplate, world: World) -> Value[str]:
     """The taint that keeps pods from all pools that have room for them; null if some take them."""
-    cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
+    workload = world.deployed.workload(template)
+    cluster = world.inventory.cluster_of.get(workload)
     if cluster is None:
-        return Unknown("the manifest's cluster is not known") if world.inventory.clusters else computed(template, None)
+        return world.inventory.unknown_cluster(workload) if world.inventory.clusters else computed(template, None)
     found = world.pools.all_of_cluster(cluster)
     if isinstance(found, Unknown):
         return found
@@ -284,12 +290,14 @@ def idle_cost(template: PodTemplate, world: World) -> Value[str]:
 
 def crowd(template: PodTemplate, world: World) -> Value[str]:
     """Why the ports that its pods take of the node cost nodes; null if they do not, or nobody knows."""
+    if not template.ports or known(template.count) in (0, 1):
+        return computed(template, None)
     found = world.pools.candidates(template)
     if isinstance(found, Unknown):
         return found
     nodes = [world.sizes.of_pool(pool) for pool, _ in found]
     count, room = template.count, total(nodes)
-    if not template.ports or not nodes or not isinstance(count, Known):
+    if not nodes or not isinstance(count, Known):
         return computed(template, None)
     if isinstance(room, int) and count.value > room:
         return computed(template, f"{count.value:,} pods need as many nodes, and its pools have {room:,}")
@@ -355,10 +363,8 @@ def watches(template: PodTemplate, world: World) -> Value[str]:
 
 
 def fixed_tag(one: Container, _world: World) -> Value[bool]:
-    """Whether the image of a container has a digest, or a tag that is not latest."""
-    return mapped(
-        one.image, lambda text: "@" in text or text.rpartition("/")[2].partition(":")[2] not in ("", "latest")
-    )
+    """Whether the image of a container has a digest, or a tag that does not move."""
+    return mapped(images.ending(one.image), lambda ending: bool(ending.digest) or not tags.moves(ending.tag))
 
 
 def asks_nothing(one: Container, _world: World) -> Value[bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.scale import walls
+from kcheck.scale.walls.model import WallFinder
 from kcheck.source.values import Known, Unknown, Value
 from kcheck.words.derive.basics import computed
 
@@ -37,8 +38,8 @@ def short(wall: Wall, world: World) -> Value[bool]:
 
 
 def target(wall: Wall, world: World) -> Value[str]:
-    """The nodes that the cluster is meant to reach, or at least so many."""
-    return computed(wall, str(world.sizes.target_interval(wall.cluster)))
+    """The nodes that a wall is compared with, or at least so many."""
+    return computed(wall, str(WallFinder(wall.cluster, world).aim(wall.mechanism)))
 
 
 def cause(wall: Wall, _world: World) -> Value[str]:

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
+from kcheck.scale import quotas
 from kcheck.scale.growth import surge_nodes
-from kcheck.scale.walls import quotas
 from kcheck.source.ip_ranges import parse_cidr
 from kcheck.source.values import Known, Unknown, Value, combined, known, mapped
 from kcheck.words.derive.basics import anyone, computed

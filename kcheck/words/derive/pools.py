@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 def counted(pool: NodePool, world: World) -> Value[int]:
     """Nodes that the cloud's limit of a pool counts: in the fullest zone, or all with the surge of an upgrade."""
     nodes = world.sizes.of_pool(pool)
-    if not isinstance(nodes, Known):
-        return nodes
-    many = limits.counted(pool, nodes.value, world)
-    return many if isinstance(many, Unknown) else Known(many, nodes.origin)
+    return limits.counted(pool, nodes.value, world) if isinstance(nodes, Known) else nodes
 
 
 def jobs_need(pool: NodePool, world: World) -> Value[int]:
@@ -101,9 +98,9 @@ def wanted(pool: NodePool, world: World) -> Value[str]:
 def surge(pool: NodePool, world: World) -> Value[int]:
     """Nodes that an upgrade adds to a pool."""
     nodes = world.sizes.of_pool(pool)
-    if not isinstance(nodes, Known) or not isinstance(pool.upgrade.surge, Known):
+    if not isinstance(nodes, Known) or isinstance(pool.upgrade.surge, Unset):
         return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.upgrade.surge))
-    return Known(surge_nodes(pool.upgrade.surge.value, nodes.value), pool.upgrade.surge.origin)
+    return mapped(pool.upgrade.surge, lambda one: surge_nodes(one, nodes.value))
 
 
 def grown(pool: NodePool, world: World) -> Value[int]:
@@ -117,9 +114,9 @@ def parallel(pool: NodePool, world: World) -> Value[int]:
     nodes = grown(pool, world)
     if isinstance(pool.upgrade.rolling, Unset):
         return pool.upgrade.rolling
-    if not isinstance(nodes, Known) or not isinstance(pool.upgrade.rolling, Known):
-        return Unknown(reason_of(nodes if not isinstance(nodes, Known) else pool.upgrade.rolling))
-    return Known(surge_nodes(pool.upgrade.rolling.value, nodes.value), pool.upgrade.rolling.origin)
+    if not isinstance(nodes, Known):
+        return Unknown(reason_of(nodes))
+    return mapped(pool.upgrade.rolling, lambda one: surge_nodes(one, nodes.value))
 
 
 def rounds(pool: NodePool, world: World) -> Value[int]:
@@ -303,15 +300,14 @@ def deployed_here(cluster: Cluster, world: World) -> Value[bool]:
 
 def autoscaled(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster is autoscaled."""
-    return anyone(
-        cluster, (pool.size.autoscaled for pool in world.pools.of_cluster(cluster)), world.pools.all_of_cluster(cluster)
-    )
+    pools = world.pools.of_cluster(cluster)
+    return anyone(cluster, (pool.size.autoscaled for pool in pools), world.pools.kinds_of_cluster(cluster))
 
 
 def plain(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster is without GPUs, so that there is a place for pods that need none."""
     flags = (mapped(pool.machine.gpu, operator.not_) for pool in world.pools.of_cluster(cluster))
-    return anyone(cluster, flags, world.pools.all_of_cluster(cluster))
+    return anyone(cluster, flags, world.pools.kinds_of_cluster(cluster))
 
 
 def crowded(pool: NodePool, world: World) -> Value[bool]:

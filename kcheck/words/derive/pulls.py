@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds.registry import cloud
 from kcheck.model import image_names
-from kcheck.scale import downloads, placement
+from kcheck.numbers import tags
+from kcheck.scale import downloads, images, placement
 from kcheck.source.units import shown
-from kcheck.source.values import Known, Unknown, Value, known, mapped, number, reason_of
+from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
@@ -128,13 +129,26 @@ _GKE = "google.com"
 
 
 def moving(image: Image, _world: World) -> Value[bool]:
-    """Whether the tag of an image is latest, or it has none."""
-    reference = image_names.parse(known(image.text) or "")
-    if reference is None:
-        return Unknown(reason_of(image.registry))
+    """Whether the tag of an image moves, or it has none."""
     if image.untagged:
         return Unknown(f"the chart gives the tag of {known(image.text)}")
-    return computed(image, not reference.digest and reference.tag in ("", "latest"))
+    return mapped(images.ending(image.text), lambda ending: not ending.digest and tags.moves(ending.tag))
+
+
+def tag(image: Image, _world: World) -> Value[str]:
+    """The tag of an image: latest where none is written."""
+    return mapped(images.ending(image.text), lambda ending: ending.tag or tags.LATEST)
+
+
+def asks_always(image: Image, world: World) -> Value[bool]:
+    """Whether each start of a container asks the registry: as its policy says, else by its tag."""
+    every = (one for template in owner(image, world).templates for one in template.containers)
+    policy = next((one.pull_policy for one in every if one.id == image.id), None)
+    if policy is None:
+        return Unknown("the chart gives the pull policy")
+    if not isinstance(policy, Unset):
+        return mapped(policy, lambda text: text == "Always")
+    return mapped(tag(image, world), lambda text: text == tags.LATEST)
 
 
 def bare(image: Image, _world: World) -> Value[bool]:

@@ -386,7 +386,7 @@ def scale_up_time(one: Admission, world: World) -> Value[int]:
     """How long the target's nodes have taken to come, in seconds; the published test took 45 minutes for 1,000."""
     cluster, asked = world.inventory.cluster_of.get(one), world.config.nodes.get("")
     if cluster is None and asked is None:
-        return Unknown("the manifest's cluster is not known")
+        return world.inventory.unknown_size(one)
     if cluster is not None and known(autoscaled(cluster, world)) is False:
         return computed(one, 0)
     nodes = world.sizes.target(cluster) if cluster else computed(one, asked)

@@ -34,6 +34,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("service_cidr", "string", "range of services"),
         simple("outbound_type", "string", "how nodes reach the internet"),
         simple("outbound_ips", "int", "public addresses of the outbound load balancer", "addresses"),
+        simple("outbound_list", "string", "the attribute that lists these addresses; null where only their number is written"),
         simple("single_gateway", "bool", "whether the VPC module is told to make one NAT gateway only; null where no module makes it (EKS)"),
         simple("gateway_per_zone", "bool", "whether it is told to make one a zone"),
         simple("gateways_lack", "string", "the list of that module that is shorter than its zones: public_subnets, external_nat_ip_ids; null where none is"),
@@ -83,7 +84,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     ),
     "pool": (
         simple("name", "string", "the pool's name"),
-        simple("mode", "string", "System or User (AKS); Karpenter for its NodePools"),
+        simple("mode", "string", "System or User (AKS); Karpenter for its NodePools; control-plane"),
         simple("autoscaled", "bool", "whether an autoscaler sets its size", nullable=False, of="size"),
         simple("min_nodes", "int", "smallest size", "nodes", nullable=False, of="size"),
         simple("max_nodes", "int", "largest size; the fixed size of a pool that is not autoscaled", "nodes", nullable=False, of="size"),

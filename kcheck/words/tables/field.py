@@ -19,7 +19,7 @@ Read: TypeAlias = "Callable[[Any, World], Value[object] | list[Any]]"
 
 
 class Field(NamedTuple):
-    """One word. `kind` is scalar, list or map (of scalars), records (list of another subject) or record (one of it).
+    """One word; a `direct` one is a field of the model, with what it may be where that is not known. `kind` is scalar, list or map (of scalars), records (list of another subject) or record (one of it).
 
     `type` is int, string, bool, or the other subject's name; `unit` says how messages print it.
     """
@@ -31,6 +31,7 @@ class Field(NamedTuple):
     nullable: bool
     meaning: str
     read: Read
+    direct: bool = False
 
 
 def simple(
@@ -38,7 +39,9 @@ def simple(
 ) -> Field:
     """A field that is a field of the model, or of one of its records."""
     get = attrgetter(f"{of}.{name}" if of else name)
-    return Field(name, kind, type_, unit, nullable, meaning=meaning, read=lambda thing, _world: get(thing))
+    return Field(
+        name, kind, type_, unit, nullable, meaning=meaning, read=lambda thing, _world: get(thing), direct=True
+    )  # fmt: skip
 
 
 def made(

@@ -1,0 +1,92 @@
+"""How pods of AKS get their addresses: as it is written, else what AKS chooses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.clouds.reader import why_missing
+from kcheck.numbers import profiles
+from kcheck.source.units import minor_version
+from kcheck.source.values import (
+    Either,
+    Known,
+    Origin,
+    Unknown,
+    Unset,
+    Value,
+    candidates,
+    either,
+    equals,
+    known,
+    mapped,
+    reason_of,
+)
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster
+    from kcheck.numbers.fields import Fields
+    from kcheck.numbers.profiles import ProfileValue
+
+_CHOSEN = (
+    "network_plugin is not written: AKS takes kubenet, or Azure CNI Overlay where it creates Kubernetes 1.30 or later"
+)
+_FIRST_WITH_OVERLAY = 30
+
+
+def network(fields: Fields, *, automatic: bool) -> tuple[Value[str], Value[str]]:
+    """The plugin of a cluster and its mode. Where nothing is written AKS chooses by version, for good."""
+    plugin, mode, settings = fields.text("network_plugin"), fields.text("network_mode"), profiles.settings("aks")
+    at, at_mode = (value.origin or Origin((fields.record.span,)) for value in (plugin, mode))
+    mode = mapped(mode, str.lower)  # written "Overlay" up to azurerm 3.61
+    if equals(plugin, "azure") and isinstance(mode, Unset):
+        return plugin, Known(settings["network.mode_of_azure"].text, at_mode)
+    if not isinstance(plugin, Unset):
+        return plugin, mode
+    if automatic:
+        return Known("azure", at), Known(settings["network.mode_of_automatic"].text, at_mode)
+    policy, plane = known(fields.text("network_policy")), known(fields.text("data_plane"))
+    if not isinstance(mode, Unset) or policy in ("azure", "cilium") or plane == "cilium":  # which only Azure CNI has
+        return Known("azure", at), mode
+    return _by_version(fields.text("version"), at, at_mode, settings)
+
+
+def _by_version(
+    version: Value[str], plugin: Origin, mode: Origin, settings: dict[str, ProfileValue]
+) -> tuple[Value[str], Value[str]]:
+    """What AKS takes; a cluster that it created with an older version keeps what it has."""
+    old = Known(settings["network.plugin_before_1_30"].text, plugin)
+    minor = minor_version(version.value) if isinstance(version, Known) else None
+    if minor is not None and minor < _FIRST_WITH_OVERLAY:
+        return old, Unset(mode)
+    new = Known(settings["network.plugin_from_1_30"].text, plugin)
+    none, overlay = Known(None, mode), Known(settings["network.mode_from_1_30"].text, mode)
+    return either([old, new], _CHOSEN, plugin), Either(_CHOSEN, mode, branches=(none, overlay))
+
+
+def mode_of(cluster: Cluster | None) -> Known[str] | Unknown:
+    """How pods get addresses: node-subnet, overlay or kubenet."""
+    if cluster is None:
+        return Unknown("the pool's cluster is not known")
+    plugin, mode = cluster.network_plugin, cluster.network_mode
+    found: list[Known[str]] = []
+    for one in candidates(plugin):
+        modes = (one,) if one.value == "kubenet" else _modes(plugin, mode) if one.value == "azure" else ()
+        if not modes:
+            return Unknown(_why(one, mode), one.origin)
+        found += modes
+    return either(found, reason_of(plugin), plugin.origin) if found else Unknown(_why(plugin, mode), plugin.origin)
+
+
+def _modes(plugin: Value[str], mode: Value[str]) -> tuple[Known[str], ...]:
+    """The modes that Azure CNI may have."""
+    if isinstance(plugin, Either) and plugin.reason == _CHOSEN:
+        return tuple(one for one in candidates(mode) if one.value)
+    default = profiles.settings("aks")["network.mode_of_azure"].text
+    return tuple(one if one.value else Known(default, one.origin) for one in candidates(mode))
+
+
+def _why(plugin: Value[str], mode: Value[str]) -> str:
+    """Why it is not known."""
+    if isinstance(plugin, Known) and plugin.value != "azure":
+        return f"network_plugin is {plugin.value}"
+    return why_missing(plugin if isinstance(plugin, Unknown) else mode, "network_plugin")

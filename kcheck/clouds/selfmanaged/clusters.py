@@ -1,0 +1,93 @@
+"""What all readers of self-managed clusters share: how a cluster, its range of pods and its nodes are entered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from kcheck.model import Addresses, NodePool, PodRange, Size, Surge, Upgrade
+from kcheck.numbers import profiles
+from kcheck.source.ip_ranges import parse_cidr
+from kcheck.source.values import Item, Known, Origin, Unknown, Unset, Value
+
+if TYPE_CHECKING:
+    from kcheck.model import Cluster, Inventory
+    from kcheck.source.text import Span
+
+CLOUD = "selfmanaged"
+
+T = TypeVar("T")
+
+
+def pod_range(cluster: Cluster, cidr: Value[str], block: Value[int], inventory: Inventory) -> PodRange | None:
+    """The range of the pods of a cluster, entered; None where none is written."""
+    cidr = ipv4(cidr)
+    if isinstance(cidr, Unset):
+        return None
+    found = PodRange(
+        f"{cluster.id}/pods", cluster.place, cluster.cloud, cluster.address, cluster.root, "", name=cluster.name,
+        cidr=cidr, block=block,
+    )  # fmt: skip
+    inventory.ranges.append(found)
+    return found
+
+
+def node_pool(
+    cluster: Cluster, name: str, size: Size, addresses: Addresses | None = None, place: Span | None = None
+) -> NodePool:
+    """Nodes of a cluster that are alike; nobody replaces them by more at a time."""
+    origin = Origin((place or cluster.place,))
+    return NodePool(
+        f"{cluster.id}/{name}",
+        origin.written,
+        f"{cluster.address}/{name}",
+        Known(cluster, Origin((cluster.place,))),
+        Known(name, origin),
+        cluster.root,
+        managed=False,
+        size=size,
+        upgrade=Upgrade(surge=Known(Surge(), origin)),
+        addresses=addresses or blocks_of(None, origin),
+    )
+
+
+def blocks_of(found: PodRange | None, origin: Origin) -> Addresses:
+    """Addresses of nodes that take a block for their pods of a range."""
+    return Addresses(
+        pods_take_addresses=Known(value=False, origin=origin),
+        pod_range=Known(found, origin) if found else Unset(origin),
+    )
+
+
+def fixed_size(count: Value[int], origin: Origin) -> Size:
+    """The size of nodes that nothing grows."""
+    return Size(Known(value=False, origin=origin), count, count)
+
+
+def unknown_size(why: str, origin: Origin) -> Size:
+    """The size of nodes of which nobody says how many there are."""
+    return Size(Known(value=True, origin=origin), Known(0, origin), Unknown(why, origin))
+
+
+def ipv4(cidr: Value[str]) -> Value[str]:
+    """The IPv4 range of a list of two families; unset where there is none."""
+    if not isinstance(cidr, Known):
+        return cidr
+    own = [part for part in cidr.value.split(",") if parse_cidr(part.strip())]
+    if "," not in cidr.value:
+        return Unset(cidr.origin) if ":" in cidr.value else cidr
+    return Known(own[0].strip(), cidr.origin._replace(literal=False)) if own else Unset(cidr.origin)
+
+
+def spelled(value: Value[T], *, listed: bool) -> Value[T]:
+    """A value with the place where it would be written: `extraArgs` are a map up to v1beta3 and a list since."""
+    origin = value.origin
+    if not listed or origin is None or origin.missing is None or "extraArgs" not in origin.missing.path:
+        return value
+    *outer, last = origin.missing.path
+    return replace(value, origin=origin._replace(missing=origin.missing._replace(path=(*outer, Item(last), "value"))))
+
+
+def quota(written: int) -> int:
+    """The quota of etcd's database: 0 stands for the default."""
+    return written or profiles.settings(CLOUD)["plane.etcd_quota"].number

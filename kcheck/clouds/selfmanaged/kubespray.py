@@ -1,0 +1,206 @@
+"""Inventories of kubespray to self-managed clusters: the variables of its groups, and the hosts that are listed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kcheck.clouds.reader import unique_identity
+from kcheck.clouds.selfmanaged import ansible, clusters
+from kcheck.clouds.selfmanaged.clusters import CLOUD
+from kcheck.files import configurations
+from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Plane, Subnet, System
+from kcheck.numbers.fields import Fields
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, combined, known, mapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kcheck.model import Inventory, Size
+    from kcheck.source.text import Source, Span
+    from kcheck.syntax import yaml
+
+_OWN = ("kube_pods_subnet", "kube_network_node_prefix", "kube_service_addresses", "kube_network_plugin")
+"""Variables that only kubespray has."""
+_GROUPS = ("all", "k8s_cluster", "kube_control_plane", "kube_master", "etcd")
+"""The groups whose variables hold for the whole cluster, the strongest last."""
+_CONTROL = ("kube_control_plane", "kube_master")
+_SAMPLE = "sample"
+"""The folder of the inventory that others are copied from."""
+
+_BLOCKS = ("flannel", "canal", "kube-router")
+"""Network plugins that give each node the block that the controller manager cuts for it."""
+
+
+def read(files: Mapping[str, Sequence[Source]], inventory: Inventory) -> None:
+    """Add the clusters of kubespray's inventories."""
+    variables: dict[str, list[Source]] = {}
+    for source in files.get(configurations.VARIABLES, ()):
+        folder = configurations.inventory_of(source.path) or "."
+        variables.setdefault(os.path.normpath(folder), []).append(source)
+    marks = [name.encode() for name in _OWN]
+    own = {at: found for at, found in variables.items() if any(mark in one.data for one in found for mark in marks)}
+    for folder, found in own.items():
+        beside = any(os.path.dirname(other) == os.path.dirname(folder) for other in own if other != folder)
+        if os.path.basename(folder) == _SAMPLE and beside:
+            continue
+        hosts = [s for s in files.get(configurations.HOSTS, ()) if (os.path.dirname(s.path) or ".") == folder]
+        layers = list(_layers(folder, found))
+        if any(layer.own(name) for layer in layers for name in _OWN):
+            _Cluster(folder, layers, hosts, inventory).add()
+
+
+def _layers(folder: str, sources: list[Source]) -> Iterable[yaml.Mapping]:
+    """What the files of variables say, weakest first."""
+    ranked = []
+    for source in sources:
+        inside = os.path.relpath(source.path, os.path.join(folder, "group_vars")).replace(os.sep, "/")
+        group = inside.partition("/")[0].partition(".")[0].replace("-", "_")
+        if group in _GROUPS:
+            ranked.append((_GROUPS.index(group), source.path, source))
+    for _, _, source in sorted(ranked, key=lambda one: one[:2]):
+        root = ansible.root_of(source)
+        if root is not None:
+            yield root
+
+
+class _Cluster:
+    """One inventory."""
+
+    def __init__(self, folder: str, layers: list[yaml.Mapping], hosts: list[Source], inventory: Inventory) -> None:
+        self.folder = folder
+        self.inventory = inventory
+        self.hosts = hosts
+        main = max(layers, key=lambda layer: sum(layer.own(name) is not None for name in _OWN))
+        self.place = next(pair.key.span for pair in map(main.own, _OWN) if pair is not None)
+        self.origin = Origin((self.place,))
+        self.fields = Fields(CLOUD, "kubespray", ansible.Variables(layers, main, self.place))
+        label = os.path.basename(os.path.abspath(folder))
+        self.address = f"kubespray/{label}"
+        where = "" if folder == "." else f"{folder}:"
+        self.identity = unique_identity(f"{CLOUD}/{where}{self.address}", inventory)
+
+    def add(self) -> None:
+        """Enter the cluster, what its pods get addresses of, and its nodes."""
+        fields = self.fields
+        cluster = Cluster(
+            self.identity,
+            self.place,
+            CLOUD,
+            self.address,
+            self.folder,
+            "",
+            name=self._name(),
+            version=fields.text("version"),
+            network_plugin=fields.text("network_plugin"),
+            service_cidr=clusters.ipv4(fields.text("service_cidr")),
+            plane=Plane(
+                data_dir=fields.text("data_dir"),
+                etcd_quota=mapped(fields.number("etcd_quota"), clusters.quota),
+                event_servers=self._event_servers(),
+                reads_inflight=fields.number("reads_inflight"),
+                writes_inflight=fields.number("writes_inflight"),
+                controller_qps=fields.number("controller_qps"),
+                controller_burst=fields.number("controller_burst"),
+                serial_pulls=fields.flag("serial_pulls"),
+            ),
+            dns_replicas=self._dns(),
+        )
+        self.inventory.clusters.append(cluster)
+        addresses = self._addresses(cluster)
+        mirror = System(hub_mirror=self._mirror())
+        for name, size, place in self._sizes():
+            pool = clusters.node_pool(cluster, name, size, addresses, place)
+            mode = Known(CONTROL_PLANE, Origin((place,))) if name == "control plane" else NOTHING
+            self.inventory.pools.append(replace(pool, system=mirror, mode=mode))
+
+    def _name(self) -> Value[str]:
+        """The name of the cluster; all that nobody named are called by the domain of their Services."""
+        name = self.fields.text("name")
+        return Unset(name.origin) if isinstance(name, Known) and name.value == _DOMAIN else name
+
+    def _event_servers(self) -> Value[str]:
+        """The etcd of events, if they have one."""
+        written, apart = self.fields.text("event_servers"), self.fields.flag("events_apart")
+        if not isinstance(written, Unset):
+            return written
+        if not isinstance(apart, Known):
+            return apart
+        return Known("/events#", apart.origin) if apart.value else Unset(apart.origin)
+
+    def _dns(self) -> Value[int]:
+        """The replicas of CoreDNS, unless it scales or nodes have caches of their own."""
+        scaled = combined(
+            lambda one, other: one or other, self.fields.flag("dns_scaled"), self.fields.flag("dns_cached")
+        )
+        if isinstance(scaled, Unknown):
+            return scaled
+        return NOTHING if scaled else self.fields.number("dns_replicas")
+
+    def _mirror(self) -> Value[bool]:
+        """Whether nodes ask a mirror before Docker Hub."""
+        prefixes = self.fields.record.blocks("containerd_registries_mirrors")
+        if isinstance(prefixes, Unknown):
+            return prefixes
+        found = any(known(Fields(CLOUD, "kubespray.mirror", one).text("registry")) == "docker.io" for one in prefixes)
+        return Known(value=True, origin=Origin((prefixes[0].span,))) if found else NOTHING
+
+    # --- addresses of pods
+
+    def _addresses(self, cluster: Cluster) -> Addresses:
+        """What the pods of a node take, by what the network plugin does with their range.
+
+        https://github.com/kubernetes-sigs/kubespray/blob/v2.28.0/roles/kubernetes/control-plane/templates/kubeadm-config.v1beta4.yaml.j2
+        """
+        fields, plugin = self.fields, known(self.fields.text("network_plugin"))
+        host_local = known(fields.flag("calico_blocks"))
+        if plugin in _BLOCKS or (plugin == "calico" and host_local) or plugin == "cilium":
+            block = fields.number("node_mask")
+            cidr = fields.text("pod_cidr")
+            if plugin == "cilium" and known(fields.text("cilium_mode")) == "cluster-pool":
+                block = block if isinstance(fields.number("cilium_mask"), Unset) else fields.number("cilium_mask")
+                cidr = cidr if isinstance(fields.text("cilium_cidr"), Unset) else fields.text("cilium_cidr")
+            found = clusters.pod_range(cluster, cidr, block, self.inventory)
+            return clusters.blocks_of(found, self.origin)
+        plain = clusters.blocks_of(None, self.origin)
+        if plugin != "calico":
+            why = f"how {plugin or 'its network plugin'} gives pods addresses is not known"
+            return replace(plain, pod_range=Unknown(why, fields.text("network_plugin").origin or self.origin))
+        written = fields.text("calico_cidr")
+        cidr = clusters.ipv4(fields.text("pod_cidr") if isinstance(written, Unset) else written)
+        if isinstance(cidr, Unset):
+            return plain
+        subnet = Subnet(
+            f"{self.identity}/pods", self.place, CLOUD, self.address, self.folder, "", name=Known(_OWN[0], self.origin),
+            cidr=cidr, network=NOTHING,
+        )  # fmt: skip
+        self.inventory.subnets.append(subnet)
+        # calico lends blocks between nodes: the range is full when its last address is taken
+        return replace(
+            plain,
+            max_pods=fields.number("max_pods"),
+            pod_subnets=Known((subnet,), self.origin),
+            pod_addresses=mapped(fields.number("max_pods"), lambda most: (1, most + 1)),
+        )
+
+    # --- nodes
+
+    def _sizes(self) -> Iterable[tuple[str, Size, Span]]:
+        """The nodes of the control plane that run nothing else, and the others, as they are listed."""
+        listed = [ansible.groups(source) for source in self.hosts]
+        listed = [found for found in listed if ansible.members(found, "kube_node")]
+        if len(listed) != 1:
+            many = "several files list its hosts" if listed else "no file beside the variables lists its hosts"
+            yield "nodes", clusters.unknown_size(f"{many}; --nodes says how many there are", self.origin), self.place
+            return
+        workers = ansible.members(listed[0], "kube_node")
+        control = ansible.members(listed[0], *_CONTROL) - workers
+        for name, hosts, names in (("control plane", control, _CONTROL), ("nodes", workers, ("kube_node",))):
+            if hosts:
+                place = next(listed[0][one].place for one in names if one in listed[0])
+                yield name, clusters.fixed_size(Known(len(hosts), Origin((place,))), Origin((place,))), place
+
+
+_DOMAIN = "cluster.local"
+"""What kubespray calls a cluster that nobody named."""

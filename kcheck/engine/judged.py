@@ -1,0 +1,165 @@
+"""What a run has judged, what it could not judge, and the inputs that would decide it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.source.findings import UnknownInput, unknown_input
+from kcheck.source.text import leading
+from kcheck.source.values import Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kcheck.model import Cluster
+    from kcheck.reading.inventory import Reading
+    from kcheck.scale.world import World
+    from kcheck.source.findings import Skipped, Undecided
+    from kcheck.source.text import Span
+
+
+class MissingInput(NamedTuple):
+    """An input that is not known: why, how many checks wait for it, where the code asks for it, how to give it.
+
+    `rules` are those that wait, with how often.
+    """
+
+    reason: str
+    checks: int
+    place: Span | None
+    remedy: str
+    rules: Mapping[str, int]
+
+    @property
+    def name(self) -> str:
+        """The input alone where it has a name: `var.subnets`."""
+        match = _VARIABLE.fullmatch(self.reason)
+        return f"var.{match[1]}" if match else ""
+
+
+class NotJudged(NamedTuple):
+    """A cluster whose nodes are not known, and the input that would tell."""
+
+    cluster: Cluster
+    input: MissingInput
+
+
+@dataclass
+class Judged:
+    """How many clusters, pools and workloads were judged, and what was not.
+
+    A cluster is judged when its pools and the number of its nodes are known, a pool when its size is. `inputs` are
+    those that are not known, the most wanted first; `skipped` is what was not read.
+    """
+
+    clusters: int = 0
+    pools: int = 0
+    workloads: int = 0
+    not_judged: list[NotJudged] = field(default_factory=list)
+    inputs: list[MissingInput] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def hints(self) -> list[str]:
+        """How to give the inputs that are missing."""
+        return list(dict.fromkeys(missing.remedy for missing in self.inputs if missing.remedy))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left undecided or unread that may matter."""
+        return not (self.not_judged or self.inputs or any(not skipped.by_choice for skipped in self.skipped))
+
+
+def judged(world: World, undecided: Iterable[Undecided], reading: Reading) -> Judged:
+    """What was judged of an inventory, after its rules have run."""
+    inputs = _Inputs(undecided, reading)
+    inventory = world.inventory
+    result = Judged(skipped=reading.skipped, inputs=inputs.ordered())
+    for cluster in inventory.clusters:
+        why = _why_not(cluster, world)
+        if why is None:
+            result.clusters += 1
+        else:
+            result.not_judged.append(NotJudged(cluster, inputs.one(why)))
+    result.pools = sum(not isinstance(world.sizes.of_pool(pool), Unknown) for pool in inventory.pools)
+    result.workloads = len(inventory.workloads)
+    return result
+
+
+def _why_not(cluster: Cluster, world: World) -> UnknownInput | None:
+    """Why the nodes of a cluster are not known; None where they are."""
+    pools, target = world.pools.all_of_cluster(cluster), world.sizes.target(cluster)
+    for value in (pools, target):
+        if isinstance(value, Unknown):
+            return unknown_input(value)
+    return None
+
+
+class _Inputs:
+    """The inputs that checks wait for, each under one reason however the checks put it."""
+
+    def __init__(self, undecided: Iterable[Undecided], reading: Reading) -> None:
+        self.reading = reading
+        self.places: dict[str, Span | None] = {}
+        self.rules: dict[str, Counter[str]] = {}
+        for check in undecided:
+            for reason in check.missing:
+                place = reason.place if isinstance(reason, UnknownInput) else None
+                cause = _cause(reason)
+                self.places[cause] = self.places.get(cause) or place or check.span
+                self.rules.setdefault(cause, Counter())[check.rule] += 1
+        names = [match[1] for match in map(_VARIABLE.fullmatch, self.rules) if match]
+        variables = reading.variables
+        self.files = list(variables.candidates(names)) if names and variables is not None else []
+
+    def ordered(self) -> list[MissingInput]:
+        """All of them, the most wanted first."""
+        ordered = sorted(self.rules, key=lambda reason: (-self.rules[reason].total(), reason))
+        return [self._input(reason, self.places[reason]) for reason in ordered]
+
+    def one(self, reason: UnknownInput) -> MissingInput:
+        """One of them, which perhaps no check waits for."""
+        cause = _cause(reason)
+        return self._input(cause, self.places.get(cause) or reason.place)
+
+    def _input(self, reason: str, place: Span | None) -> MissingInput:
+        rules = self.rules.get(reason, Counter())
+        match = _VARIABLE.fullmatch(reason)
+        if match is None:
+            remedy = next((remedy for pattern, remedy in _REMEDIES if pattern.search(reason)), "")
+            return MissingInput(reason, rules.total(), place, remedy, rules)
+        name = match[1]
+        roots = [root.configuration for root in self.reading.roots if name in root.configuration.variables]
+        files = [path for path, own in self.files if name in own and any(_is_near(path, root.folder) for root in roots)]
+        values = f"--var-file {' or '.join(files[:_MOST_FILES])}" if files else f"--var {name}=VALUE"
+        remedy = f"{values} gives it"
+        declared = roots[0].variables[name].header if roots else place
+        return MissingInput(reason, rules.total(), declared, remedy, rules)
+
+
+def _is_near(path: str, root: str) -> bool:
+    """Whether a tfvars file lies below a root module, or in a folder beside it."""
+    steps = [] if root == "." else root.split("/")
+    return leading(path.split("/")[:-1], steps) >= len(steps) - (len(steps) > 1)
+
+
+def _cause(reason: str) -> str:
+    """The input that is not known, without what of the cluster it keeps from being known."""
+    return _CONSEQUENCE.sub("", reason)
+
+
+_CONSEQUENCE = re.compile(
+    r"^(?:(?:pools (?:of|in) \S+ may be missing|the cluster of \S+ is not known|whether \S+ is in \S+ is not known): )+"
+)
+_MOST_FILES = 3
+_VARIABLE = re.compile(r"var\.(\w+) has no default")
+_REMEDIES = (
+    (
+        re.compile(r"is read from the cloud|only known after apply"),
+        "a plan may know it: terraform show -json PLAN > plan.json, then kcheck check plan.json",
+    ),
+)
+"""How an input can be given, by what is said of it; other reasons say it themselves."""

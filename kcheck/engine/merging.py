@@ -1,0 +1,149 @@
+"""One cause, one finding: which findings have the same cause, and what they are together."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from kcheck.source.findings import Related
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator
+
+    from kcheck.engine.rule import Rule
+    from kcheck.source.findings import Change, Finding, Fix
+    from kcheck.source.text import Source, Span
+    from kcheck.source.values import Missing
+
+_DOCUMENT = re.compile(rb"^---(?:\s|$)", re.MULTILINE)
+_COPIES = 3
+"""So many equal files have their findings together."""
+_TITLES = 3
+"""So many changes of a fix are spelt out."""
+
+
+def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
+    """The findings, those of one cause as one that names the others.
+
+    One cause is: one place that several objects use; several entries of one list or map, such as the pools of a module
+    or the containers of a pod; the images of one file; files that are copies of each other.
+    """
+    of_images = {rule.name for rule in rules if rule.subject == "image"}
+    ordered = sorted(findings, key=lambda finding: finding.key)
+    result = [_together(_serious(group)) for group in _groups(ordered, lambda finding: (finding.rule, finding.span))]
+    result = _joined(result, _by_file, _entries)
+    images = _joined([one for one in result if one.rule in of_images], _by_file, lambda group: [group])
+    result = [one for one in result if one.rule not in of_images] + images
+    return _joined(result, lambda finding: (finding.rule, finding.message, finding.span[1:]), _copies)
+
+
+def _by_file(finding: Finding) -> tuple[str, str]:
+    return finding.rule, finding.span.source.path
+
+
+def _groups(findings: Iterable[Finding], key: Callable[[Finding], Hashable]) -> list[list[Finding]]:
+    result: dict[Hashable, list[Finding]] = {}
+    for finding in findings:
+        result.setdefault(key(finding), []).append(finding)
+    return list(result.values())
+
+
+def _joined(
+    findings: list[Finding],
+    key: Callable[[Finding], tuple[Hashable, ...]],
+    divide: Callable[[list[Finding]], Iterable[list[Finding]]],
+) -> list[Finding]:
+    """The findings in their order; of those with the same key and fate, those that `divide` leaves together are one."""
+    result = []
+    for group in _groups(findings, lambda finding: (key(finding), finding.severity, _fate(finding))):
+        parts = divide(group) if len(group) > 1 else [group]
+        result += [one for part in parts for one in ([_together(part)] if _agree(part) else part)]
+    return sorted(result, key=lambda finding: finding.key)
+
+
+def _serious(group: list[Finding]) -> list[Finding]:
+    """Findings at one place without those of small objects, where it is not small to all."""
+    return [finding for finding in group if not finding.small] or group
+
+
+def _fate(finding: Finding) -> str:
+    """What `fix` does with it."""
+    return finding.fix.safety if finding.fix is not None else ""
+
+
+def _agree(group: list[Finding]) -> bool:
+    """Whether their fixes want the same of each place."""
+    wanted: dict[tuple[Span | Missing, str], Change] = {}
+    for change in (change for finding in group for change in finding.changes):
+        if wanted.setdefault((change.place, change.name), change).value != change.value:
+            return False
+    return True
+
+
+def _entries(group: list[Finding]) -> list[list[Finding]]:
+    """Findings of one rule and file by the innermost list or map that has them, or what they are in, as entries."""
+    lists = [list(_lists(finding.span)) for finding in group]
+    members: dict[Hashable, list[int]] = {}
+    for i, own in enumerate(lists):
+        for one in own:
+            members.setdefault(one, []).append(i)
+    left = {one: len(found) for one, found in members.items()}
+    result: dict[int, list[Finding]] = {}
+    taken: set[int] = set()
+    for i, own in enumerate(lists):
+        if i in taken:
+            continue
+        inner = next((one for one in own if left[one] > 1), None)
+        found = [i] if inner is None else [other for other in members[inner] if other not in taken]
+        taken.update(found)
+        for one in (one for other in found for one in lists[other]):
+            left[one] -= 1
+        result[i] = [group[other] for other in found]
+    return list(result.values())
+
+
+def _lists(span: Span) -> Iterator[Hashable]:
+    """The lists and maps in which a place is an entry, or part of one, the innermost first; of YAML by document."""
+    keys, source = span.keys, span.source
+    document = bisect_right(_documents(source), span.start) if source.syntax == "yaml" else 0
+    for at in range(len(keys) - 1, 0, -1):
+        if at < len(keys) - 1 or keys[at].startswith("[") or source.data[span.start : span.start + 1] == b"{":
+            yield document, keys[:at], keys[at + 1 :]
+
+
+@lru_cache(maxsize=4)
+def _documents(source: Source) -> list[int]:
+    """Where the documents of a file of YAML begin, but for the first."""
+    return [match.start() for match in _DOCUMENT.finditer(source.data)]
+
+
+def _copies(group: list[Finding]) -> list[list[Finding]]:
+    """Equal findings by the bytes of their files, where there are several copies; two may well be environments."""
+    found = _groups(group, lambda finding: finding.span.source.data)
+    return [part for own in found for part in ([own] if len(own) >= _COPIES else ([one] for one in own))]
+
+
+def _together(group: list[Finding]) -> Finding:
+    """The worst of findings of one cause, with the objects of the others and the changes that these need."""
+    if len(group) == 1:
+        return group[0]
+    parts = [part for finding in group for part in finding.parts or (finding,)]
+    worst = max(parts, key=lambda part: part.severity)
+    others = {part.object: part.span for part in parts if part.object != worst.object}
+    related = (*worst.related, *(Related(span, f"also {name}") for name, span in others.items()))
+    fix = _combined_fix(worst, parts)
+    help_text = worst.help or next((part.help for part in parts if fix is None and part.help), "")
+    return worst._replace(related=related, also=tuple(others), fix=fix, help=help_text, parts=tuple(parts))
+
+
+def _combined_fix(worst: Finding, group: list[Finding]) -> Fix | None:
+    """The fix of one finding with the changes that the others need; None if one of them has none."""
+    fixes = [finding.fix for finding in group if finding.fix is not None]
+    if worst.fix is None or len(fixes) < len(group):
+        return None
+    changes = {(change.place, change.name): change for fix in (*fixes, worst.fix) for change in fix.changes}
+    titles = list(dict.fromkeys(fix.title for fix in (worst.fix, *fixes)))
+    more = f"; and {len(titles) - _TITLES} more" if len(titles) > _TITLES else ""
+    return worst.fix._replace(changes=tuple(changes.values()), title="; ".join(titles[:_TITLES]) + more)

@@ -1,0 +1,79 @@
+"""Files of tools that make clusters, and that are no manifests: which tool's they are, by their path and content."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+VARIABLES = "ansible variables"
+HOSTS = "ansible hosts"
+BLUEPRINT = "blueprint"
+DEPLOYMENT = "deployment of a blueprint"
+SCRIPT = "script"
+
+
+class _Mark(NamedTuple):
+    """How a kind of files is told from others: its path, a word that it has, and how it says that."""
+
+    kind: str
+    path: re.Pattern[str]
+    word: bytes
+    content: re.Pattern[bytes]
+
+
+_MARKS = (
+    _Mark(
+        VARIABLES,
+        re.compile(r"(?:^|/)group_vars/(?:.+/)?[^./]+(?:\.ya?ml)?$"),
+        b":",
+        re.compile(rb"^\w+[ \t]*:", re.MULTILINE),
+    ),
+    _Mark(
+        HOSTS,
+        re.compile(r"(?:^|/)(?:hosts|inventory)(?:\.(?:ya?ml|ini|cfg))?$"),
+        b"kube",
+        re.compile(rb"\bkube[_-]node\b"),
+    ),
+    _Mark(
+        BLUEPRINT,
+        re.compile(r"\.ya?ml$"),
+        b"deployment_groups",
+        re.compile(rb"^blueprint_name[ \t]*:", re.MULTILINE),
+    ),
+    _Mark(
+        DEPLOYMENT,
+        re.compile(r"deployment[^/]*\.ya?ml$"),
+        b"deployment_name",
+        re.compile(rb"^vars[ \t]*:", re.MULTILINE),
+    ),
+    _Mark(
+        SCRIPT,
+        re.compile(r"(?:kube|k8s|master|control|cluster|init|boot|user|cloud|node)[^/]*\.(?:sh|bash|ya?ml)$"),
+        b"kubeadm",
+        re.compile(rb"\A#(?:!|cloud-config)|^[ \t]+apiVersion:[ \t]*kubeadm\.k8s\.io/", re.MULTILINE),
+    ),
+)
+
+_OBJECT = re.compile(rb"^kind[ \t]*:", re.MULTILINE)
+"""What YAML has that is an object itself, such as one of Cluster API with scripts in it."""
+
+
+def may_be(path: str) -> bool:
+    """Whether a file may be one of these by its path, though its name ends like no YAML."""
+    return any(mark.path.search(path) for mark in _MARKS)
+
+
+def kind_of(path: str, data: bytes) -> str:
+    """The kind of such a file; empty for others."""
+    for mark in _MARKS:
+        if mark.word in data and mark.path.search(path) and mark.content.search(data):
+            own = mark.kind == SCRIPT and not data.startswith(b"#!") and _OBJECT.search(data)
+            return "" if own else mark.kind
+    return ""
+
+
+def inventory_of(path: str) -> str | None:
+    """The folder of the inventory that a file of variables is of; None for other files."""
+    if not _MARKS[0].path.search(path):
+        return None
+    return path.rpartition("group_vars/")[0] or "."

@@ -1,0 +1,28 @@
+"""Files that are encrypted, as a whole or in their values."""
+
+from __future__ import annotations
+
+import re
+
+REASON = "encrypted, values unknown"
+_WHOLE = (
+    b"\0GITCRYPT\0", b"$ANSIBLE_VAULT;", b"age-encryption.org/", b"-----BEGIN AGE ENCRYPTED FILE-----",
+    b"-----BEGIN PGP MESSAGE-----", b"U2FsdGVkX1",
+)  # fmt: skip
+"""How such files begin: git-crypt, ansible-vault, age, PGP, transcrypt."""
+_SEALED = re.compile(rb"\s*\{\s*\"data\":\s*\"ENC\[")
+_SOPS = re.compile(rb"^[ \t]*\"?sops\"?[ \t]*:", re.MULTILINE)
+_KIND = re.compile(rb"^\"?kind\"?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether nothing of a file can be read; sops makes such of what is no YAML, JSON or dotenv."""
+    return data.startswith(_WHOLE) or (b"ENC[" in data[:200] and _SEALED.match(data) is not None)
+
+
+def hides_values(data: bytes) -> bool:
+    """Whether sops has encrypted values of a file; those of Secrets, which nobody needs here, do not count."""
+    if b"ENC[" not in data or not _SOPS.search(data):
+        return False
+    kinds = set(_KIND.findall(data))
+    return not kinds or bool(kinds - {b"Secret"})

@@ -1,0 +1,76 @@
+"""Which folders are looked into, by their names, and whether others hold something of ours."""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from kcheck.source.findings import Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+FOREIGN = frozenset({"vendor", "testdata"})
+"""What somebody else maintains, or is broken on purpose; people put Terraform and manifests there."""
+_WITHOUT = FOREIGN | {
+    "node_modules", "__pycache__", "site-packages", "venv",
+    ".git", ".hg", ".svn", ".bzr", ".jj",
+    ".terraform", ".terragrunt-cache", ".terragrunt-stack", ".external_modules", ".kitchen",
+    ".cache", ".tox", ".nox", ".venv", ".env", ".virtualenv", ".eggs", ".npm", ".yarn", ".pnpm-store", ".gradle", ".m2",
+    ".mvn", ".cargo", ".rustup", ".bundle", ".next", ".nuxt", ".serverless", ".aws-sam", ".direnv", ".devenv",
+    ".devbox", ".ipynb_checkpoints", ".dart_tool", ".stack-work", ".sonar", ".nyc_output", ".minikube",
+    ".idea", ".vscode", ".vscode-test", ".vs", ".fleet", ".zed", ".cursor", ".history", ".settings", ".metadata",
+    ".snapshots", ".Trash", ".trash", ".Trashes", ".Spotlight-V100",
+}  # fmt: skip
+"""What is never looked into: the list is closed, as teams put their manifests into hidden folders, too."""
+_WORKFLOWS = (".github", "workflows")
+_DEPTH, _ENTRIES = 3, 200
+
+
+def is_ours(folder: str) -> bool:
+    """Whether a folder is looked into, by its name."""
+    return folder not in _WITHOUT and not (folder[0] == "." and folder.endswith("_cache"))
+
+
+def is_workflows(path: str) -> bool:
+    """Whether a folder holds workflows of GitHub, which are YAML and no manifests."""
+    above, name = os.path.split(path)
+    return (os.path.basename(above), name) == _WORKFLOWS
+
+
+def is_reached(path: str) -> bool:
+    """Whether a walk comes to a folder, by its name and those above it."""
+    names = [name for name in path.split("/") if name]
+    return all(map(is_ours, names)) and _WORKFLOWS not in pairwise(names)
+
+
+def holds(folder: str, wanted: Callable[[str], bool]) -> bool:
+    """Whether a folder seems to hold a wanted file: what is deep in it, or behind many others, is not looked for."""
+    level, left = [folder], _ENTRIES
+    for _ in range(_DEPTH):
+        inner: list[str] = []
+        for path in level:
+            try:
+                with os.scandir(path) as entries:
+                    for entry in entries:
+                        left -= 1
+                        if left < 0:
+                            return False
+                        if entry.is_dir(follow_symlinks=False):
+                            inner.append(entry.path)
+                        elif wanted(entry.path):
+                            return True
+            except OSError:
+                continue
+        level = inner
+    return False
+
+
+def note(names: Iterable[str]) -> Skipped:
+    """What is said of the folders with these names that were not looked into."""
+    found = list(names)
+    kinds = ", ".join(f"{name}/" for name in sorted(set(found)))
+    count = "1 folder" if len(found) == 1 else f"{len(found):,} folders"
+    reason = f"maintained by others or broken on purpose, not read ({count})"
+    return Skipped(kinds, reason, remedy="name one as a PATH to have it read")

@@ -1,0 +1,129 @@
+"""What scripts that start machines hold: kubeadm's configuration, its flags, or only that they start a node."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kcheck.kubernetes.objects import Object, objects_in
+from kcheck.source.text import Source
+from kcheck.source.values import Known, Origin, Piece, Unknown
+from kcheck.syntax import texts, yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.source.text import Span
+
+_HEAD = re.compile(r"([ \t]*)apiVersion:[ \t]*[\"']?(?:kubeadm\.k8s\.io|kubelet\.config\.k8s\.io)/")
+_KIND = re.compile(r"([ \t]*)kind:")
+_ENTRY = re.compile(r"[\w.\"'-]+[ \t]*:|-[ \t]|#")
+_INIT = re.compile(r"\bkubeadm[ \t]+init\b(?:[^\n\\;|&]|\\\n|\\[^\n])*")
+_FLAG = re.compile(r"--(pod-network-cidr|service-cidr|kubernetes-version|config)[= \t]+[\"']?([^\s\"'\\]+)")
+_PATHS = {
+    "pod-network-cidr": ("networking", "podSubnet"),
+    "service-cidr": ("networking", "serviceSubnet"),
+    "kubernetes-version": ("kubernetesVersion",),
+}
+"""Flags of `kubeadm init`, and where its configuration says the same."""
+_STARTS = re.compile(
+    r"\bkubeadm[ \t]+(?:init|join)\b|get\.k3s\.io|get\.rke2\.io|get\.k0s\.sh|\brke2-(?:server|agent)\b"
+)
+_TOOLS = {"kubeadm": "kubeadm", "k3s": "k3s", "rke2": "RKE2", "k0s": "k0s"}
+_UNKNOWN = "\0"
+_API = "kubeadm.k8s.io/v1beta3"
+
+
+def objects(pieces: tuple[Piece, ...]) -> list[Object]:
+    """The objects of kubeadm in a script, or the configuration that the flags of `kubeadm init` stand for."""
+    found = [item for document in _documents(texts.lines(pieces)) for item in objects_in(document)]
+    return found if any(item.kind == "ClusterConfiguration" for item in found) else [*found, *_of_flags(pieces)]
+
+
+def tool(text: str) -> str:
+    """The tool by which a script makes its machine a node; empty where it makes none."""
+    match = _STARTS.search(text)
+    return next((name for word, name in _TOOLS.items() if match and word in match[0]), "")
+
+
+def whole(source: Source) -> tuple[Piece, ...]:
+    """A file as a text; nothing is to be written into it."""
+    place = Source(source.path, source.data, derived=True)
+    return (Piece(source.data.decode("utf-8", "replace"), place.span(0, len(source.data))),)
+
+
+def _documents(lines: list[list[Piece]]) -> Iterator[yaml.Target]:
+    """The documents of kubeadm among the lines of a script: as long as they are indented alike."""
+    plain = ["".join(piece.text for piece in line) for line in lines]
+    at = 0
+    while at < len(plain):
+        head = _HEAD.match(plain[at])
+        if head is None:
+            at += 1
+            continue
+        before = _KIND.match(plain[at - 1]) if at else None
+        start = at - 1 if before is not None and before[1] == head[1] else at
+        at += 1
+        while at < len(plain) and _continues(plain[at], head[1]):
+            at += 1
+        yield from texts.documents(tuple(piece for line in lines[start:at] for piece in line))
+
+
+def _continues(line: str, indent: str) -> bool:
+    """Whether a line is of the document that is indented so."""
+    bare = line.strip()
+    if not bare:
+        return True
+    rest = line[len(indent) :]
+    return line.startswith(indent) and (rest[0] in " \t" or _ENTRY.match(rest) is not None)
+
+
+def _of_flags(pieces: tuple[Piece, ...]) -> Iterator[Object]:
+    """The configuration that flags of `kubeadm init` stand for."""
+    text = "".join(_UNKNOWN if isinstance(piece.datum, Unknown) else piece.text for piece in pieces)
+    for command in _INIT.finditer(text):
+        flags = {flag[1]: command.start() + flag.start(2) for flag in _FLAG.finditer(command[0])}
+        if "pod-network-cidr" in flags and "config" not in flags:
+            place = _scalar(pieces, command.start(), "kubeadm").span
+            yield Object("ClusterConfiguration", _API, _configuration(pieces, text, flags, place), place)
+            return
+
+
+def _configuration(pieces: tuple[Piece, ...], text: str, flags: dict[str, int], place: Span) -> yaml.Mapping:
+    inner: dict[str, list[yaml.Pair]] = {"": []}
+    for flag, path in _PATHS.items():
+        if flag in flags:
+            end = re.compile(r"[\s\"'\\]|$").search(text, flags[flag])
+            value = _scalar(pieces, flags[flag], text[flags[flag] : end.start() if end else None])
+            inner.setdefault("".join(path[:-1]), []).append(yaml.Pair(_key(path[-1], place), value))
+    entries = [*inner.pop(""), yaml.Pair(_key("apiVersion", place), _key(_API, place))]
+    entries += [yaml.Pair(_key(name, place), _mapping(found, place)) for name, found in inner.items()]
+    return _mapping(entries, place)
+
+
+def _mapping(entries: list[yaml.Pair], place: Span) -> yaml.Mapping:
+    return yaml.Mapping(
+        Source(place.source.path, place.source.data, derived=True), *place[1:], None, tuple(entries), flow=False
+    )
+
+
+def _key(text: str, place: Span) -> yaml.Scalar:
+    return yaml.Scalar(*place, anchor=None, text=text, style="double", tag=None)
+
+
+def _scalar(pieces: tuple[Piece, ...], offset: int, text: str) -> yaml.Scalar:
+    """What stands at an offset of a text, with its place."""
+    at = 0
+    for piece in pieces:
+        length = 1 if isinstance(piece.datum, Unknown) else len(piece.text)
+        if offset < at + length:
+            if piece.datum is not None:
+                return yaml.Computed(*piece.span, None, text, "double", tag=None, datum=piece.datum)
+            skipped = len(piece.text[: offset - at].encode())
+            if piece.span.text == piece.text:
+                start = piece.span.start + skipped
+                return _key(text, piece.span.source.span(start, start + len(text.encode())))
+            datum = Known(text, Origin((piece.span,)))
+            return yaml.Computed(*piece.span, None, text, "double", tag=None, datum=datum)
+        at += length
+    return _key(text, pieces[-1].span)

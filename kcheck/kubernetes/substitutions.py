@@ -1,0 +1,124 @@
+"""Values that Flux puts into rendered manifests of a folder: `postBuild` of its Kustomizations."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kcheck.source.values import Known, Origin
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kcheck.kubernetes.named import Named
+    from kcheck.kubernetes.objects import Object
+    from kcheck.source.text import Source
+
+_GROUP = "kustomize.toolkit.fluxcd.io/"
+_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}")
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """What one Kustomization gives to the manifests below a folder, which is a real path."""
+
+    folder: str
+    values: dict[str, yaml.Scalar]
+
+
+def read(objects: Iterable[Object], top: Callable[[Source], str], named: Named) -> list[Substitution]:
+    """The substitutions that some objects ask for; `top` is the folder of a source's repository."""
+    result = []
+    for item in objects:
+        post = yaml.get(item.root, "spec", "postBuild")
+        if item.kind != "Kustomization" or not item.api_version.startswith(_GROUP) or post is None:
+            continue
+        path = yaml.get(item.root, "spec", "path")
+        folder = path.text if isinstance(path, yaml.Scalar) else "."
+        values: dict[str, yaml.Scalar] = {}
+        others = yaml.get(post, "substituteFrom")
+        for other in others.items if isinstance(others, yaml.Sequence) else ():
+            kind, name = yaml.get(other, "kind"), yaml.get(other, "name")
+            if isinstance(kind, yaml.Scalar) and kind.text == "ConfigMap" and isinstance(name, yaml.Scalar):
+                data = named.data(item.span.source, name.text) or {}
+                values |= {key: node for key, node in data.items() if isinstance(node, yaml.Scalar)}
+        own = yaml.get(post, "substitute")
+        for key, entry in (yaml.entries(own) if isinstance(own, yaml.Mapping) else {}).items():
+            value = yaml.resolve(entry.value)
+            if isinstance(value, yaml.Scalar):
+                values[key] = value
+        real = os.path.realpath(os.path.join(top(item.span.source), os.path.normpath(folder.lstrip("/") or ".")))
+        result.append(Substitution(real, values))
+    return result
+
+
+def applied(objects: Iterable[Object], found: list[Substitution]) -> list[Object]:
+    """The objects with the values of the nearest Kustomization; where several are as near, with what all agree on."""
+    result, by_folder = [], dict[str, "_Filler | None"]()
+    for item in objects:
+        if item.folder not in by_folder:
+            by_folder[item.folder] = _filler(os.path.realpath(item.folder), found)
+        filler = by_folder[item.folder]
+        root = filler.filled(item.root) if filler is not None else item.root
+        result.append(item._replace(root=root) if isinstance(root, yaml.Mapping) else item)
+    return result
+
+
+def _filler(folder: str, found: list[Substitution]) -> _Filler | None:
+    above = [one for one in found if f"{folder}/".startswith(f"{one.folder.rstrip('/')}/")]
+    deepest = max((len(one.folder) for one in above), default=0)
+    near = [one.values for one in above if len(one.folder) == deepest]
+    if not near:
+        return None
+    same = {key: node for key, node in near[0].items() if all(key in v and v[key].text == node.text for v in near)}
+    return _Filler(same, defaults=len(near) == 1)
+
+
+class _Filler:
+    """Fills variables into trees; what an alias stands for is filled once, and what has none stays as it is."""
+
+    def __init__(self, values: dict[str, yaml.Scalar], *, defaults: bool) -> None:
+        self.values = values
+        self.defaults = defaults
+        self.done: dict[yaml.Target, yaml.Target] = {}
+
+    def filled(self, node: yaml.Node) -> yaml.Target:
+        """A node with the values of its variables."""
+        target = yaml.resolve(node)
+        if target not in self.done:
+            self.done[target] = target
+            self.done[target] = self._filled(target)
+        return self.done[target]
+
+    def _filled(self, node: yaml.Target) -> yaml.Target:
+        if isinstance(node, yaml.Scalar):
+            return self._scalar(node) if "${" in node.text and not isinstance(node, yaml.Computed) else node
+        if isinstance(node, yaml.Sequence):
+            items = tuple(map(self.filled, node.items))
+            same = all(new is yaml.resolve(old) for new, old in zip(items, node.items, strict=True))
+            return node if same else yaml.Sequence(*node.span, node.anchor, items, node.flow)
+        pairs = tuple(yaml.Pair(pair.key, self.filled(pair.value)) for pair in node.entries)
+        same = all(new.value is yaml.resolve(old.value) for new, old in zip(pairs, node.entries, strict=True))
+        return node if same else yaml.Mapping(*node.span, node.anchor, pairs, node.flow)
+
+    def _scalar(self, node: yaml.Scalar) -> yaml.Scalar:
+        used: list[yaml.Scalar] = []
+
+        def value(match: re.Match[str]) -> str:
+            found = self.values.get(match[1])
+            if found is not None:
+                used.append(found)
+                return found.text
+            return match[0] if match[2] is None or not self.defaults else match[2]
+
+        text = _VARIABLE.sub(value, node.text)
+        if text == node.text:
+            return node
+        plain = yaml.Scalar(*node.span, None, text, node.style, node.tag)
+        if "${" in text:  # a part of it is still to be filled in
+            return plain
+        origin = Origin((*(one.span for one in used), node.span))
+        return yaml.Computed(*node.span, None, text, node.style, node.tag, Known(yaml.value(plain), origin))

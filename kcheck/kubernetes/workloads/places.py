@@ -1,0 +1,167 @@
+"""Where the table of kinds says that pods are: their templates, roles and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.kubernetes.workloads import pods, spark
+from kcheck.kubernetes.workloads.scalars import boolean, integer, items, text, written
+from kcheck.model import NOTHING
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, all_known, known
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.model import PodTemplate
+    from kcheck.numbers import profiles
+    from kcheck.source.text import Span
+
+
+class Group(NamedTuple):
+    """Pods of one role: the node of their template, their number, and the line that names them.
+
+    `policies` is the map of roles in which the operator looks for their restart policy. `why` says why nothing can be
+    added to the template: it stands for what is written otherwise.
+    """
+
+    node: yaml.Target
+    role: str
+    number: Value[int]
+    span: Span
+    policies: tuple[str, ...] = ()
+    why: str = ""
+
+    def template(self, item: Object, own: str) -> PodTemplate:
+        """The template of the pods of an object with an id."""
+        found = pods.template(self.node, own, self.role, self.number, self.span)
+        # the operator of such a job sets the policy of the role, whatever the pod says
+        restart = text(item.root, *self.policies, self.role, "restartPolicy") if self.policies else NOTHING
+        found = found if isinstance(restart, Unset) else replace(found, restart=restart)
+        return pods.fixed(found, self.why) if self.why else found
+
+
+def groups(item: Object, entry: profiles.WorkloadKind) -> Iterator[Group]:
+    """The pods of an object, as the table says of its kind."""
+    for place in entry["pods"]:
+        yield from _groups(item, place)
+
+
+def is_fixed(item: Object, entry: profiles.WorkloadKind) -> bool:
+    """Whether nothing changes the number of its pods while it runs."""
+    return not any(
+        _grows(_number(owner, place["count"]), item, owner, place, role)
+        for place in entry["pods"]
+        if "grows" in place and "count" in place
+        for owner, role, _ in _owners(item, place)
+    )
+
+
+def steps(path: str) -> list[str]:
+    """The keys of a path of the table."""
+    return path.split(".") if path else []
+
+
+def spec(node: yaml.Target) -> yaml.Target | None:
+    """The pod spec of a template."""
+    found = yaml.get(node, "spec")
+    return found if isinstance(found, yaml.Mapping) else None
+
+
+def _groups(item: Object, place: profiles.PodPlace) -> Iterator[Group]:
+    """The pods that a line of the table leads to."""
+    shape = _SHAPES.get(place.get("shape", ""))
+    policies = tuple(steps(place["each"])) if "each" in place else ()
+    for owner, role, span in _owners(item, place):
+        node = yaml.get(owner, *steps(place["at"]))
+        if node is not None and shape is not None:
+            node = shape(node, item)
+        if node is not None and spec(node) is not None:
+            why = f"{item.kind} has no template of pods" if place.get("shape") == "spark" else ""
+            yield Group(node, role, _count(item, owner, place, role, span), span, policies, why)
+
+
+def _owners(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Target, str, Span]]:
+    """What holds the templates: the object, or each of its roles; with the role and the line that names it."""
+    if "each" in place:
+        roles = yaml.get(item.root, *steps(place["each"]))
+        for role, entry in (yaml.entries(roles) if isinstance(roles, yaml.Mapping) else {}).items():
+            yield yaml.resolve(entry.value), role, entry.key.span
+    elif "list" in place:
+        for one in items(item.root, *steps(place["list"])):
+            name = written(one, place["name"])
+            yield one, str(known(name)), name.origin.written if isinstance(name, Known) else one.span
+    else:
+        yield item.root, place.get("role", ""), item.span
+
+
+def _count(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str, span: Span) -> Value[int]:
+    """How many pods there are at once: one where nothing is written, unless that leaves it open."""
+    written = [_number(owner, place[key]) for key in ("count", "times") if key in place]
+    if place.get("open") and isinstance(written[0], Unset):
+        return Unknown(f"`{place['count'].partition(' | ')[0]}` is not written", Origin((span,)))
+    if written:
+        written[0] = _grown(written[0], item, owner, place, role)
+    numbers = all_known(Known(1, value.origin) if isinstance(value, Unset) else value for value in written)
+    if isinstance(numbers, Unknown):
+        return numbers
+    if numbers and yaml.get(owner, *steps(place.get("beside", "-"))) is not None:
+        numbers[0] = max(0, numbers[0] - 1)
+    product = prod(numbers)
+    most = integer(owner, *steps(place["most"])) if "most" in place else NOTHING
+    if isinstance(most, Unknown):
+        return most
+    if isinstance(most, Known) and most.value < product:
+        return most
+    return Known(product, (written[0].origin if written else None) or Origin((span,)))
+
+
+def _number(owner: yaml.Target, spellings: str) -> Value[int]:
+    """The number at the first of some paths where one is written."""
+    found = [integer(owner, *steps(path)) for path in spellings.split(" | ")]
+    return next((value for value in found if not isinstance(value, Unset)), found[0])
+
+
+def _grown(count: Value[int], item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> Value[int]:
+    """The number of pods that an elastic job grows to: the largest that it may have."""
+    most = _most(item, owner, place, role)
+    return most if most is not None and not isinstance(most, Unset) else count
+
+
+def _grows(count: Value[int], item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> bool:
+    """Whether the number of pods may become another one than is written."""
+    most = _most(item, owner, place, role)
+    return most is not None and not isinstance(most, Unset) and known(most) != (known(count) or 1)
+
+
+def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> Value[int] | None:
+    """The most pods that a role may have, unset where nothing is written; None where it does not grow."""
+    growth = place.get("grows")
+    if growth is None or growth.get("role", role) != role:
+        return None
+    if "when" in growth:
+        on = boolean(item.root, *steps(growth["when"]))
+        if not known(on):
+            return on if isinstance(on, Unknown) else None
+    whole = growth["to"].startswith("/")
+    most = integer(item.root if whole else owner, *steps(growth["to"].removeprefix("/")))
+    if "when" in growth and isinstance(most, Unset):
+        return Unknown(f"`{growth['to'].removeprefix('/')}` is not written", Origin((owner.span,)))
+    return most
+
+
+def _trainer(node: yaml.Target, _item: Object) -> yaml.Target:
+    """The nodes of a TrainJob as a pod: what it says of their container; the rest is in its runtime."""
+    own = yaml.entries(node) if isinstance(node, yaml.Mapping) else {}
+    entries = [entry for key, entry in own.items() if key not in ("resourcesPerNode", "numNodes")]
+    resources = own.get("resourcesPerNode")
+    if resources is not None:
+        entries.append(pods.entry(resources.key, "resources", resources.value))
+    return pods.of_containers(node, [pods.mapping_at(node, entries)])
+
+
+_SHAPES = {"trainer": _trainer, "spark": spark.pod}
+"""What else than a template of pods there may be: how it is made one."""

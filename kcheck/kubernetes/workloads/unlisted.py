@@ -1,0 +1,130 @@
+"""Pods of kinds that are not in the table: whatever holds a template of pods runs them, in a role nobody knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.kubernetes.workloads.places import Group
+from kcheck.kubernetes.workloads.scalars import integer, text
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known
+from kcheck.syntax import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kcheck.kubernetes.objects import Object
+    from kcheck.numbers import profiles
+    from kcheck.source.text import Span
+
+KIND: profiles.WorkloadKind = {"pods": []}
+"""What is known of such a kind."""
+
+MARKS = (b"emplate", b"containers", b"image")
+"""What the text of an object with a template of pods holds."""
+
+NEVER = frozenset({
+    "AdmissionReview", "ClusterTrainingRuntime", "ConfigMap", "CustomResourceDefinition", "Secret", "Template",
+    "TrainingRuntime",
+})  # fmt: skip
+"""Kinds that describe pods, and run none."""
+
+_GROUPS = (
+    "admission.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io", "kyverno.io", "gatekeeper.sh",
+    "kustomize.config.k8s.io", "policies.kubewarden.io",
+)  # fmt: skip
+"""API groups of the same, and their subgroups."""
+_COUNTS = ("replicas", "parallelism")
+_SCALED = frozenset({*_COUNTS, "completions", "size", "groupSize", "numOfHosts", "minReplicas", "maxReplicas"})
+"""Keys beside something that there may be more of."""
+_DEPTH = 12
+
+
+class _Found(NamedTuple):
+    """A template, and the map that it is in; `certain` says that this one holds the whole number of its pods."""
+
+    key: str
+    node: yaml.Mapping
+    owner: yaml.Mapping
+    path: tuple[str, ...]
+    name: str
+    span: Span
+    certain: bool
+
+
+def has_pods(item: Object) -> bool:
+    """Whether an object of a kind that is not in the table holds a template of pods."""
+    return next(_found(item), None) is not None
+
+
+def groups(item: Object) -> list[Group]:
+    """The pods of an object whose kind is not in the table."""
+    result: list[Group] = []
+    for one in _found(item):
+        role = one.name
+        if any(other.role == role for other in result):
+            role = ".".join((*one.path, one.key))
+        result.append(Group(one.node, role, _count(one), one.span))
+    return [result[0]._replace(role="")] if len(result) == 1 else result
+
+
+def _found(item: Object) -> Iterator[_Found]:
+    group = item.api_version.rpartition("/")[0]
+    if item.kind in NEVER or group.endswith(_GROUPS):
+        return
+    root = yaml.get(item.root, "spec")
+    if isinstance(root, yaml.Mapping):
+        yield from _within(root, ("spec",), "", set(), certain=True)
+
+
+def _within(
+    node: yaml.Mapping | yaml.Sequence, path: tuple[str, ...], name: str, seen: set[yaml.Target], *, certain: bool
+) -> Iterator[_Found]:
+    """The templates below a node; `name` is that of the role which it belongs to."""
+    if node in seen or len(path) > _DEPTH:
+        return
+    seen.add(node)
+    if isinstance(node, yaml.Sequence):
+        for i, child in enumerate(map(yaml.resolve, node.items)):
+            if isinstance(child, yaml.Mapping):
+                label = known(text(child, "name")) or f"{name}{i}"
+                yield from _within(child, (*path, str(i)), label, seen, certain=certain)
+        return
+    own = yaml.entries(node)
+    if len(path) > 1 and "apiVersion" in own and "kind" in own:
+        return  # an object of its own
+    for key, entry in own.items():
+        child = yaml.resolve(entry.value)
+        if isinstance(child, yaml.Mapping) and key.lower().endswith("template") and _is_pod(child):
+            role = key[: -len("template")] or name
+            yield _Found(key, child, node, path, role, entry.key.span, certain)
+        elif isinstance(child, yaml.Mapping | yaml.Sequence) and key != "status":
+            inner = name if key in ("template", "spec") else key
+            yield from _within(child, (*path, key), inner, seen, certain=certain and _SCALED.isdisjoint(own))
+
+
+def _is_pod(node: yaml.Mapping) -> bool:
+    """Whether a template is one of pods: all its containers have a name and an image."""
+    containers = yaml.get(node, "spec", "containers")
+    return (
+        isinstance(containers, yaml.Sequence)
+        and bool(containers.items)
+        and all(_text(one, "name") and _text(one, "image") for one in containers.items)
+    )
+
+
+def _text(node: yaml.Node, key: str) -> bool:
+    found = yaml.get(node, key)
+    return isinstance(found, yaml.Scalar) and (isinstance(found, yaml.Computed) or bool(found.text))
+
+
+def _count(one: _Found) -> Value[int]:
+    """How many pods there are: the number beside their template, if it is the only one on the way there."""
+    most = integer(one.owner, "maxReplicas")
+    counts = [integer(one.owner, key) for key in _COUNTS]
+    count = next((value for value in counts if not isinstance(value, Unset)), None)
+    if one.certain and count is not None:
+        elastic = isinstance(most, Unknown) or (isinstance(most, Known) and (known(count) or 0) < most.value)
+        return most if elastic else count
+    where = ".".join((*one.path, _COUNTS[0]))
+    return Unknown(f"how many pods there are is not known: `{where}` is not written" if one.certain else
+                   f"how many pods there are is not known by `{where}` alone", Origin((one.span,)))  # fmt: skip

@@ -1,0 +1,36 @@
+"""Tags of images: which of them are pushed again and again."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from kcheck.numbers import profiles
+
+LATEST = "latest"
+"""What an image without a tag gets, and by what Kubernetes tells whether to ask for it at every start."""
+
+_SEPARATOR = re.compile(r"[-_.]")
+_BUILD = re.compile(r"(?:v?\d+\.\d[\w.]*|\d{2,}|(?=[a-z]*\d)[0-9a-f]{6,40})(?=[-_]|$)")
+"""A part that says which build it is: a version, a date or a number of a build, a commit."""
+
+
+@cache
+def _moving() -> frozenset[str]:
+    return frozenset(profiles.limits("any")["image.moving_tags"].text.split(", "))
+
+
+def moves(tag: str) -> bool:
+    """Whether a tag stands for another build after each push: `nightly`, `latest-gpu`, but not `v1.2.0-dev.3`.
+
+    One that ends in `latest` does whatever stands before it.
+    """
+    words = _SEPARATOR.split(tag.lower())
+    if words[-1] in ("", LATEST):
+        return True
+    return not _moving().isdisjoint(words) and not any(_BUILD.match(tag.lower(), at) for at in _starts(tag))
+
+
+def _starts(tag: str) -> list[int]:
+    """Where the parts of a tag begin."""
+    return [0, *(match.end() for match in re.finditer("[-_]", tag))]

@@ -1,0 +1,96 @@
+"""What holds a cluster below the maxima of its pools: caps of its autoscaler, and quotas that the settings tell."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.numbers import machines
+from kcheck.scale import quotas
+from kcheck.scale.memory import Memory
+from kcheck.source.values import Value, known, number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcheck.model import Autoscaler, Cluster, NodePool
+    from kcheck.scale.autoscaling import Autoscaling
+    from kcheck.scale.numbers import Numbers
+    from kcheck.scale.pools import Pools
+
+
+class Cap(NamedTuple):
+    """A bound on all pools of a cluster together: nodes take of its `room`, those of a pool `per_node` each.
+
+    `other` is the least that a node of no pool takes, 0 where none counts. `cause` is where the room is written, None
+    of a quota. Fixed pools `stay` as they are at the cap of an autoscaler.
+    """
+
+    room: int
+    unit: str
+    per_node: Mapping[str, int]
+    other: int
+    cause: Value[int] | None
+
+    @property
+    def stays(self) -> bool:
+        """Whether pools that do not grow have their nodes all the same."""
+        return self.cause is not None
+
+    def taken(self, sizes: Mapping[str, int]) -> int:
+        """What pools of some sizes take of the room."""
+        return sum(self.per_node.get(name, 0) * size for name, size in sizes.items())
+
+    def most(self, pools: list[NodePool], *, others: bool) -> float:
+        """The most nodes of whatever mixture; `others` says that there may be nodes of no pool."""
+        takes = [self.per_node.get(pool.id, 0) for pool in pools] + ([self.other] if others else [])
+        least = min(takes, default=0)
+        return self.room // least if least else inf
+
+    def most_of(self, pool: NodePool) -> float:
+        """The most nodes that one pool has, all others empty."""
+        each = self.per_node.get(pool.id, 0)
+        return self.room // each if each else inf
+
+
+class Caps(Memory):
+    """The caps of clusters."""
+
+    def __init__(self, pools: Pools, autoscaling: Autoscaling, limits: Numbers) -> None:
+        super().__init__()
+        self._pools = pools
+        self._autoscaling = autoscaling
+        self._limits = limits
+
+    def of_cluster(self, cluster: Cluster) -> list[Cap]:
+        """What bounds all pools of a cluster together."""
+        return self.remember("caps", cluster.id, lambda: self._of_cluster(cluster))
+
+    def _of_cluster(self, cluster: Cluster) -> list[Cap]:
+        scaler, pools = self._autoscaling.autoscaler(cluster), self._pools.of_cluster(cluster)
+        found = _of_autoscaler(scaler, cluster, pools) if scaler is not None else []
+        if not self._limits.tells_quotas(cluster.cloud):
+            return found
+        limits = self._limits.limits(cluster.cloud)
+        for need in quotas.needs(cluster, pools):
+            room = limits[f"quota.{need.quota.key}"].value
+            if isinstance(room, int):
+                found.append(Cap(room, quotas.unit(need), need.per_node, 0, None))
+        return found
+
+
+def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) -> list[Cap]:
+    """Its caps of nodes and of cores; of neither if it is 0."""
+    found = []
+    if number(scaler.max_nodes, 0):
+        found.append(Cap(number(scaler.max_nodes, 0), "nodes", {pool.id: 1 for pool in pools}, 1, scaler.max_nodes))
+    if number(scaler.max_cores, 0):
+        each = {pool.id: max(1, vcpus(pool, cluster)) for pool in pools}
+        found.append(Cap(number(scaler.max_cores, 0), "cores", each, 1, scaler.max_cores))
+    return found
+
+
+def vcpus(pool: NodePool, cluster: Cluster) -> int:
+    """Processors of the smallest machine of a pool; 0 where one is not known."""
+    found = (machines.machine(cluster.cloud, name) for name in known(pool.machine.instance_types) or ())
+    return min(((machine.vcpus or 0) if machine else 0 for machine in found), default=0)

@@ -1,0 +1,91 @@
+"""What nodes need of the quotas of an account, by the code that one types into its console."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.numbers import machines
+from kcheck.source.values import Known, Unknown, known
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kcheck.model import Cluster, NodePool
+    from kcheck.numbers.machines import Quota
+    from kcheck.scale.world import World
+
+
+class Need(NamedTuple):
+    """What pools take of one quota: so much for each of their nodes."""
+
+    quota: Quota
+    per_node: dict[str, int]
+    pools: list[NodePool]
+
+
+def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
+    """The quotas that the pools of a cluster count against, as far as their machine types are known."""
+    found: dict[str, Need] = {}
+    for pool in pools:
+        if not isinstance(pool.machine.instance_types, Known) or not pool.machine.instance_types.value:
+            continue
+        name = max(pool.machine.instance_types.value, key=lambda one: _vcpus(cluster.cloud, one))
+        for quota in machines.quotas(cluster.cloud, name, spot=bool(known(pool.market.spot))):
+            amount = _amount(cluster.cloud, name, quota.counts, pool)
+            if amount:
+                need = found.setdefault(quota.code, Need(quota, {}, []))
+                need.per_node[pool.id] = amount
+                need.pools.append(pool)
+    return list(found.values())
+
+
+def _vcpus(cloud: str, name: str) -> int:
+    machine = machines.machine(cloud, name)
+    return (machine.vcpus or 0) if machine else 0
+
+
+def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
+    """What one node counts against a quota; 0 where that is not known."""
+    machine, disk = machines.machine(cloud, name), known(pool.machine.disk_type)
+    match counts:
+        case "vcpus":
+            return (machine.vcpus or 0) if machine else 0
+        case "gpus":
+            return known(pool.machine.gpus) or (machine.gpus if machine else 0) or 0
+        case "ssd":
+            return (known(pool.machine.disk_size) or 0) if disk in ("pd-balanced", "pd-ssd") else 0
+        case "standard_disk":
+            return (known(pool.machine.disk_size) or 0) if disk == "pd-standard" else 0
+    return 0
+
+
+def amount(need: Need, sizes: Mapping[str, int]) -> int:
+    """What the pools need of a quota at some sizes."""
+    return sum(each * sizes.get(name, 0) for name, each in need.per_node.items())
+
+
+class Asked(NamedTuple):
+    """What a target needs of a quota; `sure` says that no more can be needed."""
+
+    need: Need
+    amount: int
+    sure: bool
+
+
+def at_target(cluster: Cluster, world: World) -> list[Asked]:
+    """What the cluster needs of each quota at its target, at least where sizes or markets are not known."""
+    nodes = {pool.id: known(world.sizes.of_pool(pool)) for pool in world.pools.of_cluster(cluster)}
+    complete = not isinstance(world.pools.all_of_cluster(cluster), Unknown)
+    result = []
+    for need in needs(cluster, world.pools.of_cluster(cluster)):
+        many = amount(need, {name: size or 0 for name, size in nodes.items()})
+        sized = all(nodes[pool.id] is not None for pool in need.pools)
+        market = all(not isinstance(pool.market.spot, Unknown) for pool in need.pools)
+        if many or not sized:
+            result.append(Asked(need, many, complete and sized and market))
+    return result
+
+
+def unit(need: Need) -> str:
+    """What a quota counts, in words."""
+    return {"vcpus": "vCPUs", "gpus": "GPUs"}.get(need.quota.counts, "GB")

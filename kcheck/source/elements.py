@@ -1,0 +1,75 @@
+"""What is known of values of which not all is known: their elements, their branches, what the code calls them."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING
+
+from kcheck.source.values import Either, Known, Origin, Partial, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.source.values import Datum
+
+
+def possible(datum: Datum | None) -> Iterator[Datum]:
+    """What a value, or an element of a list, may be."""
+    if isinstance(datum, Either):
+        for branch in datum.branches:
+            yield from possible(branch)
+    elif isinstance(datum, Partial):
+        for element in datum.elements():
+            yield from possible(element)
+    elif isinstance(datum, Known) and isinstance(datum.value, tuple):
+        for item in datum.value:
+            yield from possible(item)
+    elif datum is not None:
+        yield datum
+
+
+def called(origin: Origin | None, otherwise: str) -> str:
+    """What the code calls a value that came from somewhere: the variable, else the last name that it was used by."""
+    uses = [span.text.strip('"${} ') for span in (origin.spans if origin else ())]
+    names = [use for use in uses if "." in use and "\n" not in use and use.replace(".", "").isidentifier()]
+    variable = next((name for name in names if name.startswith("var.")), None)
+    return variable or (names[-1] if names else otherwise)
+
+
+def distinct(items: Iterable[Datum]) -> int | None:
+    """How many different values a list has; None where two may be the same.
+
+    Those that only the cloud knows differ by what they are: `names[0]` is not `names[1]`.
+    """
+    found: list[object] = []
+    for item in items:
+        symbol = item.symbol if isinstance(item, Unknown) else None
+        if isinstance(item, Unknown) and (symbol is None or "?" in symbol.attribute):
+            return None
+        found.append(item.value if isinstance(item, Known) else symbol)
+    kinds = {type(one) for one in found}
+    return len(set(found)) if len(kinds) <= 1 else None
+
+
+MOST_CHOICES = 16
+"""Combinations of what the parts of a value may be that are told apart."""
+
+
+def choices(datum: Datum) -> Either | None:
+    """What a value, or a list with elements that are each one of several, may be; None where that is not known."""
+    if type(datum) is Either:
+        items: tuple[Datum, ...] = (datum,)
+    else:
+        items = datum.value if isinstance(datum, Known) and isinstance(datum.value, tuple) else ()
+    first = next((item for item in items if type(item) is Either), None)
+    if first is None:
+        return None
+    found = [item.branches if type(item) is Either else (item,) for item in items]
+    known = all(isinstance(one, Known) and one.value is not None for some in found for one in some)
+    if not known or prod(map(len, found)) > MOST_CHOICES:
+        return None
+    origin = datum.origin or Origin(())
+    rows = product(*found)
+    branches = (row[0] if datum is first else Known(row, origin) for row in rows)
+    return Either(first.reason, origin, first.symbol, branches=tuple(branches))

@@ -1,0 +1,58 @@
+"""Parts of texts that something fills in later: envsubst, Flux, a template engine, a pipeline, a person, or a key."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kcheck.source.text import Span
+
+_FORMS = re.compile(
+    r"\{\{.*?\}\}"  # Go, Jinja
+    r"|\$\{\{?[^{}]*\}\}?|\$[A-Za-z_]\w*"  # envsubst, Flux, shells, workflows
+    r"|\$\([A-Za-z_][\w.-]*\)"  # Azure Pipelines, Tekton
+    r"|\#\{[^{}]*\}\#?|__[A-Z][A-Z0-9_]*__|@@?[A-Z][A-Z0-9_]*@@?"  # tokens that are replaced
+    r"|<[A-Za-z][^<>\n]*>",
+    re.DOTALL,
+)
+_DEFAULT = re.compile(r"\$\{[A-Za-z_]\w*:?[-=]([^{}]*)\}")
+MARK = "\0"
+"""What stands for a placeholder in a masked text."""
+
+
+def first(text: str) -> str:
+    """The first placeholder of a text; empty where none makes the text.
+
+    A text of several words is left alone: what a shell or a program reads has such forms, too.
+    """
+    found = _FORMS.search(text)
+    if found is None:
+        return ""
+    words = found[0][:2] != "{{" and any(map(str.isspace, _FORMS.sub("", text)))
+    return "" if words else found[0]
+
+
+def with_defaults(text: str) -> str:
+    """The text with the defaults that its placeholders name: `4` for `${WORKERS:-4}`."""
+    return _DEFAULT.sub(r"\1", text) if "${" in text else text
+
+
+def reason(placeholder: str, place: Span) -> str:
+    """Why a value is not known that a placeholder stands for."""
+    return f"`{placeholder}` is filled in later ({place.source.path}:{place.begin.line})"
+
+
+def is_encrypted(text: str) -> bool:
+    """Whether a text is what sops or ansible-vault made of a value."""
+    return text.startswith(("ENC[", "$ANSIBLE_VAULT;"))
+
+
+def encrypted(place: Span) -> str:
+    """Why an encrypted value is not known."""
+    return f"the value is encrypted ({place.source.path}:{place.begin.line})"
+
+
+def masked(text: str) -> str:
+    """The text with a mark in the place of each placeholder."""
+    return _FORMS.sub(MARK, text)

@@ -1,0 +1,219 @@
+"""Where the code of a module lies that somebody publishes: in the repository itself, or in a copy of it.
+
+Copies are what `terraform init` fetched, as `.terraform/modules/modules.json` lists it, and what is in the folders of
+`--module-dir`. They are read like skeletons: what is found in one is reported at the call.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.config.config import ConfigError
+from kcheck.files.disk import TooLargeError
+from kcheck.files.tree import TERRAFORM, contains_path, display_path
+from kcheck.source.text import Source
+from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration, is_override
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kcheck.files.tree import Tree
+    from kcheck.syntax.hcl import nodes
+    from kcheck.terraform.module import Module
+
+_REGISTRY = re.compile(r"(?:([\w-]+(?:\.[\w-]+)+)/)?([\w-]+)/([\w-]+)/([\w-]+)(?://([^?]*))?")
+_REPOSITORY = re.compile(
+    r"(?:git::)?(?:(?:https?|ssh|git)://)?(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+)(?::\d+)?[:/]"
+    r"([\w.~-]+(?:/[\w.~-]+)*)/?(?://([^?]*))?(?:\?.*)?"
+)
+_ORIGIN = re.compile(r'^\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
+_HOSTS = ("github.com", "gitlab.com", "bitbucket.org")
+"""Hosts of repositories that Terraform knows without `git::`."""
+
+
+class Address(NamedTuple):
+    """What the source of a module names: `path` in a registry or on a `host`, `folder` in there."""
+
+    host: str
+    path: str
+    repository: str
+    folder: str
+
+
+def parse_address(source: str) -> Address | None:
+    """The parts of a source that is in a registry or a repository; None for any other."""
+    found = _REGISTRY.fullmatch(source)
+    if found is not None and (found[1] or "") not in _HOSTS:
+        host, owner, name, provider, folder = found.groups(default="")
+        path = f"{owner}/{name}/{provider}"
+        return Address(host or "registry.terraform.io", path, f"{owner}/terraform-{provider}-{name}", folder)
+    found = _REPOSITORY.fullmatch(source)
+    if found is None or not (source.startswith(("git", *_HOSTS)) or "://" in source):
+        return None
+    host, path, folder = found[1], found[2].removesuffix(".git"), found[3] or ""
+    return Address(host, path, path, folder)
+
+
+class Own(NamedTuple):
+    """A folder of the repository itself; not `certain` where only its name says that it is the one."""
+
+    path: str
+    certain: bool
+
+
+class Copies:
+    """The published modules whose code is there; `parse` reads a file once."""
+
+    def __init__(self, tree: Tree, folders: tuple[str, ...], parse: Callable[[Source], nodes.File]) -> None:
+        self._tree = tree
+        self._folders = folders
+        self._parse = parse
+        self._read: dict[str, Configuration | None] = {}
+        self._fetched: dict[str, dict[str, tuple[str, str]]] = {}
+        self._origins: dict[str, str] = {}
+        for folder in folders:
+            if not tree.disk.is_folder(folder):
+                raise ConfigError(f"--module-dir {folder}: there is no such folder")
+
+    def holds(self, folder: str) -> bool:
+        """Whether a folder is in one that the user names as the place of copies."""
+        return any(contains_path(top, folder) for top in self._folders)
+
+    def find(self, module: Module, block: nodes.Block, source: str) -> Configuration | None:
+        """What a copy of a called module declares; None if there is no copy."""
+        for top, path in self._places(module, block, source):
+            found = self.read(path, top)
+            if found is not None:
+                return found
+        return None
+
+    def _places(self, module: Module, block: nodes.Block, source: str) -> Iterator[tuple[str, str]]:
+        """Where a copy may be: the folder that nothing is read outside of, and the path."""
+        address = parse_address(source)
+        for top in self._folders:
+            names = _names(address) if address is not None else ()
+            for name in names:
+                yield top, os.path.join(top, name)
+            yield top, os.path.join(top, block.labels[0])
+        root = module.root.configuration.folder
+        fetched, folder = self._in_terraform(root).get(_key(module, block), ("", ""))
+        if folder and _same(fetched, source):
+            yield self._tree.repository(root), os.path.join(root, folder)
+
+    def _in_terraform(self, root: str) -> dict[str, tuple[str, str]]:
+        """What `terraform init` fetched for a root: source and folder by the calls that lead there."""
+        if root not in self._fetched:
+            self._fetched[root] = dict(self._listed(os.path.join(root, ".terraform", "modules", "modules.json")))
+        return self._fetched[root]
+
+    def _listed(self, path: str) -> Iterator[tuple[str, tuple[str, str]]]:
+        import json
+
+        try:
+            data = json.loads(self._tree.disk.read(path) or b"{}")
+        except (TooLargeError, ValueError, RecursionError):
+            return
+        rows = data.get("Modules") if isinstance(data, dict) else None
+        for row in rows if isinstance(rows, list) else ():
+            members = row if isinstance(row, dict) else {}
+            match members.get("Key"), members.get("Source"), members.get("Dir"):
+                case str(key), str(source), str(folder) if "\0" not in folder:
+                    yield key, (source, folder)
+
+    def read(self, path: str, top: str) -> Configuration | None:
+        """What the files of a copy declare; None if no Terraform is there, or outside of the top folder."""
+        path = os.path.normpath(path)
+        if path not in self._read:
+            self._read[path] = self._configuration(path, top)
+        return self._read[path]
+
+    def _configuration(self, path: str, top: str) -> Configuration | None:
+        if not contains_path(top, path):
+            return None
+        try:
+            entries = self._tree.disk.entries(path)
+        except OSError:
+            return None
+        result = Configuration(display_path(path), top=top)
+        overrides = []
+        for entry in entries:
+            if entry.is_folder or not entry.name.endswith(TERRAFORM) or not contains_path(top, entry.path):
+                continue
+            try:
+                data = self._tree.disk.read(entry.path)
+            except TooLargeError:
+                data = None
+            if data is None:
+                result.incomplete = True
+                continue
+            file = self._parse(Source(display_path(entry.path), data, bundled=True))
+            if is_override(entry.name):
+                overrides.append(file)
+            else:
+                result.add(file)
+        for file in overrides:
+            result.add(file, override=True)
+        return result if result.variables or result.resources or result.calls else None
+
+    # --- the repository at hand
+
+    def own_folder(self, caller: str, source: str) -> Own | None:
+        """The folder of the caller's own repository that a source may name."""
+        address = parse_address(source)
+        if address is None:
+            return None
+        top = self._tree.repository(caller)
+        path = os.path.normpath(os.path.join(top, address.folder))
+        if not contains_path(top, path):
+            return None
+        origin, repository = self._origin(top).lower(), address.repository.lower()
+        same_name = os.path.basename(os.path.realpath(top)).lower().endswith(repository.rpartition("/")[2])
+        if origin == repository or (not origin and (address.folder or same_name)):
+            return Own(display_path(path), certain=bool(origin))
+        return None
+
+    def _origin(self, top: str) -> str:
+        """The owner and name of the repository that a folder was cloned from; empty where git does not say."""
+        if top not in self._origins:
+            config = self._tree.disk.head(os.path.join(top, ".git", "config"), _CONFIG)
+            found = _ORIGIN.search(config.decode("utf-8", "replace"))
+            address = parse_address(found[1]) if found else None
+            self._origins[top] = address.path if address else ""
+        return self._origins[top]
+
+
+_CONFIG = 65_536
+"""Bytes of git's settings that are looked at."""
+
+
+def is_call_of(block: nodes.Block, configuration: Configuration) -> bool:
+    """Whether a call fits the variables of a folder: gives all that it needs, and nothing that it lacks."""
+    given = block.body.attributes.keys() - CALL_ARGUMENTS
+    needed = {name for name, one in configuration.variables.items() if "default" not in one.body.attributes}
+    return len(given) > 1 and needed <= given <= configuration.variables.keys()
+
+
+def _names(address: Address) -> tuple[str, ...]:
+    """The folders that people keep a module under: its whole address, without the host, the repository alone."""
+    names = (f"{address.host}/{address.path}", address.path, address.repository, address.repository.rpartition("/")[2])
+    return tuple(dict.fromkeys(os.path.join(name, address.folder) for name in names))
+
+
+def _key(module: Module, block: nodes.Block) -> str:
+    """The calls that lead to a module from its root, as Terraform lists it."""
+    labels = [block.labels[0]]
+    caller: Module | None = module
+    while caller is not None and caller.block is not None:
+        labels.append(caller.block.labels[0])
+        caller = caller.caller
+    return ".".join(reversed(labels))
+
+
+def _same(listed: str, source: str) -> bool:
+    """Whether what was fetched is what the code names now: Terraform lists a source with its host."""
+    return listed == source or (
+        parse_address(listed) == parse_address(source) is not None
+        and listed.partition("?")[2] == source.partition("?")[2]
+    )

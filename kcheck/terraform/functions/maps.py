@@ -1,0 +1,108 @@
+"""Functions of maps. Entries are handed on as they are, unknown ones too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.source import scalars
+from kcheck.source.keys import Reference, key_of
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Either, Known, Origin, Partial, Unknown
+from kcheck.terraform.access import index, loose_key
+from kcheck.terraform.functions.signature import Table, anything, entries, ordered, settled, text
+from kcheck.terraform.partial import Entry, Gathering, either, entries_of, gathered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TABLE = Table()
+_NOWHERE = Origin(())
+
+
+@TABLE.function(anything, anything, anything, optional=1, part=True)
+def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
+    """A default that is written in the call gives way to an entry of the map: others may share the call."""
+    key = key_of(wanted) if isinstance(wanted, Unknown) else text(wanted)
+    if isinstance(given, Partial):
+        if default is None or key in given.part:
+            return index(given, wanted)
+        return either(given.reason, given.origin, [index(given, wanted), default])
+    values = entries(given)
+    if key is not None and key in values:
+        return values[key]
+    why = wanted if isinstance(wanted, Unknown) else None
+    loose = loose_key(values)
+    if values and (why or loose):  # it may be any of the keys, or a key may turn out to be it
+        branches = values.values() if why else [item for name, item in values.items() if name == loose]
+        reason = why.reason if why else loose.datum.reason if loose else ""
+        return Either(reason, given.origin, branches=(*branches, *(() if default is None else (default,))))
+    if default is None:
+        raise EvaluationError(f'the map has no element "{key}"')
+    if key is not None and given.origin and isinstance(default, Known) and default.origin.literal:
+        written = default.origin.written
+        if default.origin.spans == (written,):
+            return Known(default.value, given.origin.below(key).used(written))
+    return default
+
+
+@TABLE.function(rest=anything)
+def _merge(*maps: Datum) -> Datum | dict[str, Datum]:
+    """The last map wins, so that is where an entry that none has would be written."""
+    result: dict[str, Datum] = {}
+    origin: Origin | None = None
+    if any(isinstance(given, Unknown) for given in maps):
+        return _merged(maps)
+    for given in maps:
+        values = settled(given)
+        if values is None:
+            continue
+        if not isinstance(values, dict):
+            raise EvaluationError(f"a map is needed, not a {scalars.kind(values)}")
+        result |= values
+        origin = given.origin
+    ordered = dict(sorted(result.items()))
+    return Known(ordered, origin) if origin and origin.spans else ordered
+
+
+def _merged(maps: tuple[Datum, ...]) -> Datum:
+    """What is known of the union of some maps; an entry of an earlier one may be in a later one too."""
+    result = Gathering(_NOWHERE)
+    for given in maps:
+        if isinstance(given, Known) and given.value is None:
+            continue
+        if isinstance(given, Known) and not isinstance(given.value, dict):
+            raise EvaluationError(f"a map is needed, not a {scalars.kind(given.value)}")
+        for entry in entries_of(given):
+            result.merge(entry, given if isinstance(given, Unknown) else None)
+    return result.map()
+
+
+@TABLE.function(anything)
+def _keys(given: Datum) -> list[str | Datum] | Datum:
+    if isinstance(given, Partial | Either):
+        return _listed(given, [entry._replace(item=entry.key) for entry in entries_of(given)])
+    return [key.datum if isinstance(key, Reference) else key for key in sorted(entries(given))]
+
+
+@TABLE.function(anything)
+def _values(given: Datum) -> list[Datum] | Datum:
+    if isinstance(given, Partial | Either):
+        return _listed(given, entries_of(given))
+    values = entries(given)
+    return [values[key] for key in sorted(values)]
+
+
+def _listed(given: Unknown, found: Iterable[Entry]) -> Datum:
+    return gathered(((entry.item, None if entry.sure else given) for entry in found), _NOWHERE)
+
+
+@TABLE.function(ordered, anything)
+def _zipmap(names: tuple[Datum, ...], listed: Datum) -> dict[str, Datum]:
+    if isinstance(listed, Unknown):  # there are as many as there are names
+        values = tuple(index(listed, Known(at, _NOWHERE)) for at in range(len(names)))
+    else:
+        values = ordered(listed)
+    keys = [(key_of(name) if isinstance(name, Unknown) else None) or text(name) for name in names]
+    if len(keys) != len(values):
+        raise EvaluationError(f"number of keys ({len(keys)}) does not match number of values ({len(values)})")
+    return dict(sorted(dict(zip(keys, values, strict=True)).items()))

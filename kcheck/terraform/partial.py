@@ -1,0 +1,243 @@
+"""Collections of which only a part is known: what is surely in them, and what may be."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.source import scalars
+from kcheck.source.keys import Reference, key_of, stand_in
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Either, Known, Origin, Partial, SetData, Symbol, Unknown, known
+from kcheck.terraform import convert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kcheck.source.values import DatumValue
+
+MOST_BRANCHES = 64
+"""What a value may be is told apart up to this many."""
+
+
+class Entry(NamedTuple):
+    """An element of a collection with its key or index; `sure` says that it is there."""
+
+    key: Datum
+    item: Datum
+    sure: bool = True
+
+
+def either(reason: str, origin: Origin | None, branches: Iterable[Datum], symbol: Symbol | None = None) -> Datum:
+    """One of some values; the only one if it is the only one, and just unknown if there are too many.
+
+    What may be refused, such as an element at an unknown place, stays one of several: `try` must see it.
+    """
+    found: list[Datum] = []
+    refusable = False
+    seen: set[object] = set()
+    for branch in branches:
+        refusable = refusable or type(branch) is Either
+        for one in branches_of(branch):
+            name = _same(one)
+            if name not in seen:
+                seen.add(name)
+                found.append(one)
+    if len(found) == 1 and not refusable:
+        return found[0]
+    if len(found) > MOST_BRANCHES:
+        return Unknown(reason, origin, symbol)
+    return Either(reason, origin, symbol, branches=tuple(found))
+
+
+def derived(choice: Unknown, branches: Iterable[Datum], symbol: Symbol | None = None) -> Datum:
+    """One of some values that were made of the branches of a choice."""
+    return either(choice.reason, choice.origin, [Either(choice.reason, branches=tuple(branches))], symbol)
+
+
+def branches_of(datum: Datum) -> tuple[Datum, ...]:
+    """What a value may be; itself if it is not one of several."""
+    return datum.branches if type(datum) is Either else (datum,)
+
+
+def _same(datum: Datum) -> object:
+    """What two branches have in common that are one: a plain value, or what it is waiting for."""
+    if isinstance(datum, Known):
+        value = datum.value
+        return (type(value), value) if isinstance(value, str | int) or value is None else id(datum)
+    return (datum.symbol or datum.reason) if type(datum) is Unknown else id(datum)
+
+
+def settled(datum: Datum, origin: Origin) -> Datum:
+    """The value of which all branches agree; others as they are."""
+    if type(datum) is not Either or not datum.branches:
+        return datum
+    first, *others = datum.branches
+    if not all(convert.equal(first, other) for other in others):
+        return datum
+    if isinstance(first, Known) and first.origin.literal and others:  # to change one would leave the others
+        return Known(first.value, origin)
+    return first
+
+
+def entries_of(collection: Datum) -> Iterator[Entry]:
+    """The elements of a collection, those that may be there too. Of one that is not known, one stands for all.
+
+    Raises:
+        EvaluationError: it cannot be iterated.
+    """
+    if isinstance(collection, Partial):
+        for some in (collection.part, collection.rest):
+            for entry in _entries(some, collection.origin):
+                key = entry.key if not isinstance(some, tuple) or isinstance(some, SetData) else _why(collection)
+                yield entry._replace(key=key, sure=some is collection.part)
+    elif isinstance(collection, Either):
+        yield from _of_branches(collection)
+    elif isinstance(collection, Unknown):
+        key = _why(collection)
+        symbol = collection.symbol and collection.symbol.element(key)
+        yield Entry(key, Unknown(collection.reason, collection.origin, symbol), sure=False)
+    else:
+        yield from _entries(collection.value, collection.origin)
+
+
+def is_map(collection: Datum) -> bool:
+    """Whether a collection is a map or an object, as far as is known."""
+    if isinstance(collection, Either):
+        return any(map(is_map, collection.branches))
+    value = collection.part if isinstance(collection, Partial) else known(collection)
+    return isinstance(value, dict)
+
+
+def items_of(collection: Datum) -> Iterator[tuple[Datum, Unknown | None]]:
+    """The elements of a collection, each with why it is not sure that it is there."""
+    why = collection if isinstance(collection, Unknown) else None
+    for entry in entries_of(collection):
+        yield entry.item, None if entry.sure else why
+
+
+def _why(datum: Unknown) -> Unknown:
+    return Unknown(datum.reason, datum.origin)
+
+
+def _entries(value: DatumValue, origin: Origin | None) -> Iterator[Entry]:
+    place = origin or Origin(())
+    if isinstance(value, dict):
+        for name in sorted(value):
+            yield Entry(key_datum(name, value[name].origin or place), value[name])
+    elif isinstance(value, SetData):
+        for item in value:
+            yield Entry(item, item)
+    elif isinstance(value, tuple):
+        for at, item in enumerate(value):
+            yield Entry(Known(at, item.origin or place), item)
+    else:
+        raise EvaluationError(f"{convert.kind_name(value)} cannot be iterated")
+
+
+def key_datum(key: str, origin: Origin) -> Datum:
+    """The key of an element in a loop."""
+    return key.datum if isinstance(key, Reference) else Known(key, origin)
+
+
+def _of_branches(collection: Either) -> Iterator[Entry]:
+    """The elements of all branches; those that every branch has are there. Terraform refuses what has no elements."""
+    found: list[dict[str, Entry]] = []
+    keyed = is_map(collection)
+    for branch in collection.branches:
+        try:
+            entries = list(entries_of(branch))
+        except EvaluationError:
+            continue
+        names = (_name(entry, keyed=keyed) for entry in entries)
+        found.append(dict(zip(names, entries, strict=True)))
+    why = _why(collection)
+    for name in dict.fromkeys(name for entries in found for name in entries):
+        same = [entries[name] for entries in found if name in entries]
+        item = either(collection.reason, collection.origin, [entry.item for entry in same])
+        sure = len(same) == len(found) and all(entry.sure for entry in same)
+        yield Entry(same[0].key if keyed else why, item, sure)
+
+
+def _name(entry: Entry, *, keyed: bool) -> str:
+    return convert.identity(entry.key if keyed else entry.item)
+
+
+class Gathering:
+    """Takes the elements of a new collection, one by one."""
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+        self.why: Unknown | None = None
+        self.part: dict[str, Datum] = {}
+        self.rest: dict[str, Datum] = {}
+
+    def add(self, key: Datum, item: Datum, why: Unknown | None = None) -> str:
+        """Take an element; `why` says why it is not sure that it is there."""
+        if isinstance(key, Unknown) and why is not None:
+            key = _why(key)  # it stands for several
+        name = self.free(key)
+        if why is None:
+            self.part[name] = item
+        elif name not in self.part:
+            self.rest[name] = item
+        self.why = self.why or why
+        return name
+
+    def merge(self, entry: Entry, why: Unknown | None) -> None:
+        """Take an element that stands in place of an earlier one with its key, if that is there."""
+        name = (key_of(entry.key) if isinstance(entry.key, Unknown) else None) or self.free(entry.key)
+        if entry.sure or why is None:
+            self.rest.pop(name, None)
+            self.part[name] = entry.item
+            return
+        self.why = self.why or why
+        loose = isinstance(name, Reference) and name.loose
+        for some in (self.part, self.rest):
+            for other in some if loose else {name} & some.keys():
+                some[other] = either(why.reason, why.origin, (some[other], entry.item))
+        if name not in self.part:
+            self.rest.setdefault(name, entry.item)
+
+    def free(self, key: Datum) -> str:
+        """The name of a key. Two that are not known are two."""
+        if isinstance(key, Known):
+            return scalars.to_string(key.value)
+        name = stand_in(key)
+        return next(one for one in _numbered(name) if one not in self.part and one not in self.rest)
+
+    def map(self) -> Datum:
+        """The map of the elements."""
+        part = dict(sorted(self.part.items()))
+        if not self.rest or self.why is None:
+            return Known(part, self.origin)
+        return _partial(self.why, self.origin, part, dict(sorted(self.rest.items())))
+
+
+def gathered(items: Iterable[tuple[Datum, Unknown | None]], origin: Origin) -> Datum:
+    """The list of some elements; each with why it is not sure that it is there."""
+    part: list[Datum] = []
+    rest: list[Datum] = []
+    reasons: list[Unknown] = []
+    for item, why in items:
+        (part if why is None else rest).append(item)
+        reasons += [] if why is None else [why]
+    if not reasons:
+        return Known(tuple(part), origin)
+    return _partial(reasons[0], origin, tuple(part), tuple(rest))
+
+
+def _partial(
+    why: Unknown, origin: Origin, part: tuple[Datum, ...] | dict[str, Datum], rest: tuple[Datum, ...] | dict[str, Datum]
+) -> Partial:
+    only = next(iter(rest.values() if isinstance(rest, dict) else rest)) if len(rest) == 1 and not part else None
+    symbol = only.symbol if isinstance(only, Unknown) else None
+    return Partial(why.reason, origin, symbol and Symbol(symbol.address, "?"), part=part, rest=rest)
+
+
+def _numbered(name: Reference) -> Iterator[Reference]:
+    yield name
+    for number in count(2):
+        other = Reference(f"{name[:-1]}#{number}>")
+        other.datum = name.datum
+        yield other

@@ -1,0 +1,64 @@
+"""The names that an expression may use, and what is said of those that depend on themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.source.values import Unknown
+from kcheck.syntax.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcheck.source.text import Span
+    from kcheck.source.values import Datum
+    from kcheck.syntax.hcl import nodes
+
+
+class Scope:
+    """The names that an expression may use: those of its module, and loop variables over them."""
+
+    def __init__(self, names: Mapping[str, Datum], outer: Scope | None = None, place: Span | None = None) -> None:
+        self.names = names
+        self.outer = outer
+        self.place: Span | None = place or (outer.place if outer else None)
+        """What stands for the code of a skeleton: the call, or the element of `for_each` in the caller."""
+        self.unread: str = outer.unread if outer else ""
+        """Why nothing follows from what is not written, where that stands for code that is not there."""
+        self.strict: bool = outer.strict if outer else False
+        """Whether what Terraform refuses in a part refuses the whole: in what `try` and `can` are given."""
+
+    def lookup(self, name: str) -> Datum | None:
+        """The value of a first name, or None."""
+        found = self.names.get(name)
+        return self.outer.lookup(name) if found is None and self.outer is not None else found
+
+    def with_names(self, place: Span | None = None, /, **names: Datum) -> Scope:
+        """An inner scope that adds names."""
+        return Scope(names, self, place)
+
+    def strictly(self) -> Scope:
+        """The same names, for what `try` and `can` are given."""
+        inner = Scope({}, self)
+        inner.strict = True
+        return inner
+
+    def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
+        """A function that needs more than its arguments, such as the files of the module."""
+        return None if self.outer is None else self.outer.special(name)
+
+    def report(self, problem: Problem) -> None:
+        """Take note of something that Terraform would refuse."""
+        if self.outer is not None:
+            self.outer.report(problem)
+
+    def checked(self, value: Datum, name: str, place: Span) -> Datum:
+        """The value of something; that it depends on itself is reported."""
+        if isinstance(value, Unknown) and value.reason == circular(name):
+            self.report(Problem(value.reason, place))
+        return value
+
+
+def circular(name: str) -> str:
+    """What is said of something that depends on itself."""
+    return f"{name} refers to itself"

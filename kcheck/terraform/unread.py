@@ -1,0 +1,140 @@
+"""Modules whose code is not there: what they may make, and what their arguments plainly say of it.
+
+`profiles/unread.yaml` says by which words and arguments a module is told. A stand-in is a skeleton without defaults:
+what the call does not write is unknown, never absent.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from kcheck.numbers import profiles
+from kcheck.source.findings import Skipped
+from kcheck.source.values import Origin, wrap
+from kcheck.terraform import registry
+from kcheck.terraform.configuration import CALL_ARGUMENTS
+from kcheck.terraform.copies import parse_address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Set
+
+    from kcheck.syntax.hcl import nodes
+    from kcheck.terraform.configuration import Configuration
+    from kcheck.terraform.module import Module
+
+REMEDY = "`terraform init` or --module-dir DIR gives its code"
+
+_CLUSTERS = ("aws_eks_", "google_container_", "azurerm_kubernetes_", "alicloud_cs_")
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+def may_make(block: nodes.Block, source: str) -> str:
+    """What a module may make that matters here, told by names: `clusters`, `node pools`, `networks`, or nothing."""
+    words, given = _words(block, source), _given(block)
+    if words & _ignored():
+        return ""
+    kinds = profiles.unread_modules()["kinds"].items()
+    by_arguments = (kind for kind, signs in kinds if given & set(signs["arguments"]))
+    address = parse_address(source)
+    named = address is not None and address.path != address.repository  # in a registry its own name says what it is
+    own = _words_of(source) if named else words
+    by_words = (kind for kind, signs in kinds if own & set(signs["words"]))
+    return next(by_arguments, "") or next(by_words, "")
+
+
+def skipped(roots: Iterable[Module]) -> Iterator[Skipped]:
+    """The modules that were not read and may make something that matters; each source once."""
+    found: dict[str, tuple[str, nodes.Block, bool]] = {}
+    for root in roots:
+        for _caller, block, told in root.unread():
+            source = source_of(block)
+            kind = may_make(block, source)
+            if kind and not block.header.source.bundled:
+                found.setdefault(source, (kind, block, told))
+    kinds = {kind for root in roots for kind in root.kinds()}
+    judged = any(kind.startswith(_CLUSTERS) for kind in kinds) or any(row[0] != "networks" for row in found.values())
+    for source, (kind, block, told) in found.items():
+        if kind != "networks" or judged:
+            why = "only its arguments were read" if told else f"it may make {kind}"
+            place = block.header
+            yield Skipped(place.source.path, f"{_named(block, source)} was not read; {why}", place.begin.line, REMEDY)
+
+
+def why_unread(block: nodes.Block, source: str) -> str:
+    """Why nothing is known of what a module makes."""
+    return f"{_named(block, source)} was not read; {REMEDY}"
+
+
+def _named(block: nodes.Block, source: str) -> str:
+    return f"module {block.labels[0]} ({source})"
+
+
+def stand_in(module: Module, block: nodes.Block, source: str) -> Configuration | None:
+    """A skeleton for what the arguments of a call plainly say; None where they do not."""
+    words, given = _words(block, source), _given(block)
+    if words & _ignored():
+        return None
+    for entry in profiles.unread_modules()["stand_ins"]:
+        inputs = {name: tuple(spellings) for name, spellings in entry["inputs"].items()}
+        found = {name for name, spellings in inputs.items() if given & set(spellings)}
+        if (
+            not words & set(entry["words"])
+            or given & set(entry["unlike"])
+            or not all(found & set(one) for one in entry["needs"])
+        ):
+            continue
+        if words & set(entry["cloud"]) or _providers(module) == {entry["provider"]}:
+            skeleton = registry.load(entry["file"])
+            told = wrap(sorted(found), Origin((block.header,)))
+            why = why_unread(block, source)
+            return replace(skeleton, unread=why, inputs=inputs, partial=entry["partial"], defaults={"given": told})
+    return None
+
+
+def source_of(block: nodes.Block) -> str:
+    """The source of a call as it is written."""
+    entry = block.body.attributes.get("source")
+    return entry.value_span.text.strip('"') if entry is not None else ""
+
+
+def _given(block: nodes.Block) -> Set[str]:
+    return block.body.attributes.keys() - CALL_ARGUMENTS
+
+
+def _words(block: nodes.Block, source: str) -> set[str]:
+    """The words in the name of a call and in its source."""
+    return _words_of(source) | _split(block.labels[0])
+
+
+def _words_of(source: str) -> set[str]:
+    """The words in the last steps of a source; none where it has no address that people gave it."""
+    address = parse_address(source)
+    if address is None:
+        return set()
+    name = address.repository.rpartition("/")[2]
+    return _split(f"{name.removeprefix('terraform-')} {address.folder.removeprefix('modules/')}")
+
+
+def _split(text: str) -> set[str]:
+    """The words of a name, in the singular too."""
+    words = set(_WORD.findall(text.lower()))
+    return words | {word.removesuffix("s") for word in words}
+
+
+@cache
+def _ignored() -> frozenset[str]:
+    return frozenset(profiles.unread_modules()["ignored"])
+
+
+def _providers(module: Module) -> set[str]:
+    """The providers that a root and a module name, of those that have clusters."""
+    known = {entry["provider"] for entry in profiles.unread_modules()["stand_ins"]}
+    found = set()
+    for one in (module, module.root):
+        found |= {provider.labels[0] for provider in one.configuration.providers if provider.labels}
+        found |= {name for block in one.configuration.required for name in block.body.attributes}
+        found |= {kind.partition("_")[0] for kind, _ in (*one.configuration.resources, *one.configuration.data)}
+    return found & known

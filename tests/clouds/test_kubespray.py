@@ -1,0 +1,179 @@
+"""Inventories of kubespray: variables of groups, hosts, and what the network plugin does with the range of pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.config.config import Config
+from kcheck.files.tree import Tree
+from kcheck.fix import fix
+from kcheck.report import model
+from kcheck.source.findings import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.engine.linter import Result
+
+VARIABLES = "inventory/train/group_vars/k8s_cluster/k8s-cluster.yml"
+FLANNEL = {
+    VARIABLES: """\
+---
+kube_version: v1.33.4
+kube_network_plugin: flannel
+kube_service_addresses: 10.96.0.0/16
+kube_pods_subnet: 10.64.0.0/18
+kube_network_node_prefix: 24
+kube_apiserver_ip: "{{ kube_service_addresses | ansible.utils.ipaddr(1) }}"
+""",
+    "inventory/train/group_vars/etcd.yml": "etcd_data_dir: /mnt/nvme/etcd\n",
+    "inventory/train/inventory.ini": """\
+[kube_control_plane]
+plane[1:3] ansible_host=10.0.0.1  # the first one
+[etcd:children]
+kube_control_plane
+[kube_node]
+; gpu0
+gpu[001:040]
+[k8s_cluster:children]
+kube_control_plane
+kube_node
+""",
+}
+HOSTS = """\
+all:
+  hosts: {a: {}, b: {}, c: {}}
+  children:
+    kube_control_plane: {hosts: {a: }}
+    kube_node: {hosts: {a: , b: }, children: {gpu: {}}}
+    gpu: {hosts: {"gpu[1:6]": {}}}
+    k8s_cluster: {children: {kube_control_plane: {}, kube_node: {}}}
+"""
+
+
+@pytest.fixture
+def read(write: Callable[[Mapping[str, str | bytes]], Path]) -> Callable[..., dict[str, Any]]:
+    """The model of some files."""
+
+    def run(files: Mapping[str, str]) -> dict[str, Any]:
+        write(dict(files))
+        return model.collect(Tree(["."]), Config())
+
+    return run
+
+
+def of(thing: dict[str, Any], field: str) -> Any:
+    """The value of a field, or why there is none."""
+    found = thing["fields"][field]
+    return found["unknown"] if "unknown" in found else found["value"]
+
+
+def test_an_inventory_is_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
+    data = read(FLANNEL)
+    (cluster,) = data["clusters"]
+    assert cluster["id"] == "selfmanaged/inventory/train:kubespray/train"
+    assert [of(cluster, name) for name in ("version", "service_cidr", "network_plugin", "target")] == [
+        "v1.33.4",
+        "10.96.0.0/16",
+        "flannel",
+        43,
+    ]
+    assert [of(cluster, name) for name in ("etcd_data_dir", "etcd_quota", "events_apart", "dns_replicas")] == [
+        "/mnt/nvme/etcd",
+        2 << 30,
+        False,
+        None,
+    ]
+    (pods,) = data["pod_ranges"]
+    assert (of(pods, "cidr"), of(pods, "block"), of(pods, "addresses")) == ("10.64.0.0/18", 24, 1 << 14)
+    assert [(of(pool, "name"), of(pool, "max_nodes")) for pool in data["pools"]] == [
+        ("control plane", 3),
+        ("nodes", 40),
+    ]
+
+
+def test_the_hosts_decide_unless_more_are_asked_for(check: Callable[..., Result]) -> None:
+    assert not [one for one in check(FLANNEL).findings if one.severity > Severity.INFO]
+    found = {one.rule: one for one in check(FLANNEL, Config(nodes={"": 100})).findings if one.severity}
+    assert set(found) == {"pod-range-too-small"}
+    assert "full at node 64" in found["pod-range-too-small"].message
+
+
+def test_fixes_are_written_where_the_variables_are(write: Callable[..., Path]) -> None:
+    write(FLANNEL)
+    outcome = fix.fix(["."], Config(nodes={"": 1200}), safeties=("safe", "costs", "unsafe"))
+    changed = {file.path: file.new.decode() for file in outcome.files}
+    assert "kube_pods_subnet: 10.64.0.0/13\n" in changed[VARIABLES]
+    assert "kube_kubeadm_apiserver_extra_args:\n  max-requests-inflight" in changed[VARIABLES]
+    assert 'etcd_quota_backend_bytes: "8589934592"' in changed["inventory/train/group_vars/etcd.yml"]
+
+
+def test_hosts_in_yaml(read: Callable[..., dict[str, Any]]) -> None:
+    files = {"group_vars/k8s_cluster.yml": "kube_pods_subnet: 10.64.0.0/18\n", "hosts.yaml": HOSTS}
+    assert [(of(pool, "name"), of(pool, "max_nodes")) for pool in read(files)["pools"]] == [("nodes", 8)]
+
+
+@pytest.mark.parametrize("hosts", ["", "[kube_control_plane]\n# a\n[kube_node]\n# b\n"])
+def test_without_hosts_the_size_is_not_known(hosts: str, read: Callable[..., dict[str, Any]]) -> None:
+    (pool,) = read({VARIABLES: FLANNEL[VARIABLES], "inventory/train/hosts.ini": hosts})["pools"]
+    assert "--nodes says how many" in of(pool, "max_nodes")
+
+
+@pytest.mark.parametrize(
+    ("variables", "ranges", "subnets"),
+    [
+        ("kube_network_plugin: cilium", [("10.233.64.0/18", 24)], []),
+        ("kube_network_plugin: cilium\ncilium_pool_mask_size: 26", [("10.233.64.0/18", 26)], []),
+        ("kube_network_plugin: calico\ncalico_ipam_host_local: true", [("10.233.64.0/18", 24)], []),
+        ("kube_network_plugin: calico", [], ["10.233.64.0/18"]),
+        ("kube_network_node_prefix: 25\ncalico_pool_cidr: '{{ kube_pods_subnet }}'", [], ["10.233.64.0/18"]),
+        ("kube_network_plugin: kube-ovn", [], []),
+        ("kube_network_plugin: '{{ plugin }}'", [], []),
+    ],
+)
+def test_what_network_plugins_do_with_the_range(
+    variables: str, ranges: list[object], subnets: list[str], read: Callable[..., dict[str, Any]]
+) -> None:
+    data = read({VARIABLES: f"kube_service_addresses: 10.96.0.0/16\n{variables}\n"})
+    assert [(of(one, "cidr"), of(one, "block")) for one in data["pod_ranges"]] == ranges
+    if "'{{ kube" not in variables:
+        assert [of(one, "cidr") for one in data["subnets"]] == subnets
+
+
+def test_the_stronger_group_has_the_last_word(read: Callable[..., dict[str, Any]]) -> None:
+    files = {
+        "group_vars/all/all.yml": "kube_network_plugin: flannel\nkube_pods_subnet: 10.0.0.0/16\nmask: 26\n",
+        "group_vars/k8s_cluster/k8s-net.yml": 'kube_pods_subnet: 10.2.0.0/16\nkube_network_node_prefix: "{{ mask }}"\n',
+        "group_vars/kube_node.yml": "kube_pods_subnet: 10.9.0.0/16\n",
+    }
+    (pods,) = read(files)["pod_ranges"]
+    assert (of(pods, "cidr"), of(pods, "block")) == ("10.2.0.0/16", 26)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"group_vars/all.yml": "nginx_port: 80\ncluster_name: web\n"},
+        {"roles/network/defaults/main.yml": "kube_pods_subnet: 10.0.0.0/16\n"},
+        {"group_vars/k8s_cluster.yml": "kube_pods_subnet: [\n"},
+        {"group_vars/web.yml": "kube_pods_subnet: 10.0.0.0/16\n"},
+    ],
+)
+def test_other_variables_are_no_cluster(files: dict[str, str], read: Callable[..., dict[str, Any]]) -> None:
+    assert not read(files)["clusters"]
+
+
+def test_the_sample_beside_an_inventory_is_no_cluster(read: Callable[..., dict[str, Any]]) -> None:
+    sample = {VARIABLES.replace("train", "sample"): FLANNEL[VARIABLES]}
+    assert [one["id"] for one in read(FLANNEL | sample)["clusters"]] == ["selfmanaged/inventory/train:kubespray/train"]
+    assert len(read(sample)["clusters"]) == 1
+
+
+def test_one_file_stands_for_its_inventory(write: Callable[..., Path]) -> None:
+    write(FLANNEL)
+    assert "target 43 nodes" in CliRunner().invoke(cli, ["capacity", VARIABLES]).output

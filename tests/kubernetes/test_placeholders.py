@@ -1,0 +1,159 @@
+"""What is filled in later is unknown, not what stands there: in numbers, names, labels, and parts of images."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+from kcheck.model import image_names
+from kcheck.source import placeholders
+from kcheck.source.values import Unknown, known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcheck.engine.linter import Result
+    from kcheck.model import Inventory
+
+    Read = Callable[[Mapping[str, str]], Inventory]
+    Check = Callable[..., Result]
+
+JOB = """apiVersion: batch/v1
+kind: Job
+metadata:
+  name: ${NAME}
+  labels: {kueue.x-k8s.io/queue-name: $QUEUE, tier: low}
+spec:
+  parallelism: $WORKERS
+  backoffLimit: ${RETRIES:-4}
+  template:
+    spec:
+      nodeSelector: {pool: "<your-pool>"}
+      containers:
+        - name: train
+          image: ${REGISTRY}/train:latest
+          command: [sh, -c, "run --nodes $WORKERS"]
+          resources:
+            limits: {nvidia.com/gpu: $GPU_PER_NODE, cpu: "{{ cpu }}"}
+"""
+
+
+def test_a_placeholder_is_an_input_that_is_missing(read: Read) -> None:
+    (job,) = read({"train.yaml": JOB}).workloads
+    template = job.templates[0]
+    assert template.gpus == Unknown("`$GPU_PER_NODE` is filled in later (train.yaml:17)", template.gpus.origin)
+    unknown = {value.reason for value in (job.pods, job.queue, template.cpu) if isinstance(value, Unknown)}
+    assert {reason.split("`")[1] for reason in unknown} == {"$WORKERS", "$QUEUE", "{{ cpu }}"}
+    assert isinstance(template.selection, Unknown)
+    assert known(job.queue_system) == "kueue"
+    assert "tier" in (known(job.labels) or {})
+    assert job.id == "train.yaml:Job/${NAME}"
+
+
+def test_a_default_is_the_value_but_no_fix_replaces_it(read: Read) -> None:
+    (job,) = read({"train.yaml": JOB}).workloads
+    assert known(job.retries) == 4
+    assert job.retries.origin is not None
+    assert not job.retries.origin.literal
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["run --nodes $WORKERS", "echo <x> y", "a$1b", "price: 5$", "a#b", "100%", "$", "$(( 1 + 2 ))", "a < b > c"],
+)
+def test_texts_for_shells_and_people_are_literals(text: str) -> None:
+    assert not placeholders.first(text)
+
+
+@pytest.mark.parametrize(
+    ("image", "ending"),
+    [
+        ("${REGISTRY}/train:latest", ("latest", "")),
+        ("$IMAGE:v1.2", ("v1.2", "")),
+        ("${REGISTRY:-ghcr.io}/train:${TAG:-nightly}", ("nightly", "")),
+        ("<registry>/train", ("", "")),
+        ("${{ inputs.image }}@sha256:0a", ("", "sha256:0a")),
+        *(
+            (image, None)
+            for image in ("$IMAGE", "${IMAGE}:${TAG}", "app-${ARCH}", "__IMAGE__", "{image}", "TRAIN_IMAGE")
+        ),
+    ],
+)
+def test_a_placeholder_before_a_tag_leaves_the_tag_known(image: str, ending: tuple[str, str] | None) -> None:
+    assert image_names.ending(image) == ending
+
+
+@pytest.mark.parametrize(
+    ("image", "rules"),
+    [
+        ("${REGISTRY}/train:latest", {"moving-image-tag"}),
+        ("${REGISTRY}/train:nightly", {"moving-image-tag"}),
+        ("$IMAGE:v1.2", {"image-pulled-every-start"}),
+        ("$IMAGE", set()),
+    ],
+)
+def test_rules_about_tags_judge_what_is_known(image: str, rules: set[str], check: Check) -> None:
+    job = JOB.replace("$WORKERS\n", "64\n").replace(
+        "${REGISTRY}/train:latest", f"{image}\n          imagePullPolicy: Always"
+    )
+    result = check({"job.yaml": job}, Config(nodes={"": 200}))
+    found = {finding.rule for finding in result.findings if finding.rule.startswith(("moving", "image-"))}
+    assert found == rules
+
+
+@pytest.mark.parametrize(("asked", "decided"), [("$GPU_PER_NODE", True), ("$OTHER", False), ("8", False)])
+def test_the_same_placeholder_is_the_same_number(asked: str, decided: bool, check: Check) -> None:
+    result = check({"job.yaml": f"{JOB}            requests: {{nvidia.com/gpu: {asked}}}\n"})
+    rule = "gpu-request-not-equal-limit"
+    assert rule not in [finding.rule for finding in result.findings]
+    assert (rule not in [one.rule for one in result.undecided]) == decided
+
+
+AUTOSCALER = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cluster-autoscaler}
+spec:
+  template:
+    spec:
+      containers:
+        - name: cluster-autoscaler
+          image: ${REGISTRY}/cluster-autoscaler:v1.33.0
+          args:
+            - --max-nodes-total=${MAX_NODES}
+            - --scan-interval=${SCAN:-30s}
+            - --expander=least-waste
+"""
+
+
+def test_flags_that_are_filled_in_are_unknown(read: Read) -> None:
+    (autoscaler,) = read({"ca.yaml": AUTOSCALER}).autoscalers
+    assert isinstance(autoscaler.max_nodes, Unknown)
+    assert autoscaler.max_nodes.reason == "`${MAX_NODES}` is filled in later (ca.yaml:11)"
+    assert known(autoscaler.scan_interval) == 30
+    assert known(autoscaler.expander) == "least-waste"
+    assert known(autoscaler.version) == "v1.33.0"
+
+
+POOL = """apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: "${POOL}"}
+spec:
+  limits: {nodes: "${MOST}"}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.azure.com, kind: AKSNodeClass, name: a}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: ["$TYPE"]}
+---
+apiVersion: karpenter.azure.com/v1beta1
+kind: AKSNodeClass
+metadata: {name: a}
+spec: {maxPods: "${PODS}"}
+"""
+AKS = 'resource "azurerm_kubernetes_cluster" "main" {\n  name = "a"\n  default_node_pool {\n    name = "a"\n  }\n}\n'
+
+
+def test_objects_of_karpenter_with_placeholders_are_survived(check: Check) -> None:
+    assert not check({"pool.yaml": POOL, "main.tf": AKS}).bugs

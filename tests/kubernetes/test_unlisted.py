@@ -1,0 +1,220 @@
+"""Pods of kinds that no table knows, of elastic jobs, and of what an autoscaler of pods scales."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.source.values import Unknown, known
+from tests.conftest import indented, manifest, names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcheck.engine.linter import Result
+    from kcheck.model import Inventory
+
+    Read = Callable[[Mapping[str, str]], Inventory]
+    Check = Callable[..., Result]
+
+POD = "spec:\n  containers: [{name: main, image: quay.io/example/train:1, resources: {limits: {nvidia.com/gpu: 8}}}]"
+
+
+def under(path: str, beside: str = "", pod: str = POD) -> str:
+    """A spec with a pod template below some keys, and something beside the last of them."""
+    steps = path.split(".")
+    lines = ["  " * i + f"{step}:" for i, step in enumerate(steps)]
+    lines.insert(len(steps) - 1, "  " * (len(steps) - 1) + beside if beside else "")
+    return "\n".join(filter(None, lines)) + "\n" + "  " * len(steps) + indented(pod, 2 * len(steps))
+
+
+@pytest.mark.parametrize(
+    ("path", "beside", "pods"),
+    [
+        ("spec.template", "replicas: 3", 3),
+        ("spec.podTemplate", "parallelism: 3", 3),
+        ("spec.worker.template", "replicas: 3", 3),
+        ("spec.fooReplicaSpecs.Worker.template", "replicas: 3", 3),
+        ("spec.workerTemplate", "maxReplicas: 9", None),
+        ("spec.template", "", None),
+        ("spec.podTemplate", "{replicas: 2, maxReplicas: 9}"[1:-1].replace(", ", "\n  "), 9),
+    ],
+)
+def test_template_of_an_unknown_kind(read: Read, path: str, beside: str, pods: int | None) -> None:
+    (workload,) = read({"one.yaml": manifest("example.org/Thing", under(path, beside))}).workloads
+    assert known(workload.pods) == pods
+    assert known(workload.gpus) == 8
+    assert not workload.batch
+    assert [known(image.text) for image in workload.images] == ["quay.io/example/train:1"]
+
+
+def test_number_of_unknown_kinds_names_what_is_missing(read: Read) -> None:
+    (workload,) = read({"one.yaml": manifest("example.org/Thing", under("spec.worker.template"))}).workloads
+    assert isinstance(workload.pods, Unknown)
+    assert "`spec.worker.replicas` is not written" in workload.pods.reason
+
+
+def test_a_factor_further_up_leaves_the_number_open(read: Read) -> None:
+    spec = under("spec.group.template", "replicas: 3") + "\n  size: 4"
+    (workload,) = read({"one.yaml": manifest("example.org/Thing", spec)}).workloads
+    assert known(workload.pods) is None
+
+
+def test_roles_in_a_list_have_names(read: Read) -> None:
+    roles = "".join(
+        f"    - name: {role}\n      replicas: {count}\n      template:\n        {indented(POD, 8)}\n"
+        for role, count in (("prefill", 2), ("decode", 5))
+    )
+    (workload,) = read({"one.yaml": manifest("example.org/Thing", f"spec:\n  roles:\n{roles}")}).workloads
+    assert {one.role: known(one.count) for one in workload.templates} == {"prefill": 2, "decode": 5}
+
+
+NO_WORKLOADS = {
+    "definition": manifest("apiextensions.k8s.io/CustomResourceDefinition", under("spec.template")),
+    "configuration": manifest("ConfigMap", under("spec.template")),
+    "policy": manifest("kyverno.io/ClusterPolicy", under("spec.template")),
+    "constraint": manifest("constraints.gatekeeper.sh/K8sAllowed", under("spec.template")),
+    "runtime": manifest("trainer.kubeflow.org/ClusterTrainingRuntime", under("spec.template")),
+    "without image": manifest("example.org/Thing", under("spec.template", pod="spec: {containers: [{name: image}]}")),
+    "without name": manifest("example.org/Thing", under("spec.template", pod="spec: {containers: [{image: a:1}]}")),
+    "no template": manifest("example.org/Thing", under("spec.pattern")),
+    "object within": manifest(
+        "example.org/Thing",
+        under(
+            "spec.resource.template",
+            pod=f"apiVersion: apps/v1\nkind: Deployment\nspec:\n  template:\n    {indented(POD, 4)}",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("text", NO_WORKLOADS.values(), ids=NO_WORKLOADS)
+def test_what_only_describes_pods_runs_none(read: Read, text: str) -> None:
+    assert not read({"one.yaml": text}).workloads
+
+
+def test_app_wrappers_hold_whole_objects(read: Read) -> None:
+    job = manifest("batch/Job", under("spec.template", "parallelism: 4"))
+    spec = f"spec:\n  components:\n    - template:\n        {indented(job, 8)}"
+    (workload,) = read({"one.yaml": manifest("workload.codeflare.dev/AppWrapper", spec)}).workloads
+    assert (workload.kind, known(workload.pods)) == ("Job", 4)
+
+
+def test_broken_objects_of_unknown_kinds_are_left_alone(read: Read) -> None:
+    broken = "apiVersion: example.org/v1\nkind: Thing\nspec:\n  template: {containers: [{image: a\n   b: c"
+    assert not read({"one.yaml": broken}).workloads
+
+
+def test_rules_look_at_unknown_kinds(check: Check) -> None:
+    text = manifest("example.org/Thing", under("spec.template", "replicas: 300")).replace(
+        "quay.io/example/train:1", "busybox"
+    )
+    assert "docker-hub-image" in names(check({"one.yaml": text}))
+
+
+def test_an_old_version_of_a_kind_keeps_its_pods_elsewhere(read: Read) -> None:
+    (workload,) = read({"one.yaml": manifest("kubeflow.org/MPIJob", under("spec.template", "replicas: 4"))}).workloads
+    assert (known(workload.pods), workload.batch) == (4, True)
+
+
+# --- elastic jobs
+
+
+def test_elastic_pytorch_job_grows_to_its_most(read: Read) -> None:
+    spec = under("spec.pytorchReplicaSpecs.Worker.template", "replicas: 2")
+    (job,) = read(
+        {"one.yaml": manifest("kubeflow.org/PyTorchJob", f"{spec}\n  elasticPolicy: {{maxReplicas: 64}}")}
+    ).workloads
+    assert (known(job.pods), known(job.rigid)) == (64, False)
+
+
+RAY = f"""
+spec:
+  SCALING
+  headGroupSpec:
+    template:
+      {indented(POD, 6)}
+  workerGroupSpecs:
+    - groupName: gpu
+      replicas: 2
+      minReplicas: 2
+      MOST
+      numOfHosts: 2
+      template:
+        {indented(POD, 8)}
+"""
+
+
+@pytest.mark.parametrize(
+    ("scaling", "most", "pods"),
+    [
+        ("enableInTreeAutoscaling: true", "maxReplicas: 50", 100),
+        ("enableInTreeAutoscaling: true", "", None),
+        ("enableInTreeAutoscaling: false", "maxReplicas: 50", 4),
+        ("", "maxReplicas: 50", 4),
+    ],
+)
+def test_ray_groups_grow_where_the_autoscaler_is_on(read: Read, scaling: str, most: str, pods: int | None) -> None:
+    text = RAY.replace("SCALING", scaling).replace("MOST", most)
+    (cluster,) = read({"one.yaml": manifest("ray.io/RayCluster", text)}).workloads
+    assert {one.role: known(one.count) for one in cluster.templates} == {"head": 1, "gpu": pods}
+
+
+@pytest.mark.parametrize(
+    ("scaling", "most", "rigid"),
+    [
+        ("enableInTreeAutoscaling: true", "maxReplicas: 50", False),
+        ("enableInTreeAutoscaling: true", "maxReplicas: 2", True),
+        ("enableInTreeAutoscaling: false", "maxReplicas: 50", True),
+    ],
+)
+def test_ray_jobs_of_fixed_size_wait_for_all_pods(read: Read, scaling: str, most: str, rigid: bool) -> None:
+    spec = RAY.replace("SCALING", scaling).replace("MOST", most).replace("spec:", "rayClusterSpec:", 1).strip()
+    text = manifest("ray.io/RayJob", f"spec:\n  {indented(spec, 2)}")
+    (job,) = read({"one.yaml": text}).workloads
+    assert known(job.rigid) is rigid
+
+
+def test_spark_executors_grow_by_dynamic_allocation(read: Read) -> None:
+    spec = "spec:\n  image: spark:3\n  driver: {}\n  executor: {instances: 2}\n  dynamicAllocation: {enabled: true, maxExecutors: 80}"
+    (job,) = read({"one.yaml": manifest("sparkoperator.k8s.io/SparkApplication", spec)}).workloads
+    assert {one.role: known(one.count) for one in job.templates} == {"driver": 1, "executor": 80}
+
+
+def test_spark_pods_cannot_be_fixed_in_place(check: Check) -> None:
+    spec = "spec:\n  image: spark:3\n  driver: {}\n  executor: {instances: 2, gpu: {name: nvidia.com/gpu, quantity: 8}}"
+    result = check({"one.yaml": manifest("sparkoperator.k8s.io/SparkApplication", spec)})
+    assert not [finding for finding in result.findings if finding.fix is not None]
+
+
+SCALED = "spec:\n  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: {name}}}\n  {most}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "most", "pods"),
+    [
+        ("autoscaling/HorizontalPodAutoscaler", "train", "maxReplicas: 40", 40),
+        ("keda.sh/ScaledObject", "train", "maxReplicaCount: 40", 40),
+        ("keda.sh/ScaledObject", "train", "minReplicaCount: 1", None),
+        ("autoscaling/HorizontalPodAutoscaler", "other", "maxReplicas: 40", 2),
+    ],
+)
+def test_scaled_deployments_have_their_most_pods(read: Read, kind: str, name: str, most: str, pods: int | None) -> None:
+    tree = {
+        "one.yaml": manifest("apps/Deployment", under("spec.template", "replicas: 2")),
+        "scaler.yaml": manifest(kind, SCALED.format(name=name, most=most), meta="name: scaler"),
+    }
+    (workload,) = read(tree).workloads
+    assert known(workload.pods) == pods
+
+
+def test_a_scaler_of_another_folder_is_not_meant(read: Read) -> None:
+    tree = {
+        "a/one.yaml": manifest("apps/Deployment", under("spec.template", "replicas: 2")),
+        "b/scaler.yaml": manifest(
+            "autoscaling/HorizontalPodAutoscaler", SCALED.format(name="train", most="maxReplicas: 40")
+        ),
+    }
+    (workload,) = read(tree).workloads
+    assert known(workload.pods) == 2

@@ -1,0 +1,207 @@
+"""What `check` says of what it judged, of what it could not judge, and of how to give what is missing."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.files.tree import Tree
+from kcheck.source.findings import Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    Write = Callable[[Mapping[str, str]], Path]
+
+POOLS = """
+variable "pools" {}
+
+resource "google_container_cluster" "main" {
+  name                     = "train"
+  location                 = "europe-west4-a"
+  remove_default_node_pool = true
+  initial_node_count       = 1
+  deletion_protection      = false
+}
+
+resource "google_container_node_pool" "each" {
+  for_each       = var.pools
+  cluster        = google_container_cluster.main.id
+  node_count     = each.value
+}
+"""
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: a, image: "quay.io/a/b:1"}]
+"""
+NEEDS = "not judged: infra/main.tf:4 needs var.pools"
+
+
+def check(*arguments: str) -> Any:
+    """The report as JSON."""
+    return json.loads(CliRunner().invoke(cli, ["check", ".", "--format", "json", *arguments]).stdout)
+
+
+def text(*arguments: str) -> str:
+    """What a command prints."""
+    return CliRunner().invoke(cli, list(arguments)).output
+
+
+@pytest.fixture
+def tree(write: Write) -> Path:
+    """A cluster whose pools nobody has given, a tfvars file that gives them, and a job."""
+    return write({
+        "infra/main.tf": POOLS,
+        "infra/envs/prod.tfvars": "pools = { gpu = 8 }\n",
+        "elsewhere/other.tfvars": "pools = { gpu = 9 }\n",
+        "job.yaml": JOB,
+    })  # fmt: skip
+
+
+@pytest.mark.usefixtures("tree")
+def test_a_cluster_that_was_not_judged_is_named_with_what_it_needs() -> None:
+    output = text("check", ".")
+    assert "nothing found in what was judged" in output
+    assert "1 workload judged." in output
+    line = next(line for line in output.splitlines() if NEEDS in line)
+    assert line.startswith("1 cluster not judged")
+    assert line.endswith("; --var-file infra/envs/prod.tfvars gives it")
+
+
+@pytest.mark.usefixtures("tree")
+def test_with_the_input_it_is_judged() -> None:
+    output = text("check", ".", "--var-file", "infra/envs/prod.tfvars")
+    assert "1 cluster, 1 pool, 1 workload judged." in output
+    assert "not judged" not in output
+    assert "unknown" not in output
+
+
+@pytest.mark.usefixtures("tree")
+def test_json_says_the_same() -> None:
+    judged = check()["judged"]
+    assert (judged["clusters"], judged["pools"], judged["workloads"]) == (0, 0, 1)
+    one = judged["not_judged"][0]
+    assert (one["path"], one["line"], one["input"]["reason"]) == ("infra/main.tf", 4, "var.pools has no default")
+    assert (one["input"]["path"], one["input"]["line"]) == ("infra/main.tf", 2)
+    assert one["input"]["checks"] == sum(one["input"]["rules"].values()) > 0
+    assert check("--var-file", "infra/envs/prod.tfvars")["judged"]["not_judged"] == []
+
+
+@pytest.mark.usefixtures("tree")
+@pytest.mark.parametrize("format_", ["sarif", "markdown", "github"])
+def test_other_formats_say_it_too(format_: str) -> None:
+    output = text("check", ".", "--format", format_).replace("\\", "")
+    assert "not judged" in output
+    assert "--var-file infra/envs/prod.tfvars gives it" in output
+
+
+@pytest.mark.usefixtures("tree")
+def test_the_summary_of_a_job_says_it_without_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    text("check", ".", "--format", "github")
+    assert NEEDS in summary.read_text().replace("\\", "")
+
+
+@pytest.mark.usefixtures("tree")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ([], 0),
+        (["--fail-on", "undecided"], 1),
+        (["--fail-on", "undecided", "--exit-zero"], 0),
+        (["--fail-on", "undecided", "--var-file", "infra/envs/prod.tfvars"], 0),
+    ],
+)
+def test_a_gate_can_fail_on_it(arguments: list[str], code: int) -> None:
+    assert CliRunner().invoke(cli, ["check", ".", *arguments]).exit_code == code
+
+
+def test_a_gate_that_fails_on_undecided_fails_on_warnings(write: Write) -> None:
+    write({"job.yaml": JOB.replace("Never\n", "Never\n      terminationGracePeriodSeconds: 7200\n"), "kcheck.yaml": ""})
+    found = check()["summary"]
+    expected = int(found["warning"] + found["error"] + found["undecided"] > 0)
+    assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == expected
+
+
+@pytest.mark.usefixtures("tree")
+def test_show_lists_the_inputs_with_place_and_way() -> None:
+    output = text("show", ".", "--undecided")
+    block = output[output.index("var.pools has no default") :].splitlines()
+    assert block[1] == '  infra/main.tf:2  variable "pools" {}'
+    assert block[2] == "  --var-file infra/envs/prod.tfvars gives it"
+    data = json.loads(text("show", ".", "--undecided", "--format", "json"))
+    assert data["inputs"][0]["reason"] == "var.pools has no default"
+    assert data["judged"] == check()["judged"]
+
+
+def test_inputs_are_ordered_by_what_waits_for_them(write: Write) -> None:
+    write({"main.tf": POOLS + 'variable "size" {}\n' + _pool("var.size")})
+    counts = [one["checks"] for one in check()["inputs"]]
+    assert counts == sorted(counts, reverse=True)
+    assert len(counts) >= 1
+
+
+def _pool(count: str) -> str:
+    return f"""
+resource "google_container_node_pool" "one" {{
+  cluster    = google_container_cluster.main.id
+  node_count = {count}
+}}
+"""
+
+
+def test_no_place_is_inside_kcheck(write: Write) -> None:
+    """Inputs that a skeleton asks for are placed at the call."""
+    write({"main.tf": MODULE})
+    data = check("--info")
+    assert data["inputs"]
+    assert {one["path"] for one in data["inputs"]} == {"main.tf"}
+
+
+MODULE = """
+data "aws_subnets" "private" {}
+
+module "eks" {
+  source             = "terraform-aws-modules/eks/aws"
+  version            = "~> 21.0"
+  name               = "train"
+  kubernetes_version = "1.34"
+  subnet_ids         = data.aws_subnets.private.ids
+
+  eks_managed_node_groups = {
+    gpu = { instance_types = ["p5.48xlarge"], min_size = 0, max_size = length(data.aws_subnets.private.ids), desired_size = 0 }
+  }
+}
+"""
+
+
+def test_what_was_not_read_is_said(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write({"job.yaml": JOB})
+    skipped = [
+        Skipped("secret.yaml", "encrypted, values unknown"),
+        Skipped("vendor", "maintained by others", by_choice=True),
+    ]
+    walk = Tree._walk
+
+    def with_skipped(self: Tree, top: str) -> None:
+        walk(self, top)
+        self.skipped += skipped
+
+    monkeypatch.setattr(Tree, "_walk", with_skipped)
+    assert "not read: secret.yaml: encrypted, values unknown" in text("check", ".")
+    assert check()["judged"]["not_read"][0]["path"] == "secret.yaml"
+    assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 1
+    del skipped[0]
+    assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 0

@@ -1,0 +1,174 @@
+"""One cause, one finding: entries of a list or map, images of a file, and copies of a file are named together."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.config.config import Config
+from kcheck.engine import linter
+from kcheck.files.tree import Tree
+from kcheck.fix import fix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.source.findings import Finding
+
+    Write = Callable[[Mapping[str, str]], Path]
+
+MODULES = """
+module "vpc" {
+  source  = "terraform-aws-modules/vpc/aws"
+  version = "~> 6.0"
+
+  name            = "train"
+  cidr            = "10.0.0.0/16"
+  azs             = ["us-east-1a", "us-east-1b", "us-east-1c"]
+  private_subnets = ["10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"]
+}
+
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "~> 21.0"
+
+  name       = "train"
+  subnet_ids = module.vpc.private_subnets
+
+  eks_managed_node_groups = {
+    a = {
+      instance_types = ["p5.48xlarge"]
+      max_size       = 60
+    }
+
+    b = {
+      instance_types = ["p5.48xlarge"]
+      max_size       = 60
+    }
+  }
+}
+"""
+PODS = """
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: NAME
+spec:
+  replicas: 300
+  template:
+    spec:
+      containers:
+        - name: first
+          image: k8s.gcr.io/first:1
+          resources: {requests: {cpu: 1, memory: 1Gi}}
+        - name: second
+          image: k8s.gcr.io/second:1
+          resources: {requests: {cpu: 1, memory: 1Gi}}
+"""
+
+
+def found(rule: str) -> list[Finding]:
+    return [finding for finding in linter.run(Tree(["."]), Config()).findings if finding.rule == rule]
+
+
+def named(finding: Finding) -> list[str]:
+    return [name.rpartition(".")[2] for name in (finding.object, *finding.also)]
+
+
+def test_entries_of_a_list(write: Write) -> None:
+    write({"main.tf": MODULES})
+    (finding,) = found("subnet-too-small")
+    assert named(finding) == ["private[0]", "private[1]", "private[2]"]
+    assert finding.fix is not None
+    assert finding.fix.title == (
+        'set private_subnets[0] = "10.0.32.0/19"; set private_subnets[1] = "10.0.64.0/19"; '
+        'set private_subnets[2] = "10.0.96.0/19"'
+    )
+
+
+def test_entries_of_a_map(write: Write) -> None:
+    write({"main.tf": MODULES})
+    (finding,) = found("gpu-pool-never-empty")
+    assert named(finding) == ['this["a"]', 'this["b"]']
+    lines = [related.span.begin.line for related in finding.related if related.message.startswith("also ")]
+    assert lines == [MODULES[: MODULES.index("b = {")].count("\n") + 1]
+
+
+def test_their_fix_mends_them_all(write: Write) -> None:
+    write({"main.tf": MODULES})
+    outcome = fix.fix(["."], Config(), rules=("gpu-pool-never-empty", "subnet-too-small"), safeties=("costs", "unsafe"))
+    assert outcome.refused == []
+    (file,) = outcome.files
+    text = file.new.decode()
+    assert text.count("min_size") == 2
+    assert '["10.0.32.0/19", "10.0.64.0/19", "10.0.96.0/19"]' in text
+
+
+def test_resources_of_their_own_are_findings_of_their_own(write: Write) -> None:
+    pool = """
+resource "aws_eks_node_group" "NAME" {
+  cluster_name   = aws_eks_cluster.main.name
+  subnet_ids     = ["subnet-1"]
+  instance_types = ["p5.48xlarge"]
+
+  scaling_config {
+    min_size     = 1
+    max_size     = 60
+    desired_size = 1
+  }
+}
+"""
+    cluster = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
+    write({"main.tf": cluster + pool.replace("NAME", "a") + pool.replace("NAME", "b")})
+    assert [finding.also for finding in found("gpu-pool-never-empty")] == [(), ()]
+
+
+def test_images_of_one_file(write: Write) -> None:
+    other = PODS.replace("NAME", "b").replace("first:1", "third:1").replace("second:1", "fourth:1")
+    write({"pods.yaml": f"{PODS}---{other}"})
+    (finding,) = found("retired-registry")
+    assert len(finding.also) == 3
+    assert len(finding.changes) == 4
+
+
+@pytest.mark.parametrize(("copies", "findings"), [(2, 2), (3, 1)])
+def test_copies_of_a_file(copies: int, findings: int, write: Write) -> None:
+    """Two of them may well be environments."""
+    write({f"lesson-{i}/pods.yaml": PODS for i in range(copies)})
+    assert len(found("retired-registry")) == findings
+
+
+def check(*flags: str) -> list[dict[str, object]]:
+    output = CliRunner().invoke(cli, ["check", ".", "--format", "json", *flags], catch_exceptions=False).stdout
+    findings: list[dict[str, object]] = json.loads(output)["findings"]
+    return findings
+
+
+def test_a_baseline_knows_each_of_them(write: Write) -> None:
+    """Also one that was written when each was a finding of its own."""
+    folder = write({"main.tf": MODULES})
+    CliRunner().invoke(cli, ["baseline", "."], catch_exceptions=False)
+    path = folder / "kcheck-baseline.json"
+    data = json.loads(path.read_text())
+    data["findings"] = [
+        entry | {"objects": [name]} for entry in data["findings"] for name in entry["objects"]
+    ]  # as they were
+    path.write_text(json.dumps(data))
+    assert check("--baseline") == []
+    third = '    c = {\n      instance_types = ["p5.48xlarge"]\n      max_size       = 60\n    }\n  }\n}\n'
+    write({"main.tf": MODULES.removesuffix("  }\n}\n") + third})
+    new = [finding for finding in check("--baseline") if finding["rule"] == "gpu-pool-never-empty"]
+    assert [(str(one["object"])[-3:-1], one["also"]) for one in new] == [('c"', [])]
+
+
+def test_comments_silence_each_of_them(write: Write) -> None:
+    folder = write({"main.tf": MODULES})
+    arguments = ["check", ".", "--select", "gpu-pool-never-empty", "--add-ignores", "always in use"]
+    result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert (folder / "main.tf").read_text().count("always in use") == 2, result.output
+    assert found("gpu-pool-never-empty") == []

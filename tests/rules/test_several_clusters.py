@@ -1,0 +1,168 @@
+"""Manifests that may be applied to several clusters, or to none of this tree: judged where that makes no difference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config, Environment
+from tests.conftest import indented, manifest, names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcheck.engine.linter import Result
+    from kcheck.source.findings import Undecided
+
+    Check = Callable[..., Result]
+
+POD = """
+spec:
+  {more}
+  containers:
+    - name: train
+      image: quay.io/example/train:1
+      resources: {{limits: {{nvidia.com/gpu: 8, cpu: 8, memory: 64Gi}}}}
+"""
+TAINT = 'taint {\n key = "team"\n value = "ml"\n effect = "NO_SCHEDULE"\n }'
+
+
+def cluster(name: str, *, taint: str = "") -> str:
+    """A root module with a cluster, and a pool of GPUs that may be tainted."""
+    return f"""
+    resource "google_container_cluster" "this" {{
+      name                     = "{name}"
+      location                 = "us-central1-a"
+      remove_default_node_pool = true
+      initial_node_count       = 1
+    }}
+    resource "google_container_node_pool" "gpu" {{
+      cluster            = google_container_cluster.this.name
+      location           = "us-central1-a"
+      initial_node_count = 1
+      autoscaling {{
+        min_node_count = 0
+        max_node_count = 10
+      }}
+      node_config {{
+        machine_type = "a3-highgpu-8g"
+        {taint}
+      }}
+    }}
+    """
+
+
+def job(more: str = "restartPolicy: Never") -> str:
+    """A job of one pod with GPUs."""
+    return manifest("batch/Job", f"spec:\n  template:\n    {indented(POD.format(more=more), 4)}")
+
+
+def waiting(result: Result, rule: str) -> list[Undecided]:
+    """What of a rule is undecided."""
+    return [check for check in result.undecided if check.rule == rule]
+
+
+RULE = "gpu-without-toleration"
+
+
+def test_decided_where_no_cluster_has_the_problem(check: Check) -> None:
+    result = check({"dev/main.tf": cluster("dev"), "prod/main.tf": cluster("prod"), "k8s/train.yaml": job()})
+    assert not waiting(result, RULE)
+    assert RULE not in names(result)
+
+
+def test_found_where_every_cluster_has_the_problem(check: Check) -> None:
+    tree = {
+        "dev/main.tf": cluster("dev", taint=TAINT),
+        "prod/main.tf": cluster("prod", taint=TAINT),
+        "k8s/train.yaml": job(),
+    }
+    result = check(tree)
+    assert not waiting(result, RULE)
+    found = next(finding for finding in result.findings if finding.rule == RULE)
+    assert any("holds on each of the 2" in related.message for related in found.related)
+
+
+DIFFERENT = {
+    "dev/main.tf": cluster("dev"),
+    "prod/main.tf": cluster("prod", taint=TAINT),
+    "k8s/jobs/train.yaml": job(),
+}
+
+
+def test_undecided_where_clusters_differ_names_them(check: Check) -> None:
+    result = check(DIFFERENT)
+    assert RULE not in names(result)
+    assert [check.missing for check in waiting(result, RULE)] == [
+        ("the cluster of k8s/: dev or prod; `clusters:` with `manifests:` in kcheck.yaml says which",)
+    ]
+
+
+def test_settings_that_say_which_decide(check: Check) -> None:
+    environment = Environment(root="prod", name="prod", manifests=("k8s/**",))
+    result = check(DIFFERENT, Config(environments=(environment,)))
+    assert RULE in names(result)
+
+
+def test_many_clusters_are_not_all_named(check: Check) -> None:
+    tree = {f"c{i}/main.tf": cluster(f"c{i}", taint=TAINT if i else "") for i in range(6)}
+    result = check(tree | {"train.yaml": job()})
+    assert "the cluster of train.yaml: c0, c1, c2 or 3 others;" in waiting(result, RULE)[0].missing[0]
+
+
+def test_clusters_of_the_same_name_are_told_by_their_roots(check: Check) -> None:
+    tree = {"a/main.tf": cluster("x"), "b/main.tf": cluster("x", taint=TAINT), "train.yaml": job()}
+    assert "the cluster of train.yaml: a or b;" in waiting(check(tree), RULE)[0].missing[0]
+
+
+# --- no cluster in the tree
+
+
+@pytest.mark.parametrize(
+    ("seconds", "decided"),
+    [(10, True), (600, True), (601, False)],
+)
+def test_time_to_stop_without_a_cluster(check: Check, seconds: int, decided: bool) -> None:
+    """The autoscaler gives 600 seconds by default."""
+    result = check({"train.yaml": job(f"terminationGracePeriodSeconds: {seconds}")})
+    assert bool(waiting(result, "grace-period-cut")) is not decided
+
+
+def test_time_to_stop_of_spot_pods_without_a_cluster(check: Check) -> None:
+    more = "terminationGracePeriodSeconds: 60\n  nodeSelector: {cloud.google.com/gke-spot: 'true'}"
+    result = check({"train.yaml": job(more)})
+    assert [check.missing for check in waiting(result, "grace-period-cut")] == [
+        ("no cluster in this tree; check the manifests together with the Terraform of their cluster",)
+    ]
+
+
+SERVER = """
+spec:
+  template:
+    spec:
+      {more}
+      volumes: [{{name: cache, emptyDir: {{}}}}]
+      containers: [{{name: web, image: quay.io/example/web:1}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "decided"),
+    [
+        ("hostNetwork: false", True),
+        ("tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]", True),
+        ("tolerations: [{key: team, operator: Exists}]", False),
+    ],
+)
+def test_pods_that_tolerate_no_pool_pin_no_nodes(check: Check, more: str, decided: bool) -> None:
+    result = check({"web.yaml": manifest("apps/Deployment", SERVER.format(more=more))})
+    assert bool(waiting(result, "local-storage-pins-nodes")) is not decided
+
+
+def test_one_pod_cannot_clash_over_ports(check: Check) -> None:
+    more = "hostNetwork: true\n  dnsPolicy: ClusterFirstWithHostNet"
+    tree = DIFFERENT | {
+        "k8s/jobs/train.yaml": job(more).replace("image:", "ports: [{containerPort: 29500}]\n          image:")
+    }
+    assert not waiting(check(tree), "host-network-port-clash")

@@ -1,0 +1,196 @@
+"""Caps lower the target: rules are silent about nodes that a cluster cannot have, and one speaks of the cap."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.config.config import Config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from kcheck.engine.linter import Result
+
+GKE = """
+resource "google_compute_subnetwork" "nodes" {
+  name          = "nodes"
+  network       = "train"
+  ip_cidr_range = "10.0.0.0/20"
+
+  secondary_ip_range {
+    range_name    = "pods"
+    ip_cidr_range = "172.16.0.0/18"
+  }
+}
+
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = "europe-west4"
+  subnetwork               = google_compute_subnetwork.nodes.id
+  remove_default_node_pool = true
+  initial_node_count       = 1
+
+  ip_allocation_policy {
+    cluster_secondary_range_name = "pods"
+  }
+
+  cluster_autoscaling {
+    enabled             = true
+    autoscaling_profile = "OPTIMIZE_UTILIZATION"
+    LIMITS
+  }
+}
+
+resource "google_container_node_pool" "cpu" {
+  name    = "cpu"
+  cluster = google_container_cluster.train.name
+
+  autoscaling {
+    total_max_node_count = 900
+  }
+
+  node_config {
+    machine_type = "n2-standard-16"
+  }
+}
+"""
+PROVISIONING = """
+    resource_limits {
+      resource_type = "cpu"
+      maximum       = MOST
+    }
+
+    resource_limits {
+      resource_type = "memory"
+      maximum       = 100000
+    }
+"""
+EKS = """
+resource "aws_subnet" "nodes" {
+  vpc_id     = "vpc-1"
+  cidr_block = "10.0.0.0/21"
+}
+
+resource "aws_eks_cluster" "main" {
+  name    = "train"
+  version = "1.32"
+}
+
+resource "aws_eks_node_group" "gpu" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "gpu"
+  subnet_ids      = [aws_subnet.nodes.id]
+  instance_types  = ["p4d.24xlarge"]
+
+  scaling_config {
+    min_size     = 0
+    max_size     = 600
+    desired_size = 0
+  }
+}
+
+resource "aws_eks_node_group" "system" {
+  cluster_name    = aws_eks_cluster.main.name
+  node_group_name = "system"
+  subnet_ids      = [aws_subnet.nodes.id]
+  instance_types  = ["m5.large"]
+
+  scaling_config {
+    min_size     = 3
+    max_size     = 3
+    desired_size = 3
+  }
+}
+"""
+AUTOSCALER = """
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: cluster-autoscaler
+spec:
+  template:
+    spec:
+      containers:
+        - name: cluster-autoscaler
+          image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.32.1
+          command:
+            - ./cluster-autoscaler
+            - --cloud-provider=aws
+            - FLAG
+"""
+
+
+def gke(limits: str) -> dict[str, str]:
+    return {"main.tf": GKE.replace("LIMITS", limits)}
+
+
+def eks(flag: str = "--v=4", quota: int = 0) -> dict[str, str]:
+    files = {"main.tf": EKS, "autoscaler.yaml": AUTOSCALER.replace("FLAG", flag)}
+    settings = f"limits:\n  eks.quota.p:\n    value: {quota}\n    reason: what the console shows\n"
+    return files | ({"kcheck.yaml": settings} if quota else {})
+
+
+def rules_of(result: Result) -> set[str]:
+    return {finding.rule for finding in result.findings if finding.severity.word != "info"}
+
+
+def capacity(files: Mapping[str, str], write: Callable[[Mapping[str, str]], Path], *flags: str) -> dict[str, Any]:
+    write(files)
+    output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json", *flags], catch_exceptions=False).stdout
+    found: dict[str, Any] = json.loads(output)["clusters"][0]
+    return found
+
+
+def test_without_a_cap_all_of_it_is_too_small(check: Callable[..., Result]) -> None:
+    assert "pod-range-too-small" in rules_of(check(gke("")))
+    assert "pod-range-too-small" in rules_of(check(gke(PROVISIONING.replace("MOST", "20000"))))
+    assert {"subnet-too-small", "pool-over-quota"} <= rules_of(check(eks()))
+
+
+def test_a_limit_of_provisioning_silences_what_lies_beyond(check: Callable[..., Result]) -> None:
+    assert rules_of(check(gke(PROVISIONING.replace("MOST", "800")))) == {"auto-provisioning-limits-low"}
+
+
+@pytest.mark.parametrize("flag", ["--max-nodes-total=13", "--cores-total=0:1000"])
+def test_a_cap_of_the_autoscaler_silences_what_lies_beyond(flag: str, check: Callable[..., Result]) -> None:
+    silent = {"subnet-too-small", "pool-over-quota", "slow-upgrades"}
+    found = rules_of(check(eks(flag)))
+    assert "autoscaler-cap-below-target" in found
+    assert not found & silent
+
+
+def test_what_is_asked_for_is_judged_beyond_the_cap(check: Callable[..., Result]) -> None:
+    """Who asks for more nodes wants to know everything that is in their way."""
+    found = rules_of(check(eks("--max-nodes-total=13"), Config(nodes={"": 600})))
+    assert {"autoscaler-cap-below-target", "subnet-too-small"} <= found
+
+
+def test_a_quota_of_the_settings_is_told_and_lowers_the_target(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write(eks(quota=960))
+    output = CliRunner().invoke(cli, ["check", ".", "--format", "json"], catch_exceptions=False).stdout
+    found = {finding["rule"]: finding["message"] for finding in json.loads(output)["findings"]}
+    assert "subnet-too-small" not in found
+    message = "quota L-417A185B (Running On-Demand P instances) ends the cluster at 13 of 603 nodes"
+    assert found["account-quota-too-low"] == message
+
+
+def test_capacity_compares_the_cap_with_what_the_pools_may_have(write: Callable[[Mapping[str, str]], Path]) -> None:
+    cluster = capacity(eks("--max-nodes-total=13"), write)
+    assert cluster["summary"] == (
+        "train reaches 13 of the 603 nodes its pools may have; the first wall is the autoscaling limit of the cluster."
+    )
+    first, *_ = cluster["walls"]
+    assert (first["mechanism"], first["nodes"], first["before_target"]) == ("autoscaling", 13, True)
+    assert [wall["before_target"] for wall in cluster["walls"] if wall["mechanism"] == "subnet"] == [False]
+
+
+def test_fixed_pools_stay_at_a_cap(write: Callable[[Mapping[str, str]], Path]) -> None:
+    """The autoscaler takes no node of a pool that it does not scale: only the others shrink."""
+    cluster = capacity(eks("--cores-total=0:1"), write)
+    assert [one["needed"] for one in cluster["quotas"]] == [6]

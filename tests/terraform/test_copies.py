@@ -1,0 +1,255 @@
+"""Modules without a skeleton whose code is there: fetched by Terraform, in a named folder, or in the repository."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.config.config import Config, ConfigError
+from kcheck.engine import linter
+from kcheck.files.tree import Tree
+from kcheck.report import model
+from kcheck.terraform.copies import parse_address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+MODULE = {
+    "variables.tf": """
+variable "cluster" {
+  type = string
+}
+variable "most" {
+  type    = number
+  default = 4
+}
+variable "tier" {
+  default = "STANDARD"
+}
+""",
+    "main.tf": """
+resource "aws_eks_cluster" "this" {
+  name = var.cluster
+}
+module "nodes" {
+  source = "./nodes"
+  most   = var.most
+  owner  = aws_eks_cluster.this.name
+}
+output "name" {
+  value = aws_eks_cluster.this.name
+}
+""",
+    "nodes/main.tf": """
+variable "most" {}
+variable "owner" {}
+resource "aws_eks_node_group" "this" {
+  cluster_name   = var.owner
+  instance_types = ["p5.48xlarge"]
+  subnet_ids     = ["subnet-1"]
+  scaling_config {
+    min_size     = 0
+    desired_size = 1
+    max_size     = var.most
+  }
+}
+""",
+}
+CALL = """
+module "training" {{
+  source  = "{source}"
+  cluster = "train"
+  {more}
+}}
+"""
+
+INSIDE = "eks/live:module.training.module.nodes.aws_eks_node_group.this"
+ALONE = "eks/modules/eks:module.nodes.aws_eks_node_group.this"
+
+
+def fetched(source: str, folder: str = ".terraform/modules/training") -> dict[str, str]:
+    """What `terraform init` leaves of a module."""
+    rows = [{"Key": "", "Source": "", "Dir": "."}, {"Key": "training", "Source": source, "Dir": folder}]
+    rows.append({"Key": "training.nodes", "Source": "./nodes", "Dir": f"{folder}/nodes"})
+    return {".terraform/modules/modules.json": json.dumps({"Modules": rows})} | at(folder)
+
+
+def at(folder: str) -> dict[str, str]:
+    """The module in a folder."""
+    return {f"{folder}/{name}": text for name, text in MODULE.items()}
+
+
+def sizes(config: Config | None = None) -> list[Any]:
+    """The maxima of the pools that are read."""
+    return [pool["fields"]["max_nodes"] for pool in model.collect(Tree(["."]), config or Config())["pools"]]
+
+
+@pytest.mark.parametrize(
+    ("source", "listed"),
+    [
+        ("acme/training/aws", "registry.terraform.io/acme/training/aws"),
+        ("app.terraform.io/acme/training/aws", "app.terraform.io/acme/training/aws"),
+        ("git::https://git.acme.example/modules/eks.git?ref=v1", "git::https://git.acme.example/modules/eks.git?ref=v1"),
+        ("github.com/acme/eks", "git::https://github.com/acme/eks.git"),
+        ("s3::https://s3.amazonaws.com/acme/eks.zip", "s3::https://s3.amazonaws.com/acme/eks.zip"),
+    ],
+)  # fmt: skip
+def test_what_terraform_fetched_is_read(
+    source: str, listed: str, write: Callable[[Mapping[str, str]], Path]
+) -> None:  # fmt: skip
+    write({"main.tf": CALL.format(source=source, more="most = 40")} | fetched(listed))
+    assert [pool["value"] for pool in sizes()] == [40]
+
+
+def test_findings_are_at_the_call_and_fixes_in_it(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": CALL.format(source="acme/training/aws", more="")} | fetched("acme/training/aws"))
+    assert sizes() == [{"value": 4, "default": True, "from": ["main.tf:2:1"]}]
+    result = linter.run(Tree(["."]), Config(nodes={"": 5000}))
+    assert not result.bugs
+    assert result.findings
+    for finding in result.findings:
+        spans = [finding.span, *(related.span for related in finding.related), *finding.anchors]
+        spans += [change.origin.written for change in (finding.fix.changes if finding.fix else ())]
+        assert {span.source.path for span in spans} == {"main.tf"}
+
+
+def test_a_copy_calls_published_modules(write: Callable[[Mapping[str, str]], Path]) -> None:
+    """The skeleton of what a copy calls reports at the call of the copy."""
+    inner = """
+variable "cluster" {}
+variable "most" {}
+module "eks" {
+  source                  = "terraform-aws-modules/eks/aws"
+  version                 = "~> 20.0"
+  cluster_name            = var.cluster
+  eks_managed_node_groups = { gpu = { max_size = var.most }, cpu = {} }
+}
+"""
+    rows = {"Modules": [{"Key": "training", "Source": "acme/training/aws", "Dir": ".terraform/modules/training"}]}
+    write(
+        {
+            "main.tf": CALL.format(source="acme/training/aws", more="most = 7"),
+            ".terraform/modules/modules.json": json.dumps(rows),
+            ".terraform/modules/training/main.tf": inner,
+        }
+    )
+    assert sizes() == [{"value": 3}, {"value": 7, "from": ["main.tf:5:10"]}]
+
+
+@pytest.mark.parametrize(
+    "modules",
+    [
+        '{"Modules":[{"Key":"training","Source":"other/module/aws","Dir":".terraform/modules/training"}]}',  # stale
+        '{"Modules":[{"Key":"training","Source":"acme/training/aws","Dir":"../outside"}]}',
+        '{"Modules":[{"Key":"training","Source":"acme/training/aws","Dir":3}, null, 7]}',
+        '{"Modules": 5}',
+        "[]",
+        "[" * 100_000,
+        "no json",
+    ],
+)
+def test_what_is_no_copy(modules: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    files = fetched("acme/training/aws") | {".terraform/modules/modules.json": modules}
+    top = write({f"in/{name}": text for name, text in files.items()} | at("outside") | {"in/.git/HEAD": ""})
+    (top / "in" / "main.tf").write_text(CALL.format(source="acme/training/aws", more=""))
+    assert not model.collect(Tree(["in"]), Config())["pools"]
+
+
+@pytest.mark.parametrize(
+    ("source", "folder"),
+    [
+        ("acme/training/aws", "acme/training/aws"),
+        ("acme/training/aws", "registry.terraform.io/acme/training/aws"),
+        ("acme/training/aws", "terraform-aws-training"),
+        ("acme/big/aws//modules/training", "acme/big/aws/modules/training"),
+        ("git::https://git.acme.example/modules/eks.git//training?ref=v1", "git.acme.example/modules/eks/training"),
+        ("git@github.com:acme/eks.git", "acme/eks"),
+        ("git::ssh://git@git.acme.example:22/acme/eks.git", "eks"),
+        ("s3::https://s3.amazonaws.com/acme/eks.zip", "training"),  # the name of the call
+        ("../../not-here", "training"),
+    ],
+)
+def test_copies_in_a_named_folder_are_read(
+    source: str, folder: str, write: Callable[[Mapping[str, str]], Path]
+) -> None:  # fmt: skip
+    write({"infra/main.tf": CALL.format(source=source, more="most = 9")} | at(f"copies/{folder}"))
+    data = model.collect(Tree(["."]), Config(module_dirs=("copies",)))
+    assert [pool["fields"]["max_nodes"] for pool in data["pools"]] == [{"value": 9, "from": ["infra/main.tf:5:10"]}]
+
+
+def test_a_named_folder_is_one_of_the_settings(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write(
+        {"infra/main.tf": CALL.format(source="acme/training/aws", more="most = 9")}
+        | {"kcheck.yaml": "module_dirs: [copies]\n"}
+        | at("copies/training")
+    )
+    assert 'module_dirs: ["copies"]' in CliRunner().invoke(cli, ["config"]).output
+    assert "max_nodes" in CliRunner().invoke(cli, ["show", "infra"]).output
+    assert CliRunner().invoke(cli, ["show", "--module-dir", "nowhere"]).exit_code == 2
+    with pytest.raises(ConfigError, match="no such folder"):
+        model.collect(Tree(["."]), Config(module_dirs=("nowhere",)))
+
+
+@pytest.mark.parametrize(
+    ("source", "origin", "read"),
+    [
+        ("git::https://github.com/acme/platform.git//modules/eks?ref=v1.2.0", "git@github.com:acme/platform.git", True),
+        ("github.com/acme/platform//modules/eks", "https://github.com/Acme/Platform", True),
+        ("acme/platform/aws//modules/eks", "https://github.com/acme/terraform-aws-platform", True),
+        ("git::https://github.com/acme/platform.git//modules/eks", "https://github.com/acme/other.git", False),
+        ("git::https://github.com/acme/platform.git//modules/eks", "", True),  # nothing says that it is another one
+        ("git::https://github.com/acme/platform.git//modules/eks/../../../x", "", False),
+        ("acme/platform/aws//modules/vpc", "", False),
+    ],
+)
+def test_the_repository_itself_is_read(
+    source: str, origin: str, read: bool, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    remote = f'[core]\n\tbare = false\n[remote "origin"]\n\tfetch = x\n\turl = {origin}\n' if origin else ""
+    write(
+        {"live/main.tf": CALL.format(source=source, more="most = 11"), ".git/config": remote, ".git/HEAD": ""}
+        | at("modules/eks")
+    )
+    data = model.collect(Tree(["."]), Config())
+    assert [pool["id"] for pool in data["pools"]] == [INSIDE if read else ALONE]
+
+
+def test_a_folder_that_does_not_fit_the_call_is_another_module(
+    write: Callable[[Mapping[str, str]], Path],
+) -> None:  # fmt: skip
+    call = CALL.format(source="acme/platform/aws//modules/eks", more="vpc = 3")
+    write({"live/main.tf": call, ".git/HEAD": ""} | at("modules/eks"))
+    assert [pool["id"] for pool in model.collect(Tree(["."]), Config())["pools"]] == [ALONE]
+
+
+def test_copies_that_call_each_other(write: Callable[[Mapping[str, str]], Path]) -> None:
+    loop = 'module "a" {\n  source = "acme/a/aws"\n}\nmodule "b" {\n  source = "acme/b/aws"\n}\n'
+    write({"main.tf": loop, "copies/acme/a/aws/main.tf": loop, "copies/acme/b/aws/main.tf": loop})
+    result = linter.run(Tree(["."]), Config(module_dirs=("copies",)))
+    assert not result.bugs
+    assert not result.findings
+
+
+@pytest.mark.parametrize(
+    ("source", "host", "path", "repository", "folder"),
+    [
+        ("acme/eks/aws", "registry.terraform.io", "acme/eks/aws", "acme/terraform-aws-eks", ""),
+        ("app.example.io/acme/eks/aws//x/y", "app.example.io", "acme/eks/aws", "acme/terraform-aws-eks", "x/y"),
+        ("github.com/acme/eks//x?ref=1", "github.com", "acme/eks", "acme/eks", "x"),
+        ("git@github.com:acme/eks.git", "github.com", "acme/eks", "acme/eks", ""),
+        ("git::https://a.example/g/sub/eks.git//x", "a.example", "g/sub/eks", "g/sub/eks", "x"),
+        ("git::ssh://git@a.example:7999/g/eks.git?ref=2", "a.example", "g/eks", "g/eks", ""),
+    ],
+)
+def test_addresses(source: str, host: str, path: str, repository: str, folder: str) -> None:
+    assert parse_address(source) == (host, path, repository, folder)
+
+
+@pytest.mark.parametrize("source", ["./x", "../x", "s3::https:x", "", "eks", "a/b", "C:/x/y"])
+def test_what_is_no_address(source: str) -> None:
+    assert parse_address(source) is None

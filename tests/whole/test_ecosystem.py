@@ -1,0 +1,86 @@
+"""The script that compares two versions of kcheck over public repositories."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.machinery import SourceFileLoader
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.places import ROOT, TESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def script() -> Any:
+    """The script as a module."""
+    loader = SourceFileLoader("ecosystem", str(ROOT / "scripts" / "ecosystem"))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)
+        patch.setitem(sys.modules, "ecosystem", module)
+        loader.exec_module(module)
+        yield module
+
+
+CLUSTER = """
+resource "azurerm_kubernetes_cluster" "main" {
+  sku_tier = "Free"
+
+  default_node_pool {
+    name       = "system"
+    vm_size    = "Standard_D4s_v5"
+    node_count = %s
+  }
+
+  network_profile {
+    network_plugin      = "azure"
+    network_plugin_mode = "overlay"
+  }
+}
+"""
+
+
+def test_a_run_is_counted(script: Any, write: Callable[[Mapping[str, str]], Path]) -> None:
+    outcome = script.run(ROOT, write({"main.tf": CLUSTER % "50"}))
+    assert not outcome.crash
+    assert outcome.counts["judged clusters"] == outcome.counts["judged pools"] == 1
+    assert outcome.counts["decided"] > 0
+    assert any(key[0] == "free-control-plane" for key in outcome.findings)
+
+
+def test_what_changed_is_printed(script: Any) -> None:
+    key, other = ("rule", "main.tf", "3", "cluster"), ("rule", "main.tf", "9", "cluster")
+    old = script.Outcome(findings={key: "error a", other: "info b"}, undecided={("rule", "pool"): "var.x"})
+    new = script.Outcome(findings={key: "error c"}, undecided={("more", "pool"): "var.y"}, crash="KeyError")
+    assert script.compare("owner/name", old, new)[1:] == [
+        "  - finding rule main.tf 9 cluster: info b",
+        "  ~ finding rule main.tf 3 cluster: error a -> error c",
+        "  + undecided more pool: var.y",
+        "  - undecided rule pool: var.x",
+        "  ! crash (new): KeyError",
+    ]
+    assert script.compare("owner/name", old, old) == []
+
+
+def test_totals_have_the_share_that_was_decided(script: Any) -> None:
+    one = script.Outcome(findings={("r",): "error"})
+    one.counts.update({"decided": 30, "undecided": 10, "error": 1, "judged clusters": 2, "not judged": 1})
+    text = script.totals("new", [one, script.Outcome(crash="x")])
+    assert "judged 2 clusters, 0 pools, 0 workloads; 1 clusters not judged" in text
+    assert "30 decided, 10 undecided (75.0 % decided)" in text
+    assert "1 error" in text
+    assert "1 crashes" in text
+
+
+def test_the_list_has_names_and_commits_only(script: Any) -> None:
+    found = script.listed(TESTS / "ecosystem.txt")
+    assert len(found) == 40
+    assert all(name.count("/") == 1 and len(commit) == 40 for name, commit in found)
