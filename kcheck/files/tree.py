@@ -27,7 +27,8 @@ MANIFESTS = (".yaml", ".yml")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"
 UNIT = "terragrunt.hcl"
-"""The file of a unit of Terragrunt."""
+STACK = "terragrunt.stack.hcl"
+"""The files of a unit and of a stack of Terragrunt."""
 KERNEL = re.compile(r"(?:^|/)sysctl[^/]*(?:/.+)?\.conf$")
 """Settings of the kernel of nodes: sysctl.conf, or in a folder such as sysctl.d."""
 
@@ -243,7 +244,7 @@ class Tree:
             self._add_folder(os.path.dirname(path) or ".")
         elif os.path.basename(path) in KUSTOMIZATIONS:
             self._add_kustomization(path)
-        elif os.path.basename(path) == UNIT:
+        elif os.path.basename(path) in (UNIT, STACK):
             self.units.append(path)
         elif path.endswith(".json"):
             source = self.source(path)
@@ -280,7 +281,7 @@ class Tree:
                     self.variables.append(where)
                     if encrypted.is_whole(self.disk.head(where, encrypted.HEAD)):
                         self.source(where)
-                elif name == UNIT:
+                elif name in (UNIT, STACK):
                     self.units.append(where)
                 elif name.endswith(".json") and not name.endswith(TERRAFORM):
                     self._add_json(where)

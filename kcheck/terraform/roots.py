@@ -78,6 +78,8 @@ class Loader:
             units = import_module("kcheck.terraform.terragrunt.units").Terragrunt(self)
             called |= units.folders()
             roots += units.stacks(by_root)
+            for root in roots:
+                root.workspace = Known(self.config.workspace, Origin(())) if self.config.workspace else None
             self.skipped += units.skipped
         parts = [part.configuration for root in roots for part in root.all() if not part.configuration.skeleton]
         self.variables.check([*configurations, *(part.configuration for root in roots for part in root.all())])

@@ -14,6 +14,7 @@ from kcheck.syntax.problem import Problem
 from kcheck.terraform import convert
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.scope import Scope
+from kcheck.terraform.workspaces import OF_NONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -140,7 +141,7 @@ class Variables:
         }
         sources = self._labelled(configuration.folder) if missing else ()
         found = {labels[0] for source, labels in sources if not missing.isdisjoint(self.assignments(source))}
-        return sorted(found - _OF_NONE)
+        return sorted(found - OF_NONE)
 
     def is_given(self, workspace: str) -> bool:
         """Whether the user names a variable file that is called like a workspace."""
@@ -161,10 +162,6 @@ class Variables:
             source = self.tree.source(path) if near else None
             if source is not None and source not in self._files:
                 yield source, _labels(source.path)
-
-
-_OF_NONE = frozenset({"common", "shared", "global", "globals", "base", "example", "sample", "template", "test"})
-"""Names of tfvars files that are not those of a workspace."""
 
 
 def _labels(path: str) -> list[str]:

@@ -24,6 +24,10 @@ FEW = 4
 """So many workspaces are judged one by one without being asked for."""
 DEFAULT = "default"
 """The workspace that is always there."""
+OF_NONE = frozenset({
+    "common", "shared", "global", "globals", "base", "defaults", "example", "sample", "template", "all",
+})  # fmt: skip
+"""Names that are those of no workspace."""
 _SYMBOL = Symbol("terraform", "workspace")
 _MARK = b"terraform.workspace"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
@@ -65,13 +69,15 @@ def known_to(root: Module, files: Files) -> list[str]:
         for entry in entries:
             if _MAY_CHOOSE.search(entry.value_span.text):
                 finder.look(entry.expression, module.scope, optional=False)
-    if finder.required:
-        names = set.intersection(*finder.required) or set().union(*finder.required)
+    required = [names - finder.bases.get(chosen, set()) for chosen, names in finder.required]
+    if required:
+        names = set.intersection(*required) or set().union(*required)
     elif finder.optional:
-        names = {*finder.optional, DEFAULT}
+        others = len(finder.optional - OF_NONE) < FEW  # of many that have names, none is left to judge
+        names = {*finder.optional, DEFAULT} if others else finder.optional
     else:
         names = set()
-    return sorted(name for name in names if _NAME.fullmatch(name))
+    return sorted(name for name in names - OF_NONE if _NAME.fullmatch(name))
 
 
 def _entries(body: nodes.Body) -> Iterator[nodes.Attribute]:
@@ -85,26 +91,35 @@ def _entries(body: nodes.Body) -> Iterator[nodes.Attribute]:
 
 
 class _Finder:
-    """Collects names: sets of which the workspace must be in each, and single ones that are only asked about."""
+    """Collects names: sets of which the workspace must be in each, and single ones that are only asked about.
+
+    What is `required` comes with the map that is chosen from, as it is written; `bases` are keys of such maps that the
+    code names itself, for what all workspaces share.
+    """
 
     def __init__(self, files: Files) -> None:
         self.files = files
-        self.required: list[set[str]] = []
+        self.required: list[tuple[str, set[str]]] = []
         self.optional: set[str] = set()
+        self.bases: dict[str, set[str]] = {}
 
     def look(self, node: nodes.Expression, scope: Scope, *, optional: bool) -> None:
         """Look at an expression and those in it; `optional` says that something else holds if it fails."""
         match node:
             case nodes.Index():
-                if _is_workspace(node.key, scope):
-                    self._add(_keys(evaluate(node.target, scope)), optional=optional)
+                if isinstance(node.key, nodes.Literal):
+                    self.bases.setdefault(node.target.span.text, set()).add(str(node.key.value))
+                elif _is_workspace(node.key, scope):
+                    self._add(_keys(evaluate(node.target, scope)), node.target, optional=optional)
+            case nodes.GetAttr():
+                self.bases.setdefault(node.target.span.text, set()).add(node.name)
             case nodes.Call():
                 self._call(node, scope, optional=optional)
                 optional = optional or node.name in _FALLBACK
             case nodes.Operation() if node.operator in ("==", "!=") and node.left is not None:
                 for side, other in ((node.left, node.right), (node.right, node.left)):
                     if _is_workspace(side, scope):
-                        self._add(_texts(evaluate(other, scope)), optional=True)
+                        self._add(_texts(evaluate(other, scope)), other, optional=True)
             case nodes.Conditional():
                 self.look(node.condition, scope, optional=optional)
                 self.look(node.yes, scope, optional=True)
@@ -118,17 +133,18 @@ class _Finder:
     def _call(self, node: nodes.Call, scope: Scope, *, optional: bool) -> None:
         arguments = node.arguments
         if node.name == "lookup" and len(arguments) > 1 and _is_workspace(arguments[1], scope):
-            self._add(_keys(evaluate(arguments[0], scope)), optional=optional or len(arguments) > 2)
+            self._add(_keys(evaluate(arguments[0], scope)), arguments[0], optional=optional or len(arguments) > 2)
         elif node.name == "contains" and len(arguments) == 2 and _is_workspace(arguments[1], scope):
-            self._add(_texts(evaluate(arguments[0], scope)), optional=True)
+            self._add(_texts(evaluate(arguments[0], scope)), arguments[0], optional=True)
         elif node.name in _OPEN_FILE and arguments and isinstance(arguments[0], nodes.Template):
-            self._add(self._named_files(arguments[0], scope), optional=optional or node.name in _FALLBACK)
+            found = self._named_files(arguments[0], scope)
+            self._add(found, arguments[0], optional=optional or node.name in _FALLBACK)
 
-    def _add(self, names: set[str], *, optional: bool) -> None:
+    def _add(self, names: set[str], chosen: nodes.Expression, *, optional: bool) -> None:
         if names and optional:
             self.optional |= names
         elif names:
-            self.required.append(names)
+            self.required.append((chosen.span.text, names))
 
     def _named_files(self, path: nodes.Template, scope: Scope) -> set[str]:
         """The workspaces for which there is the file that a template names."""

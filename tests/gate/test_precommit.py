@@ -158,7 +158,7 @@ def test_hooks_are_those_of_the_table() -> None:
         ("main.tf", True), ("a/main.tf.json", True), ("prod.tfvars", True), ("prod.tfvars.json", True),
         ("job.yaml", True), ("job.yml", True), ("job.json", True), ("values.yaml.tftpl", True), ("a.tpl", True),
         ("base/Kustomization", True), ("Kustomization", True), ("README.md", False), ("main.py", False),
-        ("a.tf.md", False), ("MyKustomization", False),
+        ("a.tf.md", False), ("MyKustomization", False), ("live/eks/terragrunt.hcl", True), ("root.hcl", True),
     ],
 )  # fmt: skip
 def test_files_that_start_the_hooks(path: str, wanted: bool) -> None:

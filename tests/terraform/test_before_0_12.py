@@ -10,6 +10,7 @@ from kcheck.config.config import Config
 from kcheck.files.tree import Tree
 from kcheck.reading import inventory
 from kcheck.source.text import Source
+from kcheck.source.values import known
 from kcheck.syntax.hcl.old import is_old, modern
 from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform.console import evaluate
@@ -67,6 +68,10 @@ module "inner" {
 }
 
 locals {
+  "named" = "${var.name}"
+}
+
+locals {
   all  = ["${var.zones}", "c", "${var.name}"]
   some = ["${var.subnets}", "c"]
   one  = "${list("a", var.name)}"
@@ -89,6 +94,7 @@ INNER = 'variable "given" { type = "map" }\noutput "given" { value = "${lookup(v
         ("local.map", {"a": "1", "b": "train-2"}),
         ("local.tags", [{"key": "a"}, "a", "b"]),
         ("local.some[1]", "c"),
+        ("local.named", "train"),
     ],
 )
 def test_values(expression: str, expected: object, write: Callable[[Mapping[str, str]], Path]) -> None:
@@ -120,6 +126,8 @@ def test_what_cannot_be_read_is_said_once_and_is_no_error(write: Callable[[Mappi
         ('resource "aws_vpc" "a" {\n  tags = {\n    "b" = "${var.c}"\n  }\n}\n', False),
         ('resource "google_monitoring_metric_descriptor" "a" {\n  labels {\n    key = "b"\n  }\n}\n', False),
         ('resource "aws_vpc" "a" {\n  tags {\n    "b" = 1\n  }\n}\n', True),
+        ('resource "aws_eks_cluster" "a" {\n  b = ["${aws_subnet.a.*.id}"]\n}\n', True),
+        ('resource "aws_eks_cluster" "a" {\n  b = flatten(["${aws_subnet.a.*.id}"])\n}\n', False),
     ],
 )
 def test_how_old_code_is_told(text: str, old: bool) -> None:
@@ -130,11 +138,11 @@ def test_how_old_code_is_told(text: str, old: bool) -> None:
     "text",
     [
         'a {\n  b = "{"\n  # "c" {\n  d = <<EOF\n"e" = {\nEOF\n}\n',
-        'a {\n  b = {\n    "c" = 1\n  }\n}\n',
-        'a "b" {\n  "c" = 1\n}\n',
+        'a {\n  b = {\n    "c/d" = 1\n  }\n}\n',
+        'a "b" {\n  "c/d" = 1\n}\n',
         "",
         '"' * 1000,
-        "{" * 1000 + '\n"a" = 1',
+        "{" * 1000 + '\n"a/b" = 1',
     ],
 )
 def test_other_code_is_left_alone(text: str) -> None:
@@ -152,3 +160,16 @@ def test_its_providers_are_old(write: Callable[[Mapping[str, str]], Path]) -> No
     write({"main.tf": cluster})
     (root,) = inventory.read(Tree(["."]), Config()).roots
     assert not pinned_versions(root)["azurerm"].reaches("3.0")
+
+
+def test_pools_of_azurerm_1(write: Callable[[Mapping[str, str]], Path]) -> None:
+    pool = (
+        '  agent_pool_profile {\n    name  = "NAME"\n    count = "${var.count}"\n    vm_size = "Standard_D4s_v3"\n  }\n'
+    )
+    cluster = (
+        'variable "count" { default = "30" }\nresource "azurerm_kubernetes_cluster" "a" {\n  name = "a"\n  POOLS\n}\n'
+    )
+    write({"main.tf": cluster.replace("POOLS", pool.replace("NAME", "a") + pool.replace("NAME", "b"))})
+    pools = inventory.read(Tree(["."]), Config()).inventory.pools
+    assert [(known(pool.name), known(pool.size.max_nodes)) for pool in pools] == [("a", 30), ("b", 30)]
+    assert len({pool.id for pool in pools}) == 2

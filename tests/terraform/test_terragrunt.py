@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.config.config import Config, Environment
+from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.reading import inventory
 from kcheck.source.values import Known, Unknown
@@ -341,3 +342,88 @@ inputs = {
     old = "  enable_nat_gateway = true\n  single_nat_gateway = true\n"
     new = "  enable_nat_gateway     = true\n  single_nat_gateway     = false\n  one_nat_gateway_per_az = true\n"
     assert fixed == vpc.replace(old, new), output
+
+
+def test_units_of_a_stack(write: Callable[[Mapping[str, str]], Path]) -> None:
+    stack = """
+locals {
+  size = 30
+}
+unit "eks" {
+  source = "../../units/eks"
+  path   = "eks"
+  values = {
+    name = "train"
+    size = local.size
+  }
+}
+unit "vpc" {
+  source = "../../units//vpc"
+  path   = "vpc"
+}
+unit "lost" {
+  source = "git::https://git.example.com/catalog.git//units/gpu?ref=v1"
+  path   = "lost"
+}
+stack "inner" {
+  source = "../../stacks/inner"
+  path   = "inner"
+  values = { name = "second" }
+}
+"""
+    eks = EKS.replace('"train"', "values.name").replace("30", "try(values.size, 2)")
+    vpc = VPC.replace("../../modules/vpc", "${get_repo_root()}/modules/vpc")
+    inner = """
+unit "eks" {
+  source = "../../units/eks"
+  path   = "eks"
+  values = { name = values.name }
+}
+"""
+    files = {
+        "live/prod/terragrunt.stack.hcl": stack,
+        "units/eks/terragrunt.hcl": eks,
+        "units/vpc/terragrunt.hcl": vpc,
+        "units/unused/terragrunt.hcl": eks,
+        "stacks/inner/terragrunt.stack.hcl": inner.replace("../../units", "${get_repo_root()}/units"),
+    }
+    found = reading(files, write)
+    pools = {pool.id: pool.size.max_nodes for pool in found.inventory.pools if "stack" in pool.id}
+    sizes = {name: size.value for name, size in pools.items() if isinstance(size, Known)}
+    assert sizes == {
+        "eks/live/prod/.terragrunt-stack:module.eks.aws_eks_node_group.main": 30,
+        "eks/live/prod/.terragrunt-stack/inner/.terragrunt-stack/eks:module.eks.aws_eks_node_group.main": 2,
+    }
+    template, skipped = sorted(found.skipped, key=lambda one: one.line)
+    assert (template.path, template.reason.partition(",")[0]) == (
+        "units/unused/terragrunt.hcl", "it is a template of stacks that are not here",
+    )  # fmt: skip
+    assert (skipped.path, skipped.line) == ("live/prod/terragrunt.stack.hcl", 17)
+    assert skipped.reason == "the source of lost was not read; it may make clusters"
+    assert skipped.remedy == "terragrunt stack generate, then kcheck check live/prod/.terragrunt-stack"
+
+
+def test_a_config_that_reads_itself_ends(write: Callable[[Mapping[str, str]], Path]) -> None:
+    lines = [
+        f'  {name} = read_terragrunt_config("terragrunt.hcl").inputs.{name}' for name in ("any", "name", "size", "x")
+    ]
+    head = 'include "a" { path = path_relative_to_include("a") }\ndependency "b" { config_path = dependency.b.outputs.x }\n'
+    unit = head + SOURCE + "inputs = {\n" + "\n".join(lines) + "\n}\n"
+    assert given({"eks/terragrunt.hcl": unit}, write) == "inputs refers to itself"
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        'terraform {\n  source = "\\u0000"\n}\ninputs = {\n  any = find_in_parent_folders("\\u0000")\n}\n',
+        'terraform {\n  source = "../../../../../../etc"\n}\ninputs = {\n  any = file("/etc/passwd")\n}\n',
+        'terraform {}\nterraform {}\ninputs = null\nlocals = 3\ninclude "x" {}\ndependency {}\n',
+        SOURCE + "inputs = merge(local.x, dependency.a.outputs)\nlocals {\n  x = merge(local.x, {})\n}\n",
+        SOURCE + 'dependency "a" {\n  config_path = "."\n}\ninputs = {\n  any = dependency.a.outputs.x\n}\n',
+        "inputs = " + "[" * 2000 + "]" * 2000,
+    ],
+)
+def test_hostile_units_are_survived(unit: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    stack = 'unit "a" {\n  source = "."\n  path   = "../../.."\n}\nstack "b" {\n  source = "."\n  path   = "."\n}\nunit {}\n'
+    write({".git/HEAD": "", **MODULES, "eks/terragrunt.hcl": unit, "stack/terragrunt.stack.hcl": stack})
+    assert linter.run(Tree(["."]), Config()).bugs == []

@@ -55,6 +55,12 @@ def maxima(config: Config | None = None) -> dict[str, int | str]:
 MAP = "{ dev = { size = 3 }, prod = { size = 300 } }"
 
 
+SHARED = (
+    f"locals {{\n sizes = merge({{ default = {{ size = 1 }}, common = {{}} }}, {MAP})\n"
+    ' one = merge(local.sizes["default"], local.sizes.common, local.sizes[terraform.workspace])\n}'
+)
+
+
 @pytest.mark.parametrize(
     ("size", "more", "expected"),
     [
@@ -81,6 +87,15 @@ MAP = "{ dev = { size = 3 }, prod = { size = 300 } }"
             "try(local.sizes[terraform.workspace].size, 7)",
             f"locals {{\n sizes = {MAP}\n}}",
             {"default": 7, "dev": 3, "prod": 300},
+        ),
+        (
+            "lookup({ a = 1, b = 2, c = 3, d = 4 }, terraform.workspace, 5)", "",
+            {"a": 1, "b": 2, "c": 3, "d": 4},
+        ),
+        (  # what all share is no workspace
+            "local.one.size",
+            SHARED,
+            {"dev": 3, "prod": 300},
         ),
         (
             'yamldecode(file("${path.module}/env/${terraform.workspace}.yaml")).size',

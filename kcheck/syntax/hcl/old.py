@@ -16,7 +16,10 @@ _TOKEN = re.compile(
     rb'|"(?:[^"\\$]|\\.|\$(?!\{)|\$\{(?:[^{}"]|"(?:[^"\\]|\\.)*+"|\{[^{}]*+\})*+\})*+"|[{}]',
     re.DOTALL,
 )
+_NAME = re.compile(rb'"[A-Za-z_][\w-]*"')
 _NAMED = re.compile(rb"[A-Za-z_][\w-]*+[ \t]+$")
+_QUOTED_LIST = re.compile(rb'=[ \t]*\[\s*"\$\{[\w.-]+\.\*\.[\w.-]+\}"')
+"""A list in a list, which no attribute takes any more."""
 _VERSION = re.compile(r"(?:~>|<?=)?\s*0\.(?:\d|1[01])(?:\.\d+)*|.*<\s*0\.12(?:\.0)?")
 """Versions of Terraform that end before 0.12."""
 _MAPS = frozenset({"tags", "vars", "triggers", "labels", "node_labels", "annotations", "match_labels", "variables"})
@@ -38,16 +41,21 @@ def modern(data: bytes) -> bytes | None:
                 opened.pop()
         elif text.startswith(b'"') and not data[data.rfind(b"\n", 0, token.start()) + 1 : token.start()].strip(b" \t,"):
             after = data[token.end() : token.end() + 200].lstrip(b" \t")
-            if after.startswith(b"{"):  # "metadata" {
+            if after[:1] in (b"{", b"=") and _NAME.fullmatch(text):  # "metadata" {
                 result[token.start()] = result[token.end() - 1] = 0x20
-            elif after.startswith(b"=") and opened and _NAMED.search(data, max(0, opened[-1] - 200), opened[-1]):
+            elif (
+                after.startswith(b"=") and len(opened) > 1 and _NAMED.search(data, max(0, opened[-1] - 200), opened[-1])
+            ):
                 result[opened[-1] - 1] = 0x3D  # tags { "a/b" = ... }
     return bytes(result) if result != data else None
 
 
 def is_old(files: Iterable[nodes.File]) -> bool:
     """Whether the files of a folder are for Terraform before 0.12: by their form, or what version they require."""
-    return any(file.old or any(map(_is_old, file.body.blocks)) for file in files)
+    return any(
+        file.old or _QUOTED_LIST.search(file.body.span.source.data) or any(map(_is_old, file.body.blocks))
+        for file in files
+    )
 
 
 def _is_old(block: nodes.Block) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Unknown
+from kcheck.syntax.hcl import nodes
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.scope import Scope, circular
 from kcheck.terraform.terragrunt.functions import special
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kcheck.source.text import Source
-    from kcheck.syntax.hcl import nodes
     from kcheck.terraform.filesystem import Files
 
 _HERE = Origin(())
+_NO_STACK = Unknown("values are given by terragrunt.stack.hcl")
 
 
 class Host(Protocol):
@@ -37,8 +38,12 @@ class Host(Protocol):
     def files(self, folder: str) -> Files:
         """What functions may read, by paths relative to a folder."""
 
-    def config(self, path: str, unit: str, *, original: str = "", including: Config | None = None) -> Config:
+    def config(
+        self, path: str, unit: str, *, original: str = "", including: Config | None = None, values: Datum | None = None
+    ) -> Config:
         """The config in a file, as a unit sees it; `original` is the folder of the unit that reads another file.
+
+        `values` are those of the stack that makes the unit.
 
         Raises:
             EvaluationError: there is no such file.
@@ -59,7 +64,15 @@ class Config:
     """
 
     def __init__(
-        self, host: Host, source: Source, path: str, *, unit: str, original: str, including: Config | None
+        self,
+        host: Host,
+        source: Source,
+        path: str,
+        *,
+        unit: str,
+        original: str,
+        including: Config | None,
+        values: Datum | None,
     ) -> None:
         self.host = host
         self.path = path
@@ -71,7 +84,10 @@ class Config:
         self.problems = file.problems
         self.scope: Scope = _Scope(self)
         self._locals: dict[str, Datum] = {}
-        self.values: Datum = Unknown("values are given by terragrunt.stack.hcl")
+        self._includes: dict[str, tuple[Config, str]] | None = None
+        self._inputs: Datum | None = None
+        self._dependencies: dict[str, str] | None = None
+        self.values: Datum = values or (including.values if including else _NO_STACK)
 
     @property
     def folder(self) -> str:
@@ -82,6 +98,13 @@ class Config:
     def local_names(self) -> dict[str, nodes.Attribute]:
         """The locals that are declared."""
         return {name: entry for block in self.body.all("locals") for name, entry in block.body.attributes.items()}
+
+    def needs_values(self) -> bool:
+        """Whether it asks for values that a stack would give."""
+        if self.values is not _NO_STACK:
+            return False
+        bodies = (self.body, *(block.body for block in self.body.nested()))
+        return any(_asks_values(entry.expression) for body in bodies for entry in body.attributes.values())
 
     def local(self, name: str) -> Datum:
         """The value of a local.
@@ -97,10 +120,12 @@ class Config:
             self._locals[name] = evaluate(entry.expression, self.scope)
         return self._locals[name]
 
-    @cached_property
+    @property
     def includes(self) -> dict[str, tuple[Config, str]]:
         """The configs that are included, with how they are merged, by their labels."""
-        result: dict[str, tuple[Config, str]] = {}
+        if self._includes is not None:
+            return self._includes
+        self._includes = result = {}  # what a path sees that asks for them
         for block in self.body.all("include"):
             entry = block.body.attributes.get("path")
             path = evaluate(entry.expression, self.scope) if entry else None
@@ -123,13 +148,19 @@ class Config:
             if strategy != "no_merge":
                 yield found, strategy
 
-    @cached_property
+    @property
     def inputs(self) -> Datum:
         """The inputs, with those of what is included."""
+        if self._inputs is None:
+            self._inputs = Unknown(circular("inputs"))
+            self._inputs = self._merged_inputs()
+        return self._inputs
+
+    def _merged_inputs(self) -> Datum:
         result: Datum | None = None
         for config, strategy in self.merged():
             entry = config.body.attributes.get("inputs")
-            own = evaluate(entry.expression, config.scope) if entry else None
+            own = _members(entry.expression, config.scope) if entry else None
             if own is not None:
                 result = own if result is None else merged(own, result, deep=strategy == "deep")
         return Known({}, _HERE) if result is None else result
@@ -156,10 +187,13 @@ class Config:
                                 if isinstance(item, Known) and isinstance(item.value, str):
                                     yield os.path.join(self.unit, item.value)
 
-    @cached_property
+    @property
     def dependencies(self) -> dict[str, str]:
         """The folders of the units that this one depends on, by name."""
+        if self._dependencies is not None:
+            return self._dependencies
         result: dict[str, str] = {}
+        self._dependencies = result  # what a path sees that asks for them
         for config, _ in self.merged():
             for block in config.body.all("dependency"):
                 entry = block.body.attributes.get("config_path")
@@ -214,6 +248,27 @@ class Config:
                 if block.labels[:1] == (name,) and entry is not None:
                     return Known({"value": evaluate(entry.expression, config.scope)}, _HERE)
         raise EvaluationError(f"there is no feature.{name}")
+
+
+def _asks_values(node: nodes.Expression) -> bool:
+    """Whether an expression cannot do without the values of a stack."""
+    if isinstance(node, nodes.Variable):
+        return node.name == "values"
+    tried = isinstance(node, nodes.Call) and node.name in ("try", "can")
+    return not tried and any(map(_asks_values, nodes.children(node)))
+
+
+def _members(expression: nodes.Expression, scope: Scope) -> Datum:
+    """The value of an expression; what is wrong with one member of an object is not with the others."""
+    if not isinstance(expression, nodes.Object):
+        return evaluate(expression, scope)
+    result: dict[str, Datum] = {}
+    for key_node, value in expression.entries:
+        key = evaluate(key_node, scope)
+        if not isinstance(key, Known) or not isinstance(key.value, str):
+            return evaluate(expression, scope)
+        result[key.value] = _members(value, scope)
+    return Known(result, Origin((expression.span,)))
 
 
 class Members:

@@ -52,6 +52,8 @@ def _call(action: _Action, config: Config, node: nodes.Call, scope: Scope) -> Da
             texts.append(scalars.to_string(last.value))
         elif isinstance(last, Unknown) and argument is node.arguments[0]:
             return Unknown(last.reason, origin)
+    if any("\0" in text for text in texts):
+        raise EvaluationError("a path cannot hold a null character")
     result = action(config, texts, last, origin)
     return Known(result, origin) if isinstance(result, str) else result
 

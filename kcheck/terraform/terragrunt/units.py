@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from kcheck.config.config import Environment
-from kcheck.files.tree import UNIT, contains_path, display_path
+from kcheck.files.tree import STACK, UNIT, contains_path, display_path
 from kcheck.source.findings import Skipped
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Unknown
@@ -18,6 +19,7 @@ from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.module import Host as ModuleHost
 from kcheck.terraform.module import Module
+from kcheck.terraform.terragrunt import stack_files
 from kcheck.terraform.terragrunt.config import Config
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 _REGISTRY = re.compile(r"tfr://[^/]*/([^?]+)(?:\?version=(.*))?")
 _SCHEME = re.compile(r"[a-z]+(::|://)|[\w.-]+@|[\w-]+\.[\w.-]+/")
 """How sources begin that are no folder."""
+_NAMED = 3
+"""So many units of a stack are named that are not read."""
 
 
 class Loader(ModuleHost, Protocol):
@@ -154,7 +158,11 @@ class Terragrunt:
         self._included: set[str] = set()
         self.top = os.path.realpath(loader.tree.repository(os.path.dirname(loader.tree.units[0]) or "."))
         self.units: dict[str, Unit] = {}
-        todo = [os.path.realpath(path) for path in loader.tree.units]
+        paths = [os.path.realpath(path) for path in loader.tree.units]
+        stacks = {path: list(self._made(path)) for path in paths if os.path.basename(path) == STACK}
+        made = [unit for path, found in stacks.items() if path not in self._included for unit in found]
+        self.units |= {unit.folder: unit for unit in made}
+        todo = [path for path in paths if path not in stacks]
         seen = set(todo)
         while todo:  # also what they depend on, wherever it is in the repository
             for unit in self._units(todo.pop()):
@@ -168,11 +176,34 @@ class Terragrunt:
                 self.units.pop(os.path.dirname(path), None)
 
     def _units(self, path: str) -> Iterator[Unit]:
-        """The unit of a file; none if others are there to include it, or if it says that it is to be skipped."""
-        try:
+        """The unit of a file; none if a stack makes it of a template."""
+        with suppress(EvaluationError):
             config = self.config(path, os.path.dirname(path))
-        except EvaluationError:
-            return
+            if path in self._included:
+                return
+            if config.needs_values():
+                reason = "it is a template of stacks that are not here, so its values are not known"
+                self.skipped.append(Skipped(display_path(path), reason))
+            else:
+                yield from self._unit(config)
+
+    def _made(self, path: str) -> Iterator[Unit]:
+        """The units that a stack makes; those that cannot be read are said in one line."""
+        unread: list[nodes.Block] = []
+        for config in stack_files.configs(self, path, os.path.dirname(path), unread.append):
+            yield from self._unit(config)
+        if unread:
+            place = unread[0].header
+            labels = ["".join(block.labels[:1]) for block in unread]
+            named = ", ".join(labels[:_NAMED]) + (", ..." if len(labels) > _NAMED else "")
+            what = f"the source of {named} was not read; it may make clusters"
+            remedy = (
+                f"terragrunt stack generate, then kcheck check {display_path(os.path.dirname(path))}/{stack_files.MADE}"
+            )
+            self.skipped.append(Skipped(place.source.path, what, place.begin.line, remedy))
+
+    def _unit(self, config: Config) -> Iterator[Unit]:
+        """The unit of a config; none if it has no module, or says that it is to be skipped."""
         skip = config.body.attributes.get("skip")
         skipped = evaluate(skip.expression, config.scope) if skip is not None else None
         if isinstance(skipped, Known) and skipped.value is True:
@@ -200,7 +231,7 @@ class Terragrunt:
 
     def _folder(self, config: Config, source: str) -> str:
         """A source, as the path of a folder if it is one of the repository."""
-        if _SCHEME.match(source) and not source.startswith("file://"):
+        if "\0" in source or (_SCHEME.match(source) and not source.startswith("file://")):
             return source
         path = os.path.normpath(os.path.join(config.unit, source.removeprefix("file://").replace("//", "/")))
         return path if contains_path(self.top, path) else source
@@ -251,7 +282,9 @@ class Terragrunt:
         """What a tfvars file sets."""
         return Known(self.loader.variables.assignments(source), Origin(()))
 
-    def config(self, path: str, unit: str, *, original: str = "", including: Config | None = None) -> Config:
+    def config(
+        self, path: str, unit: str, *, original: str = "", including: Config | None = None, values: Datum | None = None
+    ) -> Config:
         """The config in a file, as a unit sees it.
 
         Raises:
@@ -263,8 +296,10 @@ class Terragrunt:
             source = self.source(path)
             if source is None:
                 raise EvaluationError(f"there is no file {os.path.basename(path)}")
-            found = Config(self, source, path, unit=unit, original=original, including=including)
+            found = Config(self, source, path, unit=unit, original=original, including=including, values=values)
             self._configs[key] = found
+            if values is not None:
+                self._included.add(path)
             self.loader.problems += found.problems
             self.loader.asked.add(source)
         return self._configs[key]
