@@ -158,7 +158,7 @@ _MOST_FILES = 3
 _VARIABLE = re.compile(r"var\.(\w+) has no default")
 _REMEDIES = (
     (
-        re.compile(r"is read from the cloud|only known after apply"),
+        re.compile(r"is read from the cloud|asks the cloud|only known after apply"),
         "a plan may know it: terraform show -json PLAN > plan.json, then kcheck check plan.json",
     ),
 )

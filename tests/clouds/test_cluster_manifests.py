@@ -71,7 +71,8 @@ def eksctl(group: str = "", more: str = "", region: str = "eu-west-1") -> str:
         ("minSize: 0", 0, 1),
         ("minSize: 1\ndesiredCapacity: 4", 1, 4),
         ("minSize: 0\nmaxSize: 64", 0, 64),
-        ("maxSize: ${MAX:-4}", 2, "${MAX:-4}"),
+        ("maxSize: ${MAX:-4}", 2, 4),
+        ("maxSize: ${MAX}", 2, "${MAX}"),
         ("maxSize: -1", 2, "-1 is negative"),
     ],
 )

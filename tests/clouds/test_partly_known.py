@@ -212,6 +212,7 @@ module "pool" {
 
 CHOSEN = """
 variable "at" {}
+variable "env" {}
 variable "sizes" {
   default = { dev = 30, prod = 30 }
 }
@@ -223,7 +224,7 @@ resource "aws_subnet" "p" {
 
 
 def test_an_element_chosen_by_an_unknown_key(read: Callable[[str], Result]) -> None:
-    result = read(CHOSEN + group(subnets="[aws_subnet.p[var.at].id]", size="var.sizes[terraform.workspace]"))
+    result = read(CHOSEN + group(subnets="[aws_subnet.p[var.at].id]", size="var.sizes[var.env]"))
     assert result.field("pools", "max_nodes") == [30]
     reason = "whether g is in aws_subnet.p[0] is not known: var.at has no default"
     assert reason in result.undecided.get("subnet-too-small", {reason})
@@ -260,6 +261,7 @@ resource "google_container_cluster" "c" {
 
 
 TYPES = """
+variable "env" {}
 variable "types" {
   default = { dev = "FIRST", prod = "SECOND" }
 }
@@ -269,7 +271,7 @@ resource "aws_eks_cluster" "c" {
 resource "aws_eks_node_group" "g" {
   cluster_name    = aws_eks_cluster.c.name
   node_group_name = "g"
-  instance_types  = [var.types[terraform.workspace]]
+  instance_types  = [var.types[var.env]]
   subnet_ids      = ["subnet-1"]
   scaling_config {
     min_size     = 0
@@ -296,7 +298,7 @@ resource "aws_eks_node_group" "other" {
     [
         ("p4d.24xlarge", "p5.48xlarge", True, "found"),
         ("m5.large", "c5.large", False, "fine"),
-        ("p4d.24xlarge", "c5.large", "terraform.workspace is chosen when Terraform runs", "undecided"),
+        ("p4d.24xlarge", "c5.large", "var.env has no default", "undecided"),
     ],
 )
 def test_all_candidates_decide_alike(

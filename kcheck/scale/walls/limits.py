@@ -127,8 +127,8 @@ def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
         found = finder.unknown(mechanism, scope, why, cause=pool.size.max_nodes, entry=entry, key=pool.id, pools=[pool])
         # where nobody asked for a size, the pool grows to its own maximum whatever other pools there are
         own = known(pool.size.max_nodes) if world.sizes.requested(finder.cluster) is None else None
-        most = None if own is None else counted(pool, own, world)
-        if not isinstance(most, int):
+        most = None if own is None else known(counted(pool, own, world))
+        if most is None:
             yield found
         elif most > entry.number:
             yield replace(found, short=True)
