@@ -354,3 +354,12 @@ spec:
     result = Result(write({"autoscaler.yaml": autoscaler}))
     assert result.undecided
     assert all(result.undecided.values()), result.undecided
+
+
+def test_lists_that_double_have_a_bound(read: Callable[[str], Result]) -> None:
+    rows = ['variable "c" {}', 'variable "more" {}', "locals {", "  b0 = [1]"]
+    for at in range(1, 40):
+        last = f"local.b{at - 1}"
+        rows.append(f'  b{at} = concat(var.c == {at} ? {last} : [{at}], [for x in {last} : "${{x}}-{at}"], var.more)')
+    result = read("\n".join([*rows, "}", group("for_each = toset(local.b39)")]))
+    assert result.field("clusters", "autoscaled") == [False]
