@@ -129,6 +129,7 @@ resource "google_container_node_pool" "p" {
         ("[data.google_compute_zones.z.names[0], data.google_compute_zones.z.names[0]]", 20),
         ("slice(data.google_compute_zones.z.names, 0, 3)", 60),
         ("random_shuffle.r.result", 40),
+        ("coalescelist(compact([]), sort(random_shuffle.r.result))", 40),
         ('[for z in ["a", "b"] : "${var.region}-${z}"]', 40),
         ('formatlist("%s-%s", var.region, ["a", "b", "c"])', "var.region has no default"),
         ("[var.region, var.other]", "var.region has no default"),
