@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import count, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source import scalars
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 MOST_BRANCHES = 64
 """What a value may be is told apart up to this many."""
+
+
+MOST_ELEMENTS = 1_000
+"""Elements that may be there are told apart up to this many; more are one that is not known."""
 
 
 class Entry(NamedTuple):
@@ -143,12 +147,16 @@ def key_datum(key: str, origin: Origin) -> Datum:
 def _of_branches(collection: Either) -> Iterator[Entry]:
     """The elements of all branches; those that every branch has are there. Terraform refuses what has no elements."""
     found: list[dict[str, Entry]] = []
-    keyed = is_map(collection)
+    keyed, room = is_map(collection), MOST_ELEMENTS
     for branch in collection.branches:
         try:
-            entries = list(entries_of(branch))
+            entries = list(islice(entries_of(branch), room + 1))
         except EvaluationError:
             continue
+        room -= len(entries)
+        if room < 0:
+            yield from entries_of(_why(collection))
+            return
         names = (_name(entry, keyed=keyed) for entry in entries)
         found.append(dict(zip(names, entries, strict=True)))
     why = _why(collection)
@@ -211,6 +219,8 @@ class Gathering:
         part = dict(sorted(self.part.items()))
         if not self.rest or self.why is None:
             return Known(part, self.origin)
+        if len(self.part) + len(self.rest) > MOST_ELEMENTS:
+            return _why(self.why)
         return _partial(self.why, self.origin, part, dict(sorted(self.rest.items())))
 
 
@@ -219,11 +229,19 @@ def gathered(items: Iterable[tuple[Datum, Unknown | None]], origin: Origin) -> D
     part: list[Datum] = []
     rest: list[Datum] = []
     reasons: list[Unknown] = []
+    seen: set[object] = set()
     for item, why in items:
-        (part if why is None else rest).append(item)
-        reasons += [] if why is None else [why]
+        if why is None:
+            part.append(item)
+            continue
+        reasons.append(why)
+        if _same(item) not in seen:  # each stands for any number
+            seen.add(_same(item))
+            rest.append(item)
     if not reasons:
         return Known(tuple(part), origin)
+    if len(part) + len(rest) > MOST_ELEMENTS:
+        part, rest = [], [_why(reasons[0])]
     return _partial(reasons[0], origin, tuple(part), tuple(rest))
 
 

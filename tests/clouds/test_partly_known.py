@@ -129,6 +129,7 @@ resource "google_container_node_pool" "p" {
         ("[data.google_compute_zones.z.names[0], data.google_compute_zones.z.names[0]]", 20),
         ("slice(data.google_compute_zones.z.names, 0, 3)", 60),
         ("random_shuffle.r.result", 40),
+        ("coalescelist(compact([]), sort(random_shuffle.r.result))", 40),
         ('[for z in ["a", "b"] : "${var.region}-${z}"]', 40),
         ('formatlist("%s-%s", var.region, ["a", "b", "c"])', "var.region has no default"),
         ("[var.region, var.other]", "var.region has no default"),
@@ -356,3 +357,12 @@ spec:
     result = Result(write({"autoscaler.yaml": autoscaler}))
     assert result.undecided
     assert all(result.undecided.values()), result.undecided
+
+
+def test_lists_that_double_have_a_bound(read: Callable[[str], Result]) -> None:
+    rows = ['variable "c" {}', 'variable "more" {}', "locals {", "  b0 = [1]"]
+    for at in range(1, 40):
+        last = f"local.b{at - 1}"
+        rows.append(f'  b{at} = concat(var.c == {at} ? {last} : [{at}], [for x in {last} : "${{x}}-{at}"], var.more)')
+    result = read("\n".join([*rows, "}", group("for_each = toset(local.b39)")]))
+    assert result.field("clusters", "autoscaled") == [False]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
+from kcheck.source.elements import distinct
 from kcheck.source.scalars import EvaluationError
-from kcheck.source.values import Datum, Joined, Known, Origin, Partial, Symbol, Unknown
+from kcheck.source.values import Datum, Either, Joined, Known, Origin, Partial, Symbol, Unknown
 from kcheck.terraform.functions.signature import NotKnownError, Table, anything, integer, items, settled, text
 from kcheck.terraform.functions.signature import text as text_of
 from kcheck.terraform.partial import gathered, items_of
@@ -152,7 +153,13 @@ def _sort(given: Datum) -> list[Datum | str] | Datum:
     """Elements that are strings already keep their origin."""
     if isinstance(given, Partial):
         return given
-    named = [(text_of(item), item) for item in items(given)]
+    values = items(given)
+    unknown = next((item for item in values if isinstance(item, Unknown) and item.symbol is not None), None)
+    if unknown is not None and unknown.symbol is not None and distinct(values) == len(values):
+        where = f"sort({unknown.symbol.address}.{unknown.symbol.attribute})"  # as many, in an order that is not known
+        places = (Symbol(where, f"[{at}]") for at in range(len(values)))
+        return [Either(unknown.reason, unknown.origin, place, branches=values) for place in places]
+    named = [(text_of(item), item) for item in values]
     named.sort(key=lambda pair: pair[0])
     return [item if isinstance(settled(item), str) else name for name, item in named]
 
