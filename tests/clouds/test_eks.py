@@ -259,7 +259,7 @@ def test_tags_name_the_only_cluster_of_the_root(write: Callable[[Mapping[str, st
 
 def test_a_module_that_may_hold_pools_leaves_them_unknown(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({
-        "main.tf": 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n\nmodule "workers" {\n  source  = "cloudposse/eks-node-group/aws"\n'
+        "main.tf": 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n\nmodule "workers" {\n  source  = "acme/eks-node-group/aws"\n'
         '  version = "3.0.0"\n  cluster_name = aws_eks_cluster.a.name\n}\n',
     })  # fmt: skip
     field = model.collect(Tree(["."]), Config())["clusters"][0]["fields"]["pools"]
