@@ -42,8 +42,18 @@ class Address(NamedTuple):
     folder: str
 
 
+def canonical(source: str) -> str:
+    """A source with its folder behind `//`: on GitHub people also write it as further steps, behind `?ref=` too."""
+    steps = source.split("/", 3)
+    if steps[0] != "github.com" or len(steps) < 4 or "//" in source:
+        return source
+    name, _, query = steps[2].partition("?")
+    return f"github.com/{steps[1]}/{name}//{steps[3]}" + (f"?{query}" if query else "")
+
+
 def parse_address(source: str) -> Address | None:
     """The parts of a source that is in a registry or a repository; None for any other."""
+    source = canonical(source)
     found = _REGISTRY.fullmatch(source)
     if found is not None and (found[1] or "") not in _HOSTS:
         host, owner, name, provider, folder = found.groups(default="")

@@ -19,6 +19,7 @@ from kcheck.source.values import Origin, wrap
 from kcheck.syntax.hcl import nodes
 from kcheck.syntax.hcl.parse import parse
 from kcheck.terraform.configuration import Configuration
+from kcheck.terraform.copies import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Set
@@ -59,8 +60,8 @@ def find(
 
     The version comes from the constraint, then from the locked providers, then from the inputs that occur.
     """
-    registry, repository = _REGISTRY.fullmatch(source), _REPOSITORY.search(source)
-    module = _named(source)
+    registry, repository = _REGISTRY.fullmatch(source), _REPOSITORY.search(canonical(source))
+    module = _named(canonical(source))
     if module is None and repository is not None and repository[1].lower() in _whole():
         return Configuration(source, skeleton=True)
     if module is None:

@@ -255,6 +255,8 @@ def test_links_in_a_copy(write: Callable[[Mapping[str, str]], Path]) -> None:
         ("acme/eks/aws", "registry.terraform.io", "acme/eks/aws", "acme/terraform-aws-eks", ""),
         ("app.example.io/acme/eks/aws//x/y", "app.example.io", "acme/eks/aws", "acme/terraform-aws-eks", "x/y"),
         ("github.com/acme/eks//x?ref=1", "github.com", "acme/eks", "acme/eks", "x"),
+        ("github.com/acme/eks?ref=v1/modules/x", "github.com", "acme/eks", "acme/eks", "modules/x"),
+        ("github.com/acme/eks/modules/x?ref=v1", "github.com", "acme/eks", "acme/eks", "modules/x"),
         ("git@github.com:acme/eks.git", "github.com", "acme/eks", "acme/eks", ""),
         ("git::https://a.example/g/sub/eks.git//x", "a.example", "g/sub/eks", "g/sub/eks", "x"),
         ("git::ssh://git@a.example:7999/g/eks.git?ref=2", "a.example", "g/eks", "g/eks", ""),

@@ -130,6 +130,7 @@ module "eks" {{
         ("git::https://github.com/terraform-aws-modules/terraform-aws-eks.git?ref=v20.8.3", "", "", "", "18"),
         ("github.com/terraform-aws-modules/terraform-aws-eks?depth=1&ref=v21.0.0", "", "", "", "21"),
         ("git::https://github.com/terraform-aws-modules/terraform-aws-eks.git?ref=main", "", 'name = "x"', "", "21"),
+        ("github.com/aws-ia/terraform-aws-eks-blueprints?ref=v4.21.0/modules/kubernetes-addons", "", "", "", "does not know the module"),
         ("terraform-aws-modules/eks/aws", "~> 11.0", "", "", "version ~> 11.0 of the module"),
         ("terraform-aws-modules/eks/aws", "~> 99.0", "", "", "version ~> 99.0 of the module"),
         ("somebody/eks/aws", "~> 1.0", "", "", "does not know the module somebody/eks/aws"),
