@@ -100,6 +100,11 @@ def test_network_plugins(plugin: str, ranges: int, subnets: int, read: Callable[
     assert (len(data["pod_ranges"]), len(data["subnets"])) == (ranges, subnets)
 
 
+def test_rules_of_clouds_are_silent(check: Callable[..., Result]) -> None:
+    found = {one.rule for one in check({"a.yaml": kops(plugin="kubenet")}).findings if one.severity > Severity.INFO}
+    assert found == {"gpu-pool-untainted"}
+
+
 def test_ranges_and_subnets_that_are_too_small(check: Callable[..., Result]) -> None:
     text = kops(300, ranges="podCIDR: 100.96.0.0/16")
     found = {one.rule: one for one in check({"a.yaml": text}).findings if one.severity > Severity.INFO}
@@ -129,6 +134,12 @@ def test_groups_of_another_file_and_unknown_sizes(read: Callable[..., dict[str, 
     assert "instance groups are not in this code" in of(
         read({"groups.yaml": "", "cluster.yaml": cluster})["clusters"][0], "target"
     )
+
+
+@pytest.mark.parametrize("ranges", ["nonMasqueradeCIDR: 10.0.0.0/31", "nonMasqueradeCIDR: x", "nonMasqueradeCIDR: [1]"])
+def test_ranges_that_cannot_be_cut(ranges: str, read: Callable[..., dict[str, Any]]) -> None:
+    (cluster,) = read({"a.yaml": kops(ranges=ranges)})["clusters"]
+    assert of(cluster, "target") == 121
 
 
 def test_capacity(write: Callable[..., Path]) -> None:

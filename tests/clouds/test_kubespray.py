@@ -77,10 +77,9 @@ def test_an_inventory_is_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
     data = read(FLANNEL)
     (cluster,) = data["clusters"]
     assert cluster["id"] == "selfmanaged/inventory/train:kubespray/train"
-    assert [of(cluster, name) for name in ("version", "service_cidr", "network_plugin", "target")] == [
+    assert [of(cluster, name) for name in ("version", "service_cidr", "target")] == [
         "v1.33.4",
         "10.96.0.0/16",
-        "flannel",
         43,
     ]
     assert [of(cluster, name) for name in ("etcd_data_dir", "etcd_quota", "events_apart", "dns_replicas")] == [
@@ -99,7 +98,9 @@ def test_an_inventory_is_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
 
 def test_the_hosts_decide_unless_more_are_asked_for(check: Callable[..., Result]) -> None:
     assert not [one for one in check(FLANNEL).findings if one.severity > Severity.INFO]
-    found = {one.rule: one for one in check(FLANNEL, Config(nodes={"": 100})).findings if one.severity}
+    found = {
+        one.rule: one for one in check(FLANNEL, Config(nodes={"": 100})).findings if one.severity
+    }  # none of a cloud's
     assert set(found) == {"pod-range-too-small"}
     assert "full at node 64" in found["pod-range-too-small"].message
 
@@ -177,3 +178,11 @@ def test_the_sample_beside_an_inventory_is_no_cluster(read: Callable[..., dict[s
 def test_one_file_stands_for_its_inventory(write: Callable[..., Path]) -> None:
     write(FLANNEL)
     assert "target 43 nodes" in CliRunner().invoke(cli, ["capacity", VARIABLES]).output
+
+
+def test_hosts_without_end_are_bounded(read: Callable[..., dict[str, Any]]) -> None:
+    hosts = (
+        "[kube_node]\n" + "".join(f"{name}[1:99999999999]\n" for name in "abc") + "[kube_node:children]\nkube_node\n"
+    )
+    (pool,) = read({VARIABLES: FLANNEL[VARIABLES], "inventory/train/hosts.ini": hosts})["pools"]
+    assert of(pool, "max_nodes") > 5_000

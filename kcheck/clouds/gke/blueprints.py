@@ -29,6 +29,8 @@ _EMBEDDED = ("modules/", "community/modules/")
 _WHOLE = re.compile(r"\$\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)|\(\((.*)\)\)", re.DOTALL)
 _PART = re.compile(r"\\?\$\(((?:[^()]|\([^()]*\))*)\)")
 _NAME = re.compile(r"(?<![\w.\"$-])([A-Za-z_][\w-]*)(?=\.)")
+_MOST = 100_000
+"""More values than any blueprint has."""
 _ID = "internal_ghpc_module_id"
 """The input by which a module knows its own id."""
 
@@ -61,6 +63,7 @@ class _Blueprint:
         if len(roots) == 1:
             self.values |= _entries(yaml.get(roots[0], "vars"))
         self.modules: dict[str, yaml.Mapping] = {}
+        self.built = 0
         groups = yaml.get(root, "deployment_groups")
         for group in groups.items if isinstance(groups, yaml.Sequence) else ():
             modules = yaml.get(group, "modules")
@@ -127,6 +130,9 @@ class _Blueprint:
     def _expression(self, node: yaml.Node) -> nodes.Expression:
         """A value as an expression of Terraform."""
         node = yaml.resolve(node)
+        self.built += 1
+        if self.built > _MOST:  # aliases of aliases
+            return nodes.Invalid(node.span, "the blueprint is too large")
         if isinstance(node, yaml.Mapping):
             entries = ((nodes.Literal(p.key.span, k), self._expression(p.value)) for k, p in _entries(node).items())
             return nodes.Object(node.span, tuple(entries))

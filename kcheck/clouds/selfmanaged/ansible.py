@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SECTION = re.compile(r"\[([^\]:]+)(?::(\w+))?\]")
 _RANGE = re.compile(r"\[(\d+):(\d+)\]")
 _REFERENCE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-_MOST = 100_000
+_MOST = 50_000
 """More hosts than any inventory lists."""
 _DEPTH = 8
 """So many variables may refer to each other."""
@@ -30,6 +30,11 @@ class Group(NamedTuple):
     hosts: set[str]
     children: set[str]
     place: Span
+
+    def add(self, host: str) -> None:
+        """Enter a host, or those that a range stands for."""
+        if len(self.hosts) < _MOST:
+            self.hosts.update(_expanded(host))
 
 
 def root_of(source: Source) -> yaml.Mapping | None:
@@ -54,8 +59,8 @@ def _in_yaml(mapping: yaml.Mapping, found: dict[str, Group], depth: int) -> None
         hosts, children = yaml.get(entry.value, "hosts"), yaml.get(entry.value, "children")
         group = found.setdefault(_named(name), Group(set(), set(), entry.key.span))
         for host in yaml.entries(hosts) if isinstance(hosts, yaml.Mapping) else ():
-            group.hosts.update(_expanded(host))
-        if isinstance(children, yaml.Mapping):
+            group.add(host)
+        if isinstance(children, yaml.Mapping) and not group.children.issuperset(map(_named, yaml.entries(children))):
             group.children.update(map(_named, yaml.entries(children)))
             _in_yaml(children, found, depth + 1)
 
@@ -73,7 +78,7 @@ def _in_ini(source: Source) -> dict[str, Group]:
         elif text and text[0] not in "#;" and group is not None:
             name = text.split(None, 1)[0]
             if kind == "hosts":
-                group.hosts.update(_expanded(name))
+                group.add(name)
             elif kind == "children":
                 group.children.add(_named(name))
         at += len(line)

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 GROUP = "InstanceGroup"
 _API = ("kops.k8s.io/", "kops/")
 _OWNER = "kops.k8s.io/cluster"
+_LONGEST = 28
+"""The longest prefix of a range that is cut into those of pods and of Services."""
 _CONTROL = ("Master", "ControlPlane")
 _BLOCKS = ("kubenet", "flannel", "canal", "kuberouter", "kopeio", "cilium")
 """Network plugins that give each node the block that the controller manager cuts for it."""
@@ -89,7 +91,6 @@ class _Cluster:
             "" if groups else "its instance groups are not in this code",
             name=fields.text("name"),
             version=fields.text("version"),
-            network_plugin=Known(self.plugin, self.origin) if self.plugin else NOTHING,
             service_cidr=clusters.ipv4(or_default(fields.text("service_cidr"), lambda _: self._part(services=True))),
             plane=Plane(
                 data_dir=NOTHING,  # kops gives etcd volumes of its own
@@ -115,6 +116,8 @@ class _Cluster:
         network = parse_cidr(whole.value) if isinstance(whole, Known) else None
         if network is None or not isinstance(whole, Known):
             return whole
+        if network.prefixlen > _LONGEST:
+            return Unknown(f"{whole.value} has no room for pods and Services", whole.origin)
         if services:
             return Known(str(next(network.subnets(3))), whole.origin._replace(literal=False))
         return Known(str(list(network.subnets(1))[1]), whole.origin._replace(literal=False))

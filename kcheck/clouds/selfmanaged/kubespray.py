@@ -93,7 +93,6 @@ class _Cluster:
             "",
             name=self._name(),
             version=fields.text("version"),
-            network_plugin=fields.text("network_plugin"),
             service_cidr=clusters.ipv4(fields.text("service_cidr")),
             plane=Plane(
                 data_dir=fields.text("data_dir"),
