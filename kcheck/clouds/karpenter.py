@@ -6,7 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kcheck.clouds import karpenter_machines, karpenter_pools
-from kcheck.clouds.karpenter_pools import GPU, INSTANCE_TYPE, KINDS, SKU, ZONE, required, requirements, text
+from kcheck.clouds.karpenter_pools import (
+    GPU,
+    INSTANCE_TYPE,
+    KINDS,
+    SKU,
+    ZONE,
+    gpu_of_pool,
+    required,
+    requirements,
+    text,
+)
 from kcheck.clouds.reader import matches_pattern, text_of
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
@@ -66,6 +76,9 @@ def _pool(
     few = listed or len(types) <= karpenter_machines.MOST
     instance_types: Value[tuple[str, ...]] = Known(types, place) if types and few else Unknown(why, place)
     gpus, vcpus = _alike(types, name, cluster.cloud, place, listed=listed)
+    gpu = _with_gpus(types, cluster.cloud, gpus) if types else gpu_of_pool(tree, "NodePool", needs, place)
+    if known(gpu) is False:
+        gpus = Known(0, place)
     size = Fields("any", "NodePool", MappingRecord(tree, addon.place)).number("replicas")
     fixed = not isinstance(size, Unset)
     return NodePool(
@@ -83,7 +96,7 @@ def _pool(
             size if fixed else _most(tree, name, gpus, vcpus, addon),
         ),
         upgrade=Upgrade(surge=Known(Surge(), place)),
-        machine=Machine(instance_types, _with_gpus(types, cluster.cloud, gpus), gpus, efa=_efa(node_class)),
+        machine=Machine(instance_types, gpu, gpus, efa=_efa(node_class)),
         addresses=Addresses(
             subnets=_subnets(node_class, name, needs.get(ZONE, ("", ())), cluster, inventory, place),
             pods_take_addresses=cluster.pods_take_addresses,

@@ -58,7 +58,7 @@ def read(addon: Addon, tree: yaml.Mapping, cluster: Value[Cluster]) -> Karpenter
         consolidate_after=_idle_time(fields, place),
         budgets=_budgets(tree, place),
         expire_after=_time(fields, "expire_after", place),
-        gpu=_gpu(tree, kind, needs, place),
+        gpu=gpu_of_pool(tree, kind, needs, place),
         spot=is_spot(needs, place),
         replicas=_replicas(fields),
     )
@@ -176,7 +176,9 @@ def _is_of_use(reasons: yaml.Target | None) -> bool:
     return not named or "Underutilized" in named
 
 
-def _gpu(tree: yaml.Mapping, kind: str, needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin) -> Value[bool]:
+def gpu_of_pool(
+    tree: yaml.Mapping, kind: str, needs: dict[str, tuple[str, tuple[str, ...]]], place: Origin
+) -> Value[bool]:
     """Whether its nodes have GPUs: a taint or a requirement says so; unknown where it may choose."""
     taints = yaml.get(tree, *_spec(kind), "taints")
     keys = [text(item, "key") for item in (taints.items if isinstance(taints, yaml.Sequence) else ())]

@@ -379,3 +379,11 @@ def test_the_image_of_a_node_class(spec: str, image: str | None, write: Callable
         fix = found["retired-node-image"].fix
         assert fix is not None
         assert [change.value for change in fix.changes] == ["al2023@latest"]
+
+
+def test_families_that_kcheck_does_not_know_may_still_tell(write: Callable[[Mapping[str, str]], Path]) -> None:
+    pool = V1.replace("values: [p5]", "values: [r7g, r99gn]")
+    write({"main.tf": CLUSTER, "pool.yaml": pool})
+    (found,) = model.collect(Tree(["."]), Config())["pools"]
+    assert value(found, "gpu") is False
+    assert value(found, "instance_types").startswith("Karpenter chooses")
