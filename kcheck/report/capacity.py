@@ -93,6 +93,14 @@ def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | N
     return nodes if nodes is not None and min(lows) >= nodes else None
 
 
+def _earliest(cluster: Cluster, world: World) -> Wall | None:
+    """The wall that may be met first; None where another one is not known at all."""
+    found = [w for w in walls.find_walls(cluster, world) if w.kind != "recommended" and not _is_account_quota(w)]
+    if any(wall.nodes is None for wall in found):
+        return None
+    return min(found, key=lambda wall: wall.nodes.low if wall.nodes else 0, default=None)
+
+
 def summary_sentence(cluster: Cluster, world: World) -> str:
     """How far the cluster gets, in one sentence."""
     name, aim, first = _name(cluster), world.sizes.wanted_interval(cluster), walls.first(cluster, world)
@@ -102,6 +110,11 @@ def summary_sentence(cluster: Cluster, world: World) -> str:
     high = first.nodes.high
     if not world.pools.of_cluster(cluster) and aim.high == 0:
         return f"{name} has no node pools in this code; the first wall is the {first.what}, at {high:,}."
+    earliest = _earliest(cluster, world)
+    least = earliest.nodes.low if earliest is not None and earliest.nodes is not None else 0
+    if earliest is not None and 0 < least < (high if aim.exact is None else min(high, aim.exact)):
+        part = f"{least:,}" + (" nodes" if aim.exact is None else f" of the {aim.exact:,} nodes {asked}")
+        return f"{name} reaches at least {part}; the first wall is the {earliest.what}, at {earliest.nodes}."
     what = f"; the first wall is the {first.what}"
     if aim.exact is not None and high >= aim.exact:
         far = ", as far as is known" if _has_unknown_walls(cluster, world) else ""

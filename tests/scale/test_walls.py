@@ -251,8 +251,11 @@ def test_the_sentence_says_that_something_is_open(capacity: Callable[..., dict[s
 
 
 def test_mixed_types_give_an_interval(capacity: Callable[..., dict[str, Any]]) -> None:
-    wall = capacity(eks(prefix=24, types='["m5.large", "g5.xlarge"]'))["walls"][0]
+    cluster = capacity(eks(prefix=24, types='["m5.large", "g5.xlarge"]'))
+    wall = cluster["walls"][0]
     assert (wall["at_least"], wall["at_most"]) == (8, 12)
+    assert "reaches at least 8 of the " in cluster["summary"]
+    assert cluster["summary"].endswith("the first wall is the address space of subnet aws_subnet.nodes, at 8 to 12.")
     assert wall["arithmetic"].startswith("10.0.0.0/24 has 251 usable addresses, a node takes 20 to 30")
 
 
