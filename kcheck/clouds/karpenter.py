@@ -36,6 +36,8 @@ def read(inventory: Inventory) -> None:
             found = karpenter_pools.read(addon, tree, owner)
             labels = _labels(tree, text(tree, "metadata", "name"), Origin((addon.place,)))
             inventory.karpenter.append(replace(found, labels=labels, taints=_taints(tree)))
+            if addon in inventory.candidates_of:
+                inventory.candidates_of[inventory.karpenter[-1]] = inventory.candidates_of[addon]
     classes: dict[tuple[str, str], yaml.Mapping] = {}
     for addon, tree in objects:
         own = inventory.cluster_of.get(addon)

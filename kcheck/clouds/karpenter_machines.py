@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,6 +51,11 @@ def fitting(requirements: Iterable[Requirement], cloud: str) -> tuple[str, ...]:
 def _asks_for_gpus(one: Requirement) -> bool:
     """Whether only sizes with GPUs fit, which are the only ones that kcheck knows by name (Azure)."""
     return one.operator not in ("NotIn", "DoesNotExist", "Lt", "Lte") and one.key in ("sku-family", "sku-gpu-count")
+
+
+def matching(pattern: str) -> list[str]:
+    """The EC2 types that fit a pattern with `*`."""
+    return [name for name in _ec2() if fnmatchcase(name, pattern)]
 
 
 def gpus(names: Iterable[str], cloud: str) -> set[int]:

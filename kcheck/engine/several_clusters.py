@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 from kcheck.engine import rule_words
 from kcheck.engine.evaluator import Evaluator
-from kcheck.model import Container, Image, PodTemplate
+from kcheck.model import Autoscaler, Container, Image, KarpenterPool, PodTemplate
 from kcheck.source.findings import Related, Undecided
+from kcheck.source.values import Known, Origin
 from kcheck.words import raw_views
 from kcheck.words.views import wanted
 
@@ -47,7 +49,7 @@ def decide(
     fields = wanted(condition).get(rule.subject, {})
     first: bool | Undecided | None = None
     for cluster in found.clusters:
-        view = raw_views.view(rule.subject, thing, world.assuming(cluster), fields)
+        view = raw_views.view(rule.subject, _placed(thing, cluster), world.assuming(cluster), fields)
         verdict = Evaluator(view).verdict(rule, condition)
         if first is not None and verdict != first:
             return check._replace(missing=(found.reason,)), ()
@@ -59,12 +61,19 @@ def finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster, ...
     """What is reported: of several clusters the mildest finding; None where a size is known and small."""
     if not clusters:
         return _finding(rule, thing, world)
-    found = [_finding(rule, thing, world.assuming(cluster)) for cluster in clusters]
+    found = [_finding(rule, _placed(thing, cluster), world.assuming(cluster)) for cluster in clusters]
     least, cluster = min(zip(found, clusters, strict=True), key=lambda pair: pair[0].severity if pair[0] else -1)
     if least is None:
         return None
     note = f"reckoned on this cluster; it holds on each of the {len(clusters):,} that may run it"
     return least._replace(related=(*least.related, Related(cluster.place, note)))
+
+
+def _placed(thing: Thing, cluster: Cluster) -> Thing:
+    """The thing on one of the clusters that it may be on, where it says itself on which it is."""
+    if not isinstance(thing, Autoscaler | KarpenterPool):
+        return thing
+    return replace(thing, cluster=Known(cluster, Origin((thing.place,))))
 
 
 def _finding(rule: Rule, thing: Thing, world: World) -> Finding | None:

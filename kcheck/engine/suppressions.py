@@ -7,7 +7,8 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.files.tree import contains_path, matches
+from kcheck.files.patterns import matches
+from kcheck.files.tree import contains_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,6 +10,7 @@ HOSTS = "ansible hosts"
 BLUEPRINT = "blueprint"
 DEPLOYMENT = "deployment of a blueprint"
 SCRIPT = "script"
+TEMPLATE = "ansible template"
 
 
 class _Mark(NamedTuple):
@@ -48,19 +49,33 @@ _MARKS = (
     ),
     _Mark(
         SCRIPT,
-        re.compile(r"(?:kube|k8s|master|control|cluster|init|boot|user|cloud|node)[^/]*\.(?:sh|bash|ya?ml)$"),
+        re.compile(
+            r"(?:kube|k8s|master|control|cluster|init|boot|user|cloud|node)[^/]*\.(?:sh|bash|ya?ml)$"
+            r"|(?:^|/)(?:tasks|playbooks?)/[^/]+\.ya?ml$"
+        ),
         b"kubeadm",
-        re.compile(rb"\A#(?:!|cloud-config)|^[ \t]+apiVersion:[ \t]*kubeadm\.k8s\.io/", re.MULTILINE),
+        re.compile(
+            rb"\A#(?:!|cloud-config)|^[ \t]+apiVersion:[ \t]*kubeadm\.k8s\.io/|--pod-network-cidr", re.MULTILINE
+        ),
+    ),
+    _Mark(
+        TEMPLATE,
+        re.compile(r"\.j2$"),
+        b"kubeadm.k8s.io/",
+        re.compile(rb"^kind:[ \t]*ClusterConfiguration", re.MULTILINE),
     ),
 )
 
+_ENDS = (".sh", ".bash", ".ini", ".cfg", ".j2")
+"""How the names of such files end that are no YAML, if they have an end."""
 _OBJECT = re.compile(rb"^kind[ \t]*:", re.MULTILINE)
 """What YAML has that is an object itself, such as one of Cluster API with scripts in it."""
 
 
 def may_be(path: str) -> bool:
     """Whether a file may be one of these by its path, though its name ends like no YAML."""
-    return any(mark.path.search(path) for mark in _MARKS)
+    own = path.endswith(_ENDS) or "." not in path.rpartition("/")[2]
+    return own and any(mark.path.search(path) for mark in _MARKS)
 
 
 def kind_of(path: str, data: bytes) -> str:

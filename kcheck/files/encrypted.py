@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 
 REASON = "encrypted, values unknown"
+REMEDY = "kcheck reads it where it is decrypted"
+HEAD = 200
+"""So many bytes tell whether nothing of a file can be read."""
 _WHOLE = (
     b"\0GITCRYPT\0", b"$ANSIBLE_VAULT;", b"age-encryption.org/", b"-----BEGIN AGE ENCRYPTED FILE-----",
     b"-----BEGIN PGP MESSAGE-----", b"U2FsdGVkX1",
@@ -17,7 +20,7 @@ _KIND = re.compile(rb"^\"?kind\"?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
 
 def is_whole(data: bytes) -> bool:
     """Whether nothing of a file can be read; sops makes such of what is no YAML, JSON or dotenv."""
-    return data.startswith(_WHOLE) or (b"ENC[" in data[:200] and _SEALED.match(data) is not None)
+    return data.startswith(_WHOLE) or (b"ENC[" in data[:HEAD] and _SEALED.match(data) is not None)
 
 
 def hides_values(data: bytes) -> bool:

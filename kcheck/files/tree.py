@@ -6,11 +6,11 @@ import os
 import re
 import stat
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING
 
 from kcheck.files import configurations, encrypted, folders
 from kcheck.files.disk import Disk, TooLargeError
+from kcheck.files.patterns import matches
 from kcheck.source.findings import Skipped
 from kcheck.source.text import Source
 
@@ -71,44 +71,6 @@ def is_json_object(data: bytes) -> bool:
     except (ValueError, RecursionError):
         return _JSON_BEGIN.match(data) is not None
     return isinstance(root, dict) and all(isinstance(root.get(key), str) for key in ("kind", "apiVersion"))
-
-
-def matches(path: str, pattern: str) -> bool:
-    """Whether a path is a file or below a folder that is named, or fits a pattern; `**` stands for any folders."""
-    path, pattern = path.removeprefix("./"), pattern.removeprefix("./").rstrip("/")
-    if pattern in (".", "") or path == pattern or path.startswith(pattern + "/"):
-        return True
-    return any(character in pattern for character in "*?[") and _pattern(pattern).fullmatch(path) is not None
-
-
-@cache
-def _pattern(text: str) -> re.Pattern[str]:
-    """A pattern of the settings as a regular expression; it also fits what is below a folder that fits."""
-    try:
-        return re.compile(glob(text) + "(?:/.*)?")
-    except re.error:  # a class such as [z-a]: only the text itself fits
-        return re.compile(re.escape(text))
-
-
-_GLOB = re.compile(r"\*\*/|\*\*|\[\^?[^\]]+\]|\\.|.", re.DOTALL)
-_WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-
-
-def glob(pattern: str, *, braces: bool = False) -> str:
-    """A pattern of paths as the text of a regular expression: `*`, `?`, `**`, `[a-z]`, and `{a,b}` with `braces`."""
-    result = []
-    depth = 0
-    for part in _GLOB.findall(pattern):
-        if part in _WILD:
-            result.append(_WILD[part])
-        elif part[0] == "[" and len(part) > 1:
-            result.append(part)
-        elif braces and (part == "{" or (depth and part in ",}")):
-            depth += {"{": 1, ",": 0, "}": -1}[part]
-            result.append({"{": "(?:", ",": "|", "}": ")"}[part])
-        else:
-            result.append(re.escape(part[-1]))
-    return "".join(result)
 
 
 class PathError(Exception):
@@ -222,7 +184,8 @@ class Tree:
             why, data = encrypted.REASON, None
         if why:
             self._sources[real] = None
-            self.skipped.append(Skipped(self._shown(path, real), why))
+            remedy = encrypted.REMEDY if why == encrypted.REASON else ""
+            self.skipped.append(Skipped(self._shown(path, real), why, remedy=remedy))
         if data is None:
             return None
         source = Source(self._shown(path, real), data)
@@ -233,7 +196,7 @@ class Tree:
     def note_encrypted(self, source: Source) -> None:
         """Say of a file that is read that its values are encrypted, if they are."""
         if encrypted.hides_values(source.data):
-            self.skipped.append(Skipped(source.path, encrypted.REASON))
+            self.skipped.append(Skipped(source.path, encrypted.REASON, remedy=encrypted.REMEDY))
 
     def _shown(self, path: str, real: str) -> str:
         """A path as findings print it: what git has where a link leads to another file of the repository."""
@@ -316,6 +279,8 @@ class Tree:
                     self._add_manifest(where)
                 elif name.endswith(VARIABLES):
                     self.variables.append(where)
+                    if encrypted.is_whole(self.disk.head(where, encrypted.HEAD)):
+                        self.source(where)
                 elif name in (UNIT, STACK):
                     self.units.append(where)
                 elif name.endswith(".json") and not name.endswith(TERRAFORM):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kcheck.config import settings
 from kcheck.files import configurations, folders
 from kcheck.files.disk import TooLargeError
+from kcheck.files.patterns import matches
 from kcheck.files.tree import (
     CHART,
     HCL,
@@ -20,7 +21,6 @@ from kcheck.files.tree import (
     Tree,
     display_path,
     holds_objects,
-    matches,
 )
 from kcheck.gate.baseline import NAME as BASELINE
 from kcheck.syntax.hcl.scan import computed_paths

@@ -14,6 +14,7 @@ from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
+from kcheck.scale import unready
 from kcheck.scale.deletion import batch_for
 from kcheck.source import units
 
@@ -76,6 +77,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     fabric = any(sizes.fabric(machine) for machine in intent.machines)
     whole = fabric and any(pool.nodes >= intent.job_nodes for pool in pools)
     ports = sum(pool.nodes for pool in pools) * int(usual["nat.ports"])
+    nodes = sum(group.nodes for group in found) + system_nodes(intent)
+    deleted, share = batch(nodes), unready.percentage(len(intent.zones))
     short, unique = letters_of(intent.name), letters_of(intent.account)[:8]
     return {
         "groups": found,
@@ -95,7 +98,9 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "docker_hub": f"{intent.registry}/docker-hub" if _is_new(intent.registry) else "",
         "vault": f"{short[: _VAULT - 1 - len(unique)]}-{unique}",
         "spot_taint": {"key": _SPOT_KEY, "value": _SPOT, "effect": "NoSchedule"},
-        "deletion": batch(sum(group.nodes for group in found) + system_nodes(intent)),
+        "deletion": deleted,
+        "pause_percentage": share,
+        "pause_nodes": unready.tolerated(nodes, deleted, share),
         "cap_is_low": _is_low(intent),
         "nap_zones": [jobs.zone(intent, zone) for zone in intent.zones],
         "refused": _retired() if intent.mode == "kubenet" else "",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.generate import jobs, recommended
 from kcheck.numbers.profiles import flag_default, limits
+from kcheck.scale import unready
 from kcheck.scale.deletion import batch_for
 from kcheck.source import units
 
@@ -73,6 +74,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
     usual = recommended.values(intent.cloud)
     efa = jobs.efa(intent)
     flavors, covered = _flavors(intent, pools, efa), _covered(intent, efa)
+    deletion = _deletion(intent.nodes, int(usual["autoscaler.burst"]))
     return {
         "shares": shares(intent),
         "tiers": [
@@ -93,7 +95,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> d
         "ready_minutes": _ready(intent, target),
         "dns_replicas": int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"])),
         "dns_address": str(ip_network(layout.ranges["services"])[int(usual["network.dns"])]),
-        **_deletion(intent.nodes, int(usual["autoscaler.burst"])),
+        **deletion,
+        **_unready(target, deletion["deletion_batch"], len(intent.zones)),
         "spot_pools": [pool for pool in pools if pool.spot],
         "on_demand_pools": [pool for pool in pools if not pool.spot],
         "efa_interfaces": efa,
@@ -163,6 +166,12 @@ def _deletion(target: int, burst: int) -> dict[str, int]:
     while (batch := batch_for(target, goal, scan, qps)) is None:
         qps *= 2
     return {"deletion_batch": batch, "client_qps": qps, "client_burst": burst * qps}
+
+
+def _unready(target: int, batch: int, zones: int) -> dict[str, int]:
+    """How many nodes may be not ready before the autoscaler pauses."""
+    share = unready.percentage(zones)
+    return {"unready_percentage": share, "unready_nodes": unready.tolerated(target, batch, share)}
 
 
 # --- queues

@@ -31,11 +31,16 @@ _STARTS = re.compile(
 )
 _TOOLS = {"kubeadm": "kubeadm", "k3s": "k3s", "rke2": "RKE2", "k0s": "k0s"}
 _UNKNOWN = "\0"
+_KIND_TOOL = "kind.x-k8s.io"
+"""What scripts have that make a cluster of containers on one machine, which is thrown away."""
+_VARIABLE = re.compile(r"[$`]|\{\{")
 _API = "kubeadm.k8s.io/v1beta3"
 
 
 def objects(pieces: tuple[Piece, ...]) -> list[Object]:
     """The objects of kubeadm in a script, or the configuration that the flags of `kubeadm init` stand for."""
+    if any(_KIND_TOOL in piece.text for piece in pieces):
+        return []
     found = [item for document in _documents(texts.lines(pieces)) for item in objects_in(document)]
     return found if any(item.kind == "ClusterConfiguration" for item in found) else [*found, *_of_flags(pieces)]
 
@@ -94,7 +99,11 @@ def _configuration(pieces: tuple[Piece, ...], text: str, flags: dict[str, int], 
     for flag, path in _PATHS.items():
         if flag in flags:
             end = re.compile(r"[\s\"'\\]|$").search(text, flags[flag])
-            value = _scalar(pieces, flags[flag], text[flags[flag] : end.start() if end else None])
+            written = text[flags[flag] : end.start() if end else None]
+            value = _scalar(pieces, flags[flag], written)
+            if _VARIABLE.search(written):
+                why = Unknown(f"--{flag} is a variable of the script", Origin((value.span,)))
+                value = yaml.Computed(*value.span, None, written, "double", tag=None, datum=why)
             inner.setdefault("".join(path[:-1]), []).append(yaml.Pair(_key(path[-1], place), value))
     entries = [*inner.pop(""), yaml.Pair(_key("apiVersion", place), _key(_API, place))]
     entries += [yaml.Pair(_key(name, place), _mapping(found, place)) for name, found in inner.items()]

@@ -77,7 +77,7 @@ def _certain(value: Value[str]) -> Value[str]:
     text, origin = placeholders.with_defaults(value.value), value.origin
     missing = placeholders.first(text)
     if missing:
-        return Unknown(placeholders.reason(missing, origin.written), origin)
+        return Unknown(placeholders.reason(missing), origin)
     return Known(text, Origin(origin.spans))
 
 

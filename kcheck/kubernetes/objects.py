@@ -13,7 +13,7 @@ from kcheck.syntax import texts, yaml
 from kcheck.syntax.yaml_scan import kinds_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kcheck.source.text import Source, Span
     from kcheck.source.values import DatumValue, Value
@@ -54,13 +54,17 @@ class Kinds:
 
 
 class Object(NamedTuple):
-    """One Kubernetes object as it is written, or as the kustomization in the folder `scope` renders it."""
+    """One Kubernetes object as it is written, or as the kustomization in the folder `scope` renders it.
+
+    `holder` is the object that holds it whole, and makes it.
+    """
 
     kind: str
     api_version: str
     root: yaml.Mapping
     span: Span
     scope: str = ""
+    holder: yaml.Mapping | None = None
 
     @property
     def owner_path(self) -> str:
@@ -123,7 +127,7 @@ def may_hold(data: bytes, kinds: Kinds) -> bool:
 
 def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
     """Add what a file holds to a result."""
-    for document in yaml.documents(source, lambda data: may_hold(data, kinds)):
+    for document in _documents(source, lambda data: may_hold(data, kinds)):
         if document.problem is not None:
             if kinds.others and not may_hold(document.span.text.encode(), kinds.named()):
                 continue  # what nobody asked for by name may be something else
@@ -134,6 +138,16 @@ def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
                 result.problems.append(document.problem)
         elif document.root is not None:
             result.objects += objects_in(document.root)
+
+
+def _documents(source: Source, wanted: Callable[[bytes], bool]) -> Iterable[yaml.Document]:
+    """The documents of a file; those of a template that only puts values in, with placeholders for these."""
+    found = list(yaml.documents(source, wanted))
+    if not any(document.problem for document in found):
+        return found
+    instead = yaml.without_templating(source.data)
+    again = list(yaml.documents(source, wanted, instead)) if instead is not None else found
+    return found if any(document.problem for document in again) else again
 
 
 def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
@@ -153,10 +167,10 @@ def objects_in(node: yaml.Node, depth: int = 0) -> Iterator[Object]:
     if kind in _HOLDERS and depth < 3:
         *path, key = _HOLDERS[kind]
         held = yaml.get(root, *path)
-        for one in held.items if isinstance(held, yaml.Sequence) else ():
-            inner = yaml.get(one, key)
+        for item in held.items if isinstance(held, yaml.Sequence) else ():
+            inner = yaml.get(item, key)
             if inner is not None:
-                yield from objects_in(inner, depth + 1)
+                yield from (one._replace(holder=root) for one in objects_in(inner, depth + 1))
 
 
 _HOLDERS = {"AppWrapper": ("spec", "components", "template")}
@@ -184,7 +198,8 @@ def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
     text = placeholders.with_defaults(node.text)
     missing, origin = placeholders.first(text), Origin((node.span,))
     if missing:
-        return Unknown(placeholders.reason(missing, node.span), origin)
+        missing = placeholders.first(node.span.text) or missing  # what stands there, whatever was read instead
+        return Unknown(placeholders.reason(missing), origin)
     value = yaml.value(replace(node, text=text))
     return Unset(origin) if value is None else Known(value, origin)
 

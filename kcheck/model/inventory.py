@@ -61,7 +61,8 @@ class Inventory:
 
     `objects` and `resources` are those that rules want to see as they are written. `scope_of` says to which
     folder a thing belongs that a kustomization there renders from files of others. `synced` are the tools that make
-    again what is deleted, with a pattern of the folders that they apply.
+    again what is deleted, with a pattern of the folders that they apply. `libraries` are roots that look like modules
+    for others.
     """
 
     clusters: list[Cluster] = field(default_factory=list)
@@ -91,6 +92,7 @@ class Inventory:
     resources: list[Resource] = field(default_factory=list)
     scope_of: dict[Thing, str] = field(default_factory=dict)
     synced: list[tuple[str, re.Pattern[str]]] = field(default_factory=list)
+    libraries: frozenset[str] = frozenset()
 
     def has_content(self) -> bool:
         """Whether anything was found that rules have something to say of."""

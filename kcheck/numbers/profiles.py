@@ -401,6 +401,7 @@ class UnreadModules(TypedDict):
     """How modules are told whose code is not there."""
 
     ignored: list[str]
+    handed: list[str]
     kinds: dict[str, KindEntry]
     stand_ins: list[StandInEntry]
 

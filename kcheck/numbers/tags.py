@@ -11,8 +11,12 @@ LATEST = "latest"
 """What an image without a tag gets, and by what Kubernetes tells whether to ask for it at every start."""
 
 _SEPARATOR = re.compile(r"[-_.]")
-_BUILD = re.compile(r"(?:v?\d+\.\d[\w.]*|\d{2,}|(?=[a-z]*\d)[0-9a-f]{6,40})(?=[-_]|$)")
+_BUILD = re.compile(r"(?:v?\d+\.\d[\w.]*|\d{2,}|(?=[a-z]*\d)[0-9a-f]{6,40})$")
 """A part that says which build it is: a version, a date or a number of a build, a commit."""
+
+
+_LONGEST = 128
+"""Characters of a tag that a registry takes."""
 
 
 @cache
@@ -25,12 +29,10 @@ def moves(tag: str) -> bool:
 
     One that ends in `latest` does whatever stands before it.
     """
-    words = _SEPARATOR.split(tag.lower())
+    if len(tag) > _LONGEST:
+        return False
+    tag = tag.lower()
+    words = _SEPARATOR.split(tag)
     if words[-1] in ("", LATEST):
         return True
-    return not _moving().isdisjoint(words) and not any(_BUILD.match(tag.lower(), at) for at in _starts(tag))
-
-
-def _starts(tag: str) -> list[int]:
-    """Where the parts of a tag begin."""
-    return [0, *(match.end() for match in re.finditer("[-_]", tag))]
+    return not _moving().isdisjoint(words) and not any(map(_BUILD.match, re.split("[-_]", tag)))

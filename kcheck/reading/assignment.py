@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kcheck.files.tree import matches
+from kcheck.files.patterns import matches
 from kcheck.model import NOWHERE, Candidates
 from kcheck.source.text import leading
 from kcheck.source.values import Known, Origin, Unknown, known
@@ -46,6 +46,7 @@ def assign_clusters(inventory: Inventory, config: Config) -> None:
             inventory.autoscalers[i] = replace(autoscaler, cluster=Known(found, place))
         elif not autoscaler.managed:
             inventory.autoscalers[i] = replace(autoscaler, cluster=Unknown(found.reason, place))
+            inventory.candidates_of[inventory.autoscalers[i]] = found
 
 
 def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config) -> Cluster | Candidates:

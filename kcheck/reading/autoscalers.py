@@ -58,8 +58,16 @@ def of_object(item: Object) -> Iterator[Autoscaler]:
     for container in containers(pod_spec(item)):
         image = written(container, "image")
         by_image = isinstance(image, Known) and _repository(image.value).endswith(f"/{NAME}")
-        if by_image or flags.runs(container, NAME):  # a mirror may call it otherwise
+        if by_image or _runs_it(container):  # a mirror may call it otherwise
             yield _of_container(item, container, image)
+
+
+def _runs_it(container: yaml.Node) -> bool:
+    """Whether a container runs the autoscaler by its command, or has a flag that nothing else has."""
+    return flags.runs(container, NAME) or any(flag.name.value == _OWN for flag in flags.read(container))
+
+
+_OWN = "node-group-auto-discovery"
 
 
 def of_release(release: Release) -> Iterator[Autoscaler]:

@@ -89,6 +89,7 @@ def _terraform(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> Non
     inventory = reading.inventory
     loader = Loader(tree, config)
     reading.roots = loader.roots() if tree.folders or tree.units else []
+    inventory.libraries = frozenset(root.configuration.folder for root in reading.roots if root.is_library)
     roots = [*reading.roots, *_plans(tree, reading), *loader.written(_blueprints(tree))]
     kinds = {root: root.kinds() for root in roots}
     for cloud in registry.every():
@@ -147,7 +148,7 @@ _CACHES = {
     "aws_ecr_pull_through_cache_rule", "azurerm_container_registry_cache_rule", "google_artifact_registry_repository",
 }  # fmt: skip
 _HELM = re.compile(
-    r"\b(?:set|set_values|karpenter|cluster.autoscaler|\w*values\w*|\w*helm\w*|chart\w*)[\"']?[ \t]*[=:]"
+    r"\b(?:set|set_values|\w*karpenter\w*|\w*cluster.autoscaler\w*|\w*values\w*|\w*helm\w*|chart\w*)[\"']?[ \t]*[=:]"
 )
 """What the call of a module has in its text that gives values to charts, or hands them on by a name."""
 _IN_CLUSTER = ("helm_", "kubernetes_", "kubectl_", "k8s_")

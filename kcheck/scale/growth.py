@@ -77,6 +77,13 @@ def addresses_needed(demands: Sequence[Demand]) -> int:
     return sum(demand.addresses(demand.nodes) for demand in demands)
 
 
+def needed_in_turn(demands: Sequence[Demand]) -> int:
+    """The same where one pool is upgraded at a time, so that only one has its surge."""
+    resting = [demand._replace(surge=Surge()).addresses(demand.nodes) for demand in demands]
+    extra = (demand.addresses(demand.nodes) - rest for demand, rest in zip(demands, resting, strict=True))
+    return sum(resting) + max(extra, default=0)
+
+
 def full_at(demands: Sequence[Demand], usable: int) -> int:
     """The number of nodes at which the subnet is full, when its pools grow in proportion to their sizes."""
     sizes = tuple(demand.nodes for demand in demands)

@@ -27,7 +27,7 @@ def ending(image: Value[str]) -> Value[Ending]:
     if found is not None:
         return Known(found, image.origin)
     text = placeholders.first(image.value) or image.value
-    return Unknown(placeholders.reason(text, image.origin.written), image.origin)
+    return Unknown(placeholders.reason(text), image.origin)
 
 
 class Images:

@@ -9,12 +9,11 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 _FORMS = re.compile(
-    r"\{\{.*?\}\}"  # Go, Jinja
+    r"\{\{[^{}]*\}\}"  # Go, Jinja
     r"|\$\{\{?[^{}]*\}\}?|\$[A-Za-z_]\w*"  # envsubst, Flux, shells, workflows
     r"|\$\([A-Za-z_][\w.-]*\)"  # Azure Pipelines, Tekton
     r"|\#\{[^{}]*\}\#?|__[A-Z][A-Z0-9_]*__|@@?[A-Z][A-Z0-9_]*@@?"  # tokens that are replaced
-    r"|<[A-Za-z][^<>\n]*>",
-    re.DOTALL,
+    r"|<[A-Za-z][^<>\n]*>"
 )
 _DEFAULT = re.compile(r"\$\{[A-Za-z_]\w*:?[-=]([^{}]*)\}")
 MARK = "\0"
@@ -38,9 +37,9 @@ def with_defaults(text: str) -> str:
     return _DEFAULT.sub(r"\1", text) if "${" in text else text
 
 
-def reason(placeholder: str, place: Span) -> str:
-    """Why a value is not known that a placeholder stands for."""
-    return f"`{placeholder}` is filled in later ({place.source.path}:{place.begin.line})"
+def reason(placeholder: str) -> str:
+    """Why a value is not known that a placeholder stands for; the same wherever that is one."""
+    return f"`{placeholder}` is filled in later"
 
 
 def is_encrypted(text: str) -> bool:
@@ -50,7 +49,7 @@ def is_encrypted(text: str) -> bool:
 
 def encrypted(place: Span) -> str:
     """Why an encrypted value is not known."""
-    return f"the value is encrypted ({place.source.path}:{place.begin.line})"
+    return f"a value of {place.source.path} is encrypted"
 
 
 def masked(text: str) -> str:

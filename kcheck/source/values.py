@@ -235,7 +235,9 @@ def candidates(value: Value[T]) -> tuple[Known[T], ...]:
 
 def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Known[T] | Unknown:
     """One of some values: known where they are all the same."""
-    return agreed(Either(reason, origin, branches=()), list(values))
+    found = list(values)
+    same = all(one.value == found[0].value for one in found)
+    return found[0] if same else Either(reason, origin, branches=tuple(cast("Datum", one) for one in found))
 
 
 @dataclass(slots=True)
@@ -342,8 +344,18 @@ def reason_of(value: Value[object]) -> str:
         return value.reason
     if isinstance(value, Unset) and not value.origin.spans:
         return "the cloud has no such setting"
-    missing = value.origin.missing if isinstance(value, Unset) else None
-    return f"`{'.'.join(missing.path)}` is not written" if missing and missing.path else "it is null"
+    origin = value.origin
+    missing = origin.missing if isinstance(value, Unset) else None
+    if missing is not None and missing.path:
+        return f"`{'.'.join(missing.path)}` is not written{_at(missing.container)}"
+    name = f"`{origin.path[-1]}`" if origin.path else "a value"
+    return f"{name} is null{_at(origin.written) if origin.spans else ''}"
+
+
+def _at(span: Span) -> str:
+    """The place of something, in words; nothing of what no user wrote."""
+    source = span.source
+    return "" if source.bundled or source.private else f" in {source.path}:{span.begin.line}"
 
 
 def unknown_of(*values: Value[object]) -> Unknown | None:

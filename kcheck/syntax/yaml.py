@@ -49,6 +49,7 @@ __all__ = [
     "resolve",
     "value",
     "walk",
+    "without_templating",
 ]
 
 Loader: type[yaml.Loader] = getattr(yaml, "CLoader", yaml.Loader)
@@ -71,10 +72,15 @@ class _RefusedError(Exception):
 _SEPARATOR = re.compile(rb"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
 
 
-def documents(source: Source, wanted: Callable[[bytes], bool] = bool) -> Iterator[Document]:
-    """Read the `wanted` documents of a file; each span begins with `---`, or what stands before it."""
+def documents(
+    source: Source, wanted: Callable[[bytes], bool] = bool, instead: bytes | None = None
+) -> Iterator[Document]:
+    """Read the `wanted` documents of a file; each span begins with `---`, or what stands before it.
+
+    `instead` is read in the place of the file's bytes, which are as many.
+    """
     source.syntax = source.syntax or "yaml"
-    data = source.data
+    data = source.data if instead is None else instead
     try:
         if not data.isascii():
             data.decode()
@@ -87,16 +93,16 @@ def documents(source: Source, wanted: Callable[[bytes], bool] = bool) -> Iterato
     for match in _SEPARATOR.finditer(data, start):
         begin, end = match.span()
         if data[begin] == 0x2E:  # `...` belongs to no document
-            yield from _read(source, start, begin, wanted)
+            yield from _read(source, data[start:begin], start, wanted)
             start = end
         elif any(line.lstrip()[:1] not in (b"", b"#", b"%") for line in data[start:begin].splitlines()):
-            yield from _read(source, start, begin, wanted)
+            yield from _read(source, data[start:begin], start, wanted)
             start = begin
-    yield from _read(source, start, len(data), wanted)
+    yield from _read(source, data[start:], start, wanted)
 
 
-def _read(source: Source, start: int, end: int, wanted: Callable[[bytes], bool]) -> Iterator[Document]:
-    data, span = source.data[start:end], source.span(start, end)
+def _read(source: Source, data: bytes, start: int, wanted: Callable[[bytes], bool]) -> Iterator[Document]:
+    span = source.span(start, start + len(data))
     if not wanted(data):
         return
     offset = _offsets(data, start)
@@ -340,6 +346,21 @@ def is_template(data: bytes) -> bool:
     text = re.sub(rb"(?m)(?:^|(?<=[ \t]))#.*$", b"", data)
     at = text.find(b"{{")
     return b"{%" in text or b"%{" in text or (at >= 0 and text.find(b"}}", at) >= 0)
+
+
+_ENGINE = re.compile(
+    rb"\{%|%\{|\{\{-|-\}\}|\{\{\s*(?:\.(?:Values|Release|Chart|Files|Capabilities|Template)\b|/\*|[$#^/&>!]"
+    rb"|(?:if|else|end|range|with|define|include|template|block|toYaml|tpl)\b)"
+)
+_FILLED = re.compile(rb"\{\{([^{}\r\n]*)\}\}")
+_SIGNS = bytes.maketrans(b":#\"',[]&*!|>%@`", b"_" * 15)
+
+
+def without_templating(data: bytes) -> bytes | None:
+    """The bytes with a placeholder of the same length for each `{{ value }}`; None where a template does more."""
+    if _ENGINE.search(data) or not _FILLED.search(data):
+        return None
+    return _FILLED.sub(lambda match: b"${" + match[1].translate(_SIGNS) + b"}}", data)
 
 
 _SAFE = re.compile(r"""([^\s\-?:,\[\]{}#&*!|>'"%@`]|-(?=[\w./-]))([^,\[\]{}:#?]|:(?=\S)|(?<=\S)#)*(?<! )""")

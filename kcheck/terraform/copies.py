@@ -124,10 +124,10 @@ class Copies:
 
     def read(self, path: str, top: str) -> Configuration | None:
         """What the files of a copy declare; None if no Terraform is there, or outside of the top folder."""
-        path = os.path.normpath(path)
-        if path not in self._read:
-            self._read[path] = self._configuration(path, top)
-        return self._read[path]
+        real = os.path.realpath(path)
+        if real not in self._read:
+            self._read[real] = self._configuration(os.path.normpath(path), top)
+        return self._read[real]
 
     def _configuration(self, path: str, top: str) -> Configuration | None:
         if not contains_path(top, path):

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from kcheck.files.tree import glob
+from kcheck.files.patterns import glob
 from kcheck.source import scalars
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Datum, Known, Origin, Piece, SetData, Unknown

@@ -109,6 +109,13 @@ class Module:
         self._kinds: set[str] | None = None
         self.scope = _ModuleScope(self)
 
+    @property
+    def is_library(self) -> bool:
+        """Whether a root looks like a module for others: it configures no provider, and variables have no value."""
+        own = self.configuration
+        needed = (name for name, block in own.variables.items() if "default" not in block.body.attributes)
+        return not own.providers and isinstance(self.inputs, dict) and not self.inputs and any(needed)
+
     def prefixed(self, name: str) -> str:
         """The address of something in this module, as the root sees it."""
         return f"{self.address}.{name}" if self.address else name

@@ -60,16 +60,13 @@ def find(
     The version comes from the constraint, then from the locked providers, then from the inputs that occur.
     """
     registry, repository = _REGISTRY.fullmatch(source), _REPOSITORY.search(source)
-    module = None
-    if repository is not None:
-        module = _index().get((repository[1] + (repository[2] or "")).lower())
-        constraint = (repository[3] or "").removeprefix("v")
-    elif registry is not None:
-        module = _index().get((registry[1] + (registry[2] or "")).lower())
+    module = _named(source)
     if module is None and repository is not None and repository[1].lower() in _whole():
         return Configuration(source, skeleton=True)
     if module is None:
         return f"kcheck does not know the module {source}" if registry or repository or "::" in source else None
+    if repository is not None:
+        constraint = (repository[3] or "").removeprefix("v")
     wanted = versions.parse(constraint) if constraint else versions.ANY
     if wanted is None:  # a branch or a commit
         wanted = versions.ANY
@@ -81,11 +78,23 @@ def find(
     return _best(fitting, inputs)
 
 
+def _named(source: str) -> Published | None:
+    """The module that a source names, in the registry or by its repository."""
+    found = _REPOSITORY.search(source) or _REGISTRY.fullmatch(source)
+    return _index().get((found[1] + (found[2] or "")).lower()) if found is not None else None
+
+
 def copy_of(configuration: Configuration) -> Configuration | None:
-    """The skeleton of the published module that a folder is a copy of, told by the variables it declares."""
+    """The skeleton of the published module that a folder is a copy of, told by the variables it declares.
+
+    A folder that calls the module hands on its variables; it is no copy.
+    """
     declared = configuration.variables.keys()
     for module in _modules():
         if module.declares and module.declares <= declared:
+            called = (block.body.attributes.get("source") for block in configuration.calls.values())
+            if any(one and _named(one.value_span.text.strip('"')) is module for one in called):
+                return None
             return _best(module.skeletons, declared)
     return None
 

@@ -217,18 +217,18 @@ class Loader:
         path, top = _local(module.configuration, block), module.configuration.top
         if path is not None and top:
             return self._copies.read(path, top) or "there is no such folder"
-        found: Configuration | str | None = "there is no such folder"
+        why = "there is no such folder"
         if path is None:
             locked = partial(self._locked, module.root.configuration.folder)
             found = registry.find(source, _text(block, "version") or "", block.body.attributes.keys(), locked)
+            if isinstance(found, Configuration):
+                return found
+            why = f"{found or f'kcheck does not read modules from {source}'}; {unread.REMEDY}"
             path = self._own_folder(module.configuration, block)
-        if isinstance(found, Configuration):
-            return found
         folder = self.tree.folder(path) if path is not None else None
         if folder is not None:
             return self.configuration(folder)
-        copied = self._copies.find(module, block, source) or unread.stand_in(module, block, source)
-        return copied or found or f"kcheck does not read modules from {source}"
+        return self._copies.find(module, block, source) or unread.stand_in(module, block, source) or why
 
     def files(self, root: Module) -> Files:
         """The files that the functions of a root module may read."""

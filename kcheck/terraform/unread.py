@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from kcheck.numbers import profiles
 from kcheck.source.findings import Skipped
 from kcheck.source.values import Origin, wrap
-from kcheck.terraform import registry
 from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.copies import parse_address
 
@@ -42,7 +41,8 @@ def may_make(block: nodes.Block, source: str) -> str:
     named = address is not None and address.path != address.repository  # in a registry its own name says what it is
     own = _words_of(source) if named else words
     by_words = (kind for kind, signs in kinds if own & set(signs["words"]))
-    return next(by_arguments, "") or next(by_words, "")
+    found = next(by_arguments, "") or next(by_words, "")
+    return "" if found == "clusters" and _is_handed_one(given) else found
 
 
 def skipped(roots: Iterable[Module]) -> Iterator[Skipped]:
@@ -80,13 +80,12 @@ def stand_in(module: Module, block: nodes.Block, source: str) -> Configuration |
     for entry in profiles.unread_modules()["stand_ins"]:
         inputs = {name: tuple(spellings) for name, spellings in entry["inputs"].items()}
         found = {name for name, spellings in inputs.items() if given & set(spellings)}
-        if (
-            not words & set(entry["words"])
-            or given & set(entry["unlike"])
-            or not all(found & set(one) for one in entry["needs"])
-        ):
+        other = given & set(entry["unlike"]) or (entry["partial"] and _is_handed_one(given))
+        if other or not words & set(entry["words"]) or not all(found & set(one) for one in entry["needs"]):
             continue
         if words & set(entry["cloud"]) or _providers(module) == {entry["provider"]}:
+            from kcheck.terraform import registry  # parses HCL, which nobody else who asks here needs
+
             skeleton = registry.load(entry["file"])
             told = wrap(sorted(found), Origin((block.header,)))
             why = why_unread(block, source)
@@ -122,6 +121,11 @@ def _split(text: str) -> set[str]:
     """The words of a name, in the singular too."""
     words = set(_WORD.findall(text.lower()))
     return words | {word.removesuffix("s") for word in words}
+
+
+def _is_handed_one(given: Set[str]) -> bool:
+    """Whether a call is given a cluster that is there already."""
+    return not given.isdisjoint(profiles.unread_modules()["handed"])
 
 
 @cache

@@ -82,7 +82,7 @@ class _Builder:
         entries = yaml.entries(target)
         missing = next(filter(None, map(placeholders.first, entries)), "")
         if missing:
-            return Part(Unknown(placeholders.reason(missing, target.span)), here)
+            return Part(Unknown(placeholders.reason(missing)), here)
         members = {}
         for name, entry in entries.items():
             inner = yaml.resolve(entry.value)

@@ -395,3 +395,57 @@ def test_the_surge_of_an_unknown_version(
     write({"main.tf": SILENT.format(version="kubernetes_version = data.x.y.latest", nodes=nodes)})
     fields = model.collect(Tree(["."]), Config())["pools"][0]["fields"]
     assert fields["surge_nodes"].get("value") == surge  # one node before 1.32, a tenth since
+
+
+@pytest.mark.parametrize(("size", "severity"), [(118, None), (120, "warning"), (125, "error")])
+def test_a_subnet_that_is_full_only_when_all_pools_are_upgraded_at_once(
+    size: int, severity: str | None, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    overlay = 'network_plugin = "azure"\n    network_plugin_mode = "overlay"\n    pod_cidr = "100.64.0.0/12"'
+    lines = f'vnet_subnet_id = azurerm_subnet.each["a"].id\n  node_count = {size}\n  upgrade_settings {{\n    max_surge = "6"\n  }}'
+    text = CLUSTER.format(pool=lines, profile=overlay).replace("    node_count = 3\n", f"    {lines}\n")
+    write({"main.tf": NETWORK + text})
+    found = [one for one in linter.run(Tree(["."]), Config()).findings if one.rule == "subnet-too-small"]
+    assert [one.severity.word for one in found] == ([severity] if severity else [])
+    in_turn = [" (246 if one pool is upgraded at a time);" in one.message for one in found]
+    assert in_turn == [one == "warning" for one in [severity] if one]
+
+
+OLD = """
+resource "azurerm_kubernetes_cluster" "c" {
+  name               = "c"
+  kubernetes_version = "1.14"
+
+  agent_pool_profile {
+    name           = "one"
+    count          = 3
+    vm_size        = "Standard_D2s_v3"
+    vnet_subnet_id = azurerm_subnet.n[0].id
+  }
+
+  agent_pool_profile {
+    name                = "two"
+    enable_auto_scaling = true
+    min_count           = 0
+    max_count           = 9
+    vm_size             = "Standard_NC6s_v3"
+    vnet_subnet_id      = azurerm_subnet.n[0].id
+  }
+
+  network_profile {
+    network_plugin = "azure"
+  }
+}
+"""
+
+
+def test_pools_of_azurerm_1(write: Callable[[Mapping[str, str]], Path]) -> None:
+    write({"main.tf": NETWORK + OLD})
+    data = model.collect(Tree(["."]), Config())
+    sizes = {
+        pool["fields"]["name"]["value"]: [pool["fields"][name]["value"] for name in ("max_nodes", "mode", "gpu")]
+        for pool in data["pools"]
+    }
+    assert sizes == {"one": [3, "System", False], "two": [9, "System", True]}
+    assert data["clusters"][0]["fields"]["max_nodes"]["value"] == 12
+    assert data["pools"][0]["id"] == "aks/azurerm_kubernetes_cluster.c.agent_pool_profile[0]"

@@ -350,3 +350,49 @@ def test_user_data_is_read_as_it_is_or_encoded(written: str, check: Callable[...
     for text, found in (("localStorage: RAID0", False), ("nothing", True)):
         result = check({"main.tf": group + template % written.format(text)})
         assert ("instance-store-unused" in {finding.rule for finding in result.findings}) == found
+
+
+REQUIRED = """
+resource "aws_eks_cluster" "a" {
+  name = "a"
+}
+
+resource "aws_autoscaling_group" "workers" {
+  min_size = 0
+  max_size = 9
+
+  mixed_instances_policy {
+    launch_template {
+      override {
+        instance_requirements {
+          %s
+        }
+      }
+    }
+  }
+
+  tag {
+    key                 = "kubernetes.io/cluster/a"
+    value               = "owned"
+    propagate_at_launch = true
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "types"),
+    [
+        ('allowed_instance_types = ["p5.48xlarge", "p4d.*"]', ["p5.48xlarge", "p4d.24xlarge"]),
+        ('allowed_instance_types = ["*"]', None),
+        ("allowed_instance_types = [data.x.y.z]", None),
+        ("vcpu_count {\n            min = 96\n          }", None),
+    ],
+)
+def test_instance_requirements_may_name_types(
+    lines: str, types: list[str] | None, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"main.tf": REQUIRED % lines})
+    field = model.collect(Tree(["."]), Config())["pools"][0]["fields"]["instance_types"]
+    assert field.get("value") == types
+    assert types is not None or field["unknown"].startswith("instance_requirements lets AWS choose")

@@ -21,7 +21,8 @@ from kcheck.commands.options import effective_config
 from kcheck.config import settings
 from kcheck.config.config import Config, ConfigError
 from kcheck.engine import linter
-from kcheck.files.tree import Tree, matches
+from kcheck.files.patterns import matches
+from kcheck.files.tree import Tree
 from kcheck.source.findings import Severity
 from tests.places import ROOT
 

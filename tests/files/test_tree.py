@@ -78,6 +78,11 @@ def test_encrypted_files_are_said_and_not_read(name: str, data: bytes, write: Wr
     assert "unreadable-file" not in run.output
 
 
+def test_an_encrypted_file_of_variables_that_nobody_asked_for_is_said(write: Write) -> None:
+    write({"main.tf": CLUSTER, "envs/prod.tfvars": b"\0GITCRYPT\0\xff"})
+    assert [one.path for one in Tree(["."]).skipped] == ["envs/prod.tfvars"]
+
+
 def test_what_an_encrypted_file_declares_is_unknown_not_absent(check: Check) -> None:
     main = CLUSTER.replace('"train"', "local.name")
     result = check({"main.tf": main, "locals.tf": b"\0GITCRYPT\0\xff"})
@@ -106,7 +111,7 @@ def test_sops_keeps_keys_and_plain_values(write: Write) -> None:
     assert [one.path for one in reading.skipped] == ["job.yaml"]
     (job,) = reading.inventory.workloads
     assert isinstance(job.pods, Unknown)
-    assert job.pods.reason == "the value is encrypted (job.yaml:5)"
+    assert job.pods.reason == "a value of job.yaml is encrypted"
     assert [image.registry for image in job.images]
 
 
@@ -115,7 +120,7 @@ def test_encrypted_values_of_variables_are_unknown(check: Check) -> None:
     text = '{"name": "ENC[AES256_GCM,data:a=]",\n"sops": {"mac": "ENC[]"}}'
     result = check({"main.tf": main, "terraform.tfvars.json": text})
     (cluster,) = result.world.inventory.clusters
-    assert cluster.name == Unknown("the value is encrypted (terraform.tfvars.json:1)", cluster.name.origin)
+    assert cluster.name == Unknown("a value of terraform.tfvars.json is encrypted", cluster.name.origin)
 
 
 @posix

@@ -68,32 +68,32 @@ BOTH = (EXPANDER, UNREADY)
     [
         pytest.param(
             BOTH, "args:\n  - --expander=random # cheap\n  - --v=4\n  # the end",
-            "args:\n  - --expander=least-waste # cheap\n  - --v=4\n  - --max-total-unready-percentage=100\n  # the end",
+            "args:\n  - --expander=least-waste # cheap\n  - --v=4\n  - --ok-total-unready-count=150\n  # the end",
             id="block",
         ),
         pytest.param(
             BOTH, "args:\n- --expander=random\nresources: {}",
-            "args:\n- --expander=least-waste\n- --max-total-unready-percentage=100\nresources: {}", id="flat",
+            "args:\n- --expander=least-waste\n- --ok-total-unready-count=150\nresources: {}", id="flat",
         ),
         pytest.param(
             BOTH, 'args:\n  - --expander\n  - random\n  - --v\n  - "4"',
-            'args:\n  - --expander\n  - least-waste\n  - --v\n  - "4"\n  - --max-total-unready-percentage\n  - "100"', id="apart",
+            'args:\n  - --expander\n  - least-waste\n  - --v\n  - "4"\n  - --ok-total-unready-count\n  - "150"', id="apart",
         ),
         pytest.param(
             BOTH, """args: ["--expander=random", '--v=4']""",
-            """args: ["--expander=least-waste", '--v=4', '--max-total-unready-percentage=100']""", id="flow",
+            """args: ["--expander=least-waste", '--v=4', '--ok-total-unready-count=150']""", id="flow",
         ),
         pytest.param(
             BOTH, 'args: [\n  "--expander=random",\n  "--v=4", # loud\n]',
-            'args: [\n  "--expander=least-waste",\n  "--v=4", # loud\n  "--max-total-unready-percentage=100",\n]', id="lines",
+            'args: [\n  "--expander=least-waste",\n  "--v=4", # loud\n  "--ok-total-unready-count=150",\n]', id="lines",
         ),
         pytest.param(
             BOTH, "command:\n  - ./cluster-autoscaler\n  - --expander=random",
-            "command:\n  - ./cluster-autoscaler\n  - --expander=least-waste\n  - --max-total-unready-percentage=100", id="command",
+            "command:\n  - ./cluster-autoscaler\n  - --expander=least-waste\n  - --ok-total-unready-count=150", id="command",
         ),
         pytest.param(
             BOTH, "command: [./cluster-autoscaler]\nargs: [--expander=random]",
-            "command: [./cluster-autoscaler]\nargs: [--expander=least-waste, --max-total-unready-percentage=100]", id="both",
+            "command: [./cluster-autoscaler]\nargs: [--expander=least-waste, --ok-total-unready-count=150]", id="both",
         ),
         pytest.param(
             (EXPANDER,), "env:\n  - name: EXPANDER\n    value: random\nargs: [--expander=$(EXPANDER)]",
@@ -114,7 +114,7 @@ def test_flags(rules: tuple[str, ...], before: str, after: str, write: Write) ->
 def test_no_arguments_are_added_to_an_image_that_has_its_own(write: Write) -> None:
     """Arguments replace those of the image, of which kcheck knows nothing."""
     write({"main.tf": POOLS, "autoscaler.yaml": SCALER})
-    assert helped((UNREADY,)) == {"there is no list of arguments to add to; add --max-total-unready-percentage=100"}
+    assert helped((UNREADY,)) == {"there is no list of arguments to add to; add --ok-total-unready-count=150"}
 
 
 @pytest.mark.parametrize(

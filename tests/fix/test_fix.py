@@ -124,7 +124,7 @@ def test_absent_block_is_added_once_for_all_its_attributes(write: Callable[[Mapp
         '    scale_down_delay_after_failure = "1m"\n'
         '    scale_down_unneeded            = "5m"\n'
         "    empty_bulk_delete_max          = 100\n"
-        "    max_unready_percentage         = 100\n"
+        "    max_unready_nodes              = 150\n"
         "  }\n}\n"
     )
     left = {finding.rule for finding in linter.run(Tree(["."]), Config()).findings}

@@ -18,6 +18,7 @@ from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.source.findings import SAFETIES
+from tests.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -761,8 +762,12 @@ def found(config: Config) -> dict[tuple[str, str], Finding]:
     return {(finding.rule, finding.object): finding for finding in linter.run(Tree(["."]), config).findings}
 
 
+OWN = (str(ROOT / "tests" / "fix" / "rules"),)
+"""A rule that sets one attribute of a nested block, whatever is good advice."""
+
+
 def settings(files: Mapping[str, object]) -> Config:
-    return Config(nodes={"": 1000}, var_files=(GIVEN,) if GIVEN in files else ())
+    return Config(nodes={"": 1000}, var_files=(GIVEN,) if GIVEN in files else (), rules=OWN)
 
 
 def check(rule: str, before: dict[str, bytes], after: dict[str, bytes], folder: Path) -> None:
@@ -781,7 +786,7 @@ def check(rule: str, before: dict[str, bytes], after: dict[str, bytes], folder: 
 
 TABLES = {
     "free-control-plane": TIER,
-    "unready-tolerance-low": PROFILE,
+    "pauses-early": PROFILE,
     "gpu-pool-never-empty": MINIMUM,
     "idle-nodes-kept-long": RELEASE,
     "host-network-dns": POD,
@@ -839,11 +844,11 @@ STYLES: dict[str, Callable[[str], str | bytes]] = {
     [
         ("free-control-plane", "absent"),
         ("free-control-plane", "optional in a tfvars file"),
-        ("unready-tolerance-low", "absent block"),
-        ("unready-tolerance-low", "empty block"),
-        ("unready-tolerance-low", "block on one line"),
-        ("unready-tolerance-low", "aligned, with comments"),
-        ("unready-tolerance-low", "absent attribute of a dynamic block"),
+        ("pauses-early", "absent block"),
+        ("pauses-early", "empty block"),
+        ("pauses-early", "block on one line"),
+        ("pauses-early", "aligned, with comments"),
+        ("pauses-early", "absent attribute of a dynamic block"),
         ("gpu-pool-never-empty", "try, nested"),
         ("gpu-pool-never-empty", "lookup, commas"),
         ("gpu-pool-never-empty", "lookup, colons and commas"),
@@ -905,7 +910,7 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
         'the value is shared with eks/aws_eks_node_group.each["cpu"], which is fine with it; give this pool its own',
     ),
     "dynamic block that is off": (
-        "unready-tolerance-low",
+        "pauses-early",
         profile('\n  dynamic "auto_scaler_profile" {\n    for_each = []\n    content {\n      max_unready_percentage = 45\n    }\n  }\n'),
         'set max_unready_percentage = 100; `dynamic "auto_scaler_profile"` gives it now',
     ),

@@ -1317,3 +1317,74 @@ def test_any_zone_is_no_help_for_nodes_that_stay_together(check: Check, policy: 
     found = only("spot-location-policy", check, {"main.tf": code})
     assert (found.fix is None) == bool(policy)
     assert not policy or "its placement policy (COMPACT)" in found.help
+
+
+# --- what the provider refuses beside something else
+
+OUTBOUND = """
+resource "azurerm_public_ip" "out" {
+  count = 3
+}
+
+resource "azurerm_kubernetes_cluster" "c" {
+  name     = "c"
+  sku_tier = "Standard"
+
+  default_node_pool {
+    name       = "p"
+    node_count = 400
+  }
+
+  network_profile {
+    network_plugin      = "azure"
+    network_plugin_mode = "overlay"
+    pod_cidr            = "100.64.0.0/12"
+
+    load_balancer_profile {
+      outbound_ip_address_ids  = azurerm_public_ip.out[*].id
+      outbound_ports_allocated = 1000
+    }
+  }
+}
+"""
+
+
+def test_a_list_of_addresses_is_made_longer_by_hand(check: Check) -> None:
+    found = only("snat-ports-exhausted", check, {"main.tf": OUTBOUND}, Config())
+    assert found.fix is None
+    assert found.help.startswith("add public addresses to outbound_ip_address_ids until there are 7")
+
+
+NAMED_SERVICES = """
+resource "google_container_cluster" "c" {
+  name                     = "c"
+  location                 = "us-central1"
+  remove_default_node_pool = true
+  initial_node_count       = 1
+
+  ip_allocation_policy {
+    services_secondary_range_name = "services"
+    SIZE
+  }
+}
+
+resource "google_container_node_pool" "p" {
+  name       = "p"
+  cluster    = google_container_cluster.c.name
+  node_count = 500
+}
+"""
+
+
+def test_no_attribute_beside_one_that_excludes_it(check: Check) -> None:
+    code = NAMED_SERVICES.replace("SIZE", "")
+    found = only("pod-range-too-small", check, {"main.tf": code}, Config())
+    assert found.fix is None
+    assert found.help.startswith("remove services_secondary_range_name first: it excludes cluster_ipv4_cidr_block; ")
+
+
+def test_nothing_in_a_block_that_needs_more(check: Check) -> None:
+    code = OUTBOUND[: OUTBOUND.index("  network_profile")] + "}\n"
+    found = only("pod-range-too-small", check, {"main.tf": code}, Config())
+    assert found.fix is None
+    assert found.help.startswith("write network_plugin too, which pod_cidr needs; ")

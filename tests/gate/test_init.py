@@ -160,6 +160,19 @@ def test_one_entry_for_each_root_with_its_target(write: Write) -> None:
             id="a file for all of them",
         ),
         pytest.param(
+            {"infra/common.tfvars": "nodes = 3\n", "infra/prod.tfvars": 'tier = "Free"\n'},
+            [{"var_files": ["infra/common.tfvars", "infra/prod.tfvars"]}],
+            id="two that belong together",
+        ),
+        pytest.param(
+            {"infra/nodes.tfvars": "nodes = 3\n", "infra/prod.tfvars": 'tier = "Free"\n'},
+            [{"var_files": ["infra/nodes.tfvars", "infra/prod.tfvars"]}],
+            id="two that belong together by what they set",
+        ),
+        pytest.param(
+            {"infra/common.tfvars": "nodes = 3\n"}, [{"var_files": ["infra/common.tfvars"]}], id="no name of its own"
+        ),
+        pytest.param(
             {"infra/prod.eu.tfvars": "nodes = 3\n", "infra/prod.us.tfvars": "nodes = 500\n"},
             [
                 {"name": "prod.eu", "var_files": ["infra/prod.eu.tfvars"]},

@@ -43,7 +43,7 @@ spec:
 def test_a_placeholder_is_an_input_that_is_missing(read: Read) -> None:
     (job,) = read({"train.yaml": JOB}).workloads
     template = job.templates[0]
-    assert template.gpus == Unknown("`$GPU_PER_NODE` is filled in later (train.yaml:17)", template.gpus.origin)
+    assert template.gpus == Unknown("`$GPU_PER_NODE` is filled in later", template.gpus.origin)
     unknown = {value.reason for value in (job.pods, job.queue, template.cpu) if isinstance(value, Unknown)}
     assert {reason.split("`")[1] for reason in unknown} == {"$WORKERS", "$QUEUE", "{{ cpu }}"}
     assert isinstance(template.selection, Unknown)
@@ -130,7 +130,7 @@ spec:
 def test_flags_that_are_filled_in_are_unknown(read: Read) -> None:
     (autoscaler,) = read({"ca.yaml": AUTOSCALER}).autoscalers
     assert isinstance(autoscaler.max_nodes, Unknown)
-    assert autoscaler.max_nodes.reason == "`${MAX_NODES}` is filled in later (ca.yaml:11)"
+    assert autoscaler.max_nodes.reason == "`${MAX_NODES}` is filled in later"
     assert known(autoscaler.scan_interval) == 30
     assert known(autoscaler.expander) == "least-waste"
     assert known(autoscaler.version) == "v1.33.0"
@@ -157,3 +157,39 @@ AKS = 'resource "azurerm_kubernetes_cluster" "main" {\n  name = "a"\n  default_n
 
 def test_objects_of_karpenter_with_placeholders_are_survived(check: Check) -> None:
     assert not check({"pool.yaml": POOL, "main.tf": AKS}).bugs
+
+
+TEMPLATE = """apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ name }}
+spec:
+  parallelism: {{ workers | default("8") }}
+  backoffLimit: 5
+  template:
+    spec:
+      containers:
+        - name: train
+          image: {{ registry }}/train:latest
+          command: ["sh", "-c", "run {{ flags }}"]
+"""
+
+
+def test_a_template_that_only_puts_values_in_is_read_with_gaps(check: Check) -> None:
+    result = check({"job.yaml": TEMPLATE})
+    assert not result.bugs
+    (job,) = result.world.inventory.workloads
+    assert job.pods == Unknown('`{{ workers | default("8") }}` is filled in later', job.pods.origin)
+    assert known(job.retries) == 5
+    assert [known(image.text) for image in job.images] == ["{{ registry }}/train:latest"]
+    assert known(job.name) == "{{ name }}"
+    assert "templated-manifests" not in [finding.rule for finding in result.findings]
+
+
+@pytest.mark.parametrize(
+    "line", ["{% if x %}", "{{- if .x }}", "{{ .Values.labels }}", '{{ include "a" . }}', "{{ all }}"]
+)
+def test_other_templates_are_set_apart(line: str, check: Check) -> None:
+    result = check({"job.yaml": f"{TEMPLATE}{line}\n"})
+    assert result.world.inventory.workloads == []
+    assert [finding.rule for finding in result.findings] == ["templated-manifests"]

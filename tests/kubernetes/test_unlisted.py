@@ -55,6 +55,12 @@ def test_number_of_unknown_kinds_names_what_is_missing(read: Read) -> None:
     assert "`spec.worker.replicas` is not written" in workload.pods.reason
 
 
+def test_the_only_number_further_up_counts(read: Read) -> None:
+    spec = under("spec.group.template") + "\n  replicas: 3"
+    (workload,) = read({"one.yaml": manifest("example.org/Thing", spec)}).workloads
+    assert known(workload.pods) == 3
+
+
 def test_a_factor_further_up_leaves_the_number_open(read: Read) -> None:
     spec = under("spec.group.template", "replicas: 3") + "\n  size: 4"
     (workload,) = read({"one.yaml": manifest("example.org/Thing", spec)}).workloads
@@ -97,8 +103,10 @@ def test_what_only_describes_pods_runs_none(read: Read, text: str) -> None:
 def test_app_wrappers_hold_whole_objects(read: Read) -> None:
     job = manifest("batch/Job", under("spec.template", "parallelism: 4"))
     spec = f"spec:\n  components:\n    - template:\n        {indented(job, 8)}"
-    (workload,) = read({"one.yaml": manifest("workload.codeflare.dev/AppWrapper", spec)}).workloads
+    meta = "name: all\nlabels: {kueue.x-k8s.io/queue-name: research}"
+    (workload,) = read({"one.yaml": manifest("workload.codeflare.dev/AppWrapper", spec, meta=meta)}).workloads
     assert (workload.kind, known(workload.pods)) == ("Job", 4)
+    assert (known(workload.queue), known(workload.gang)) == ("research", "Kueue")
 
 
 def test_broken_objects_of_unknown_kinds_are_left_alone(read: Read) -> None:
@@ -218,3 +226,40 @@ def test_a_scaler_of_another_folder_is_not_meant(read: Read) -> None:
     }
     (workload,) = read(tree).workloads
     assert known(workload.pods) == 2
+
+
+@pytest.mark.parametrize(
+    ("resources", "why"),
+    [
+        ("limits: {nvidia.com/gpu: null}", "`requests.nvidia.com/gpu` is not written in one.yaml:11"),
+        (
+            "limits: {nvidia.com/gpu: null}, requests: {nvidia.com/gpu: null}",
+            "`nvidia.com/gpu` is null in one.yaml:11",
+        ),
+    ],
+)
+def test_what_is_missing_has_a_name_and_a_place(check: Check, resources: str, why: str) -> None:
+    spec = under("spec.pytorchReplicaSpecs.Worker.template", "replicas: 20")
+    spec = spec.replace("limits: {nvidia.com/gpu: 8}", resources)
+    result = check({"one.yaml": manifest("kubeflow.org/PyTorchJob", spec)})
+    assert why in {reason for one in result.undecided for reason in one.missing}
+
+
+def test_what_the_cluster_of_a_pool_waits_for_is_named(check: Check) -> None:
+    pool = 'variable "cluster" {}\nresource "google_container_node_pool" "one" {\n  cluster = var.cluster\n  node_count = 3\n}\n'
+    result = check({"main.tf": pool})
+    assert all(one.missing for one in result.undecided)
+
+
+def test_a_profile_makes_a_namespace_with_a_quota(read: Read) -> None:
+    spec = "spec: {resourceQuotaSpec: {hard: {requests.nvidia.com/gpu: 8}}}"
+    found = read({"one.yaml": manifest("kubeflow.org/Profile", spec, meta="name: vision")})
+    assert [known(one.name) for one in found.namespaces] == ["vision"]
+    assert [(known(one.namespace), known(one.hard)) for one in found.limits] == [
+        ("vision", {"requests.nvidia.com/gpu": "8"})
+    ]
+
+
+def test_a_profile_without_a_quota_is_a_namespace(read: Read) -> None:
+    found = read({"one.yaml": manifest("kubeflow.org/Profile", "spec: {resourceQuotaSpec: {}}", meta="name: vision")})
+    assert (len(found.namespaces), len(found.limits)) == (1, 0)

@@ -278,6 +278,12 @@ def test_a_cap_is_compared_with_sizes_that_somebody_wrote(
 COMMANDS = {
     "command": (lines("--scan-interval=20s"), True),
     "args": (lines("--scan-interval=20s", key="args"), True),
+    "flags only": (
+        lines("--scan-interval=20s", "--node-group-auto-discovery=asg:tag=x", key="args").replace(
+            "            - ./cluster-autoscaler\n", ""
+        ),
+        True,
+    ),
     "path": (lines("--scan-interval=20s").replace("./cluster", "/usr/bin/cluster"), True),
     "other program": (lines("--scan-interval=20s").replace("./cluster-autoscaler", "./watcher"), False),
     "an argument": (lines("cluster-autoscaler").replace("./cluster-autoscaler", "./watcher"), False),

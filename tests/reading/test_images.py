@@ -289,6 +289,16 @@ def test_a_small_user_of_an_image_does_not_hide_one_of_unknown_scale(small: int,
     assert f"{user} pulls" in finding.message
 
 
+def test_a_job_of_unknown_scale_makes_the_wall_of_pulls_uncertain(check: Check) -> None:
+    unknown = job("debian:13", "unknown").replace("parallelism: 400", "parallelism: $WORKERS")
+    found = {}
+    for name, more in (("known", {}), ("unknown", {"b.yaml": unknown})):
+        files = {"main.tf": AKS, "a.yaml": job("ubuntu:24.04", "big", 400), **more}
+        walls = derived.every(check(files).world)
+        found[name] = [wall.nodes.low for wall in walls if wall.mechanism == "docker-hub" and wall.nodes]
+    assert found["known"] > found["unknown"]
+
+
 def test_what_is_certain_of_one_user_is_told_beside_one_of_unknown_scale(check: Check) -> None:
     unknown = job("registry.example.com/train:edge", "unknown").replace("parallelism: 400", "parallelism: $WORKERS")
     result = check({"main.tf": AKS, "a.yaml": job("registry.example.com/train:edge", "small", 4), "b.yaml": unknown})

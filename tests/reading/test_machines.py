@@ -170,5 +170,24 @@ def test_nodes_of_which_nothing_is_read_are_named(script: str, tool: str, write:
     assert [one.reason for one in reading.skipped] == wanted
 
 
-def test_scripts_without_kubeadm_are_silent(read: Callable[..., dict[str, Any]]) -> None:
-    assert not read({"init.sh": "#!/bin/sh\n# kubeadm is installed later\n"})["clusters"]
+@pytest.mark.parametrize(("flag", "cidr"), [("10.5.0.0/16", "10.5.0.0/16"), ("{{ pods }}", "variable of the script")])
+def test_tasks_of_ansible(flag: str, cidr: str, read: Callable[..., dict[str, Any]]) -> None:
+    text = f"- name: start\n  shell: kubeadm init --pod-network-cidr {flag} --upload-certs >> init.log\n"
+    assert cidr in of(read({"roles/master/tasks/main.yml": text})["pod_ranges"][0], "cidr")
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["# kubeadm is installed later\n", SCRIPT.replace("---", "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\n---")],
+)
+def test_other_scripts_are_silent(script: str, read: Callable[..., dict[str, Any]]) -> None:
+    assert not read({"init.sh": f"#!/bin/sh\n{script}"})["clusters"]
+
+
+def test_templates_of_ansible_are_named_unless_their_cluster_is_read(write: Callable[..., Path]) -> None:
+    template = {"roles/a/templates/kubeadm.yaml.j2": "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n"}
+    write(template)
+    (found,) = inventory.read(Tree(["."]), Config()).skipped
+    assert "template of Ansible" in found.reason
+    write({"group_vars/all.yml": "kube_pods_subnet: 10.0.0.0/16\n"})
+    assert not inventory.read(Tree(["."]), Config()).skipped

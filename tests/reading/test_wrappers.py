@@ -64,6 +64,20 @@ def test_the_source_names_the_chart_of_flat_arguments(read: Read) -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "chart"),
+    [
+        ("enable_cluster_autoscaler = true", "cluster-autoscaler"),
+        ("karpenter_enabled = true", "karpenter"),
+        ("karpenter = { enabled = true }", "karpenter"),
+        ("karpenter = { enabled = true, helm = { enabled = true } }", "karpenter"),
+    ],
+)
+def test_an_autoscaler_that_is_only_turned_on_is_there(arguments: str, chart: str, read: Read) -> None:
+    found = read({"main.tf": CLUSTER + CALL % ("example/addons/aws", arguments)})
+    assert [known(addon.name) for addon in found.addons] == [chart]
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         f"enable_cluster_autoscaler = false\ncluster_autoscaler_config = {{\n{VALUES}\n}}",

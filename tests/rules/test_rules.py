@@ -185,12 +185,12 @@ module "gke" {
 """
 
 
-@pytest.mark.parametrize(("size", "severity"), [("", "warning"), (", max_count = 100", "error")])
-def test_what_rests_on_a_default_is_a_warning(
+@pytest.mark.parametrize(("size", "severity"), [("", "info"), (", max_count = 100", "error")])
+def test_what_rests_on_a_default_is_an_info(
     size: str, severity: str, write: Callable[[Mapping[str, str]], Path]
 ) -> None:
     """Nobody asked for 100 nodes a zone: the module did."""
     write({"main.tf": DEFAULT_SIZED.replace('{ name = "a" }', f'{{ name = "a"{size} }}')})
     found = linter.run(Tree(["."]), settings.load(["."])).findings
     assert {f.rule: f.severity.word for f in found}["pod-range-too-small"] == severity
-    assert ("by default" in found[0].message) == (severity == "warning")
+    assert ("by default" in found[0].message) == (severity == "info")

@@ -116,6 +116,35 @@ def test_clusters_of_the_same_name_are_told_by_their_roots(check: Check) -> None
     assert "the cluster of train.yaml: a or b;" in waiting(check(tree), RULE)[0].missing[0]
 
 
+AUTOSCALER = """
+spec:
+  template:
+    spec:
+      containers:
+        - name: main
+          image: registry.k8s.io/autoscaling/cluster-autoscaler:v1.32.1
+          command: [./cluster-autoscaler, --max-nodes-total={most}]
+"""
+CAP = "autoscaler-cap-below-target"
+
+
+@pytest.mark.parametrize(("most", "found"), [(100, False), (5, True)])
+def test_autoscaler_of_any_cluster(check: Check, most: int, found: bool) -> None:
+    """Each of two clusters grows to ten nodes."""
+    text = manifest("apps/Deployment", AUTOSCALER.format(most=most))
+    result = check({"dev/main.tf": cluster("dev"), "prod/main.tf": cluster("prod"), "k8s/autoscaler.yaml": text})
+    assert not waiting(result, CAP)
+    assert (CAP in names(result)) is found
+
+
+def test_autoscaler_without_a_cluster_waits_for_its_size(check: Check) -> None:
+    tree = {"autoscaler.yaml": manifest("apps/Deployment", AUTOSCALER.format(most=5))}
+    assert [one.missing for one in waiting(check(tree), CAP)] == [
+        ("no cluster in this tree; --nodes N gives its size",)
+    ]
+    assert CAP in names(check(tree, Config(nodes={"": 100})))
+
+
 # --- no cluster in the tree
 
 

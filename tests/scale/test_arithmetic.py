@@ -349,3 +349,9 @@ def test_pods_of_ack_nodes_with_terway(name: str, shared: int, exclusive: int) -
     assert found is not None
     assert ack.terway_pods(*found) == shared
     assert ack.terway_pods(*found, exclusive=True) == exclusive
+
+
+def test_upgrades_in_turn_need_one_surge() -> None:
+    pools = [Demand("a", 10, Surge(2), 1), Demand("b", 10, Surge(percent=50), 31), Demand("c", 0, Surge(9), 1)]
+    assert growing.addresses_needed(pools) == 12 + 15 * 31
+    assert growing.needed_in_turn(pools) == 10 + 15 * 31

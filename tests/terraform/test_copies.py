@@ -235,6 +235,20 @@ def test_copies_that_call_each_other(write: Callable[[Mapping[str, str]], Path])
     assert not result.findings
 
 
+def test_links_in_a_copy(write: Callable[[Mapping[str, str]], Path]) -> None:
+    """A link to the copy itself is no deeper module, and what a link leads out to is not read."""
+    inner = (
+        'module "again" {\n  source = "./again"\n}\nmodule "out" {\n  source = "./out"\n}\n' + MODULE["nodes/main.tf"]
+    )
+    call = 'module "training" {\n  source = "acme/training/aws"\n  most = 3\n  owner = "a"\n}\n'
+    top = write({"in/main.tf": call, "copies/training/main.tf": inner} | at("elsewhere"))
+    for name, target in (("again", "."), ("out", "../../elsewhere"), ("more.tf", "../../elsewhere/main.tf")):
+        (top / "copies" / "training" / name).symlink_to(target)
+    data = model.collect(Tree(["in"]), Config(module_dirs=("copies",)))
+    assert [pool["id"] for pool in data["pools"]] == ["eks/in:module.training.aws_eks_node_group.this"]
+    assert not data["clusters"]
+
+
 @pytest.mark.parametrize(
     ("source", "host", "path", "repository", "folder"),
     [

@@ -51,7 +51,7 @@ def test_skeleton_declares_what_it_uses(path: str) -> None:
     """Every reference leads somewhere: whatever a call says, no evaluation error is left in the fields."""
     configuration = registry.load(path)
     assert not configuration.problems
-    assert configuration.resources
+    assert configuration.resources or configuration.outputs
     for block in configuration.variables.values():
         assert "type" in block.body.attributes
     text = Path(PROFILES, path).read_text()
@@ -203,6 +203,13 @@ def test_a_folder_that_is_the_module_takes_the_skeleton(write: Callable[[Mapping
     assert [pool["fields"]["max_nodes"] for pool in data["pools"]] == [
         {"value": 3, "default": True, "from": ["examples/full/main.tf:4:35"]}
     ]
+
+
+def test_a_folder_that_calls_the_module_is_no_copy(write: Callable[[Mapping[str, str]], Path]) -> None:
+    wrapper = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n  name = "inner"\n  eks_managed_node_groups = { b = {} }\n}\n'
+    write(COPY | {"main.tf": wrapper})
+    data = model.collect(Tree(["."]), Config())
+    assert [cluster["fields"]["name"]["value"] for cluster in data["clusters"]] == ["inner"]
 
 
 def test_a_folder_that_is_not_quite_the_module_is_read(write: Callable[[Mapping[str, str]], Path]) -> None:

@@ -85,6 +85,8 @@ def test_a_module_that_is_not_read_is_said_once(write: Callable[[Mapping[str, st
         ("eks_wait", "acme/empty/null", "", ""),
         ("gke_hub", "acme/gcloud/google", "", ""),
         ("db", "acme/rds-cluster/aws", "", ""),
+        ("extras", "acme/eks-extras/aws", 'cluster_endpoint = "x"', ""),
+        ("handler", "acme/eks-node-termination-handler/aws", "", ""),
         ("ecs", "acme/ecs-cluster/aws", "", ""),
         ("vpn", "acme/vpn/aws", "", ""),
         ("off", "acme/eks/aws", "count = 0", ""),
@@ -174,6 +176,8 @@ def test_pools_are_those_that_are_written(
         ("aks", "acme/aks/azurerm", 'name = "x"'),
         ("gke", "acme/gke/google", 'name = "x"\n  region = "europe-west4"'),
         ("vpc", "acme/vpc/aws", 'cidr = "10.0.0.0/16"'),
+        ("jobs", "acme/dataproc-cluster/google", 'name = "x"\n  region = "europe-west4"\n  machine_type = "n2-standard-8"'),
+        ("search", "acme/search-cluster/google", 'name = "x"\n  region = "europe-west4"\n  machine_type = "n2-standard-8"'),
     ],
 )  # fmt: skip
 def test_arguments_that_say_too_little(

@@ -50,10 +50,8 @@ def test_aks_training_has_its_mistakes_and_no_others() -> None:
     assert places(linter.run(Tree(["aks-training"]), Config())) == [
         ("aks-training/cluster.tf", 1, "error", "free-control-plane"),
         ("aks-training/cluster.tf", 23, "warning", "slow-node-deletion"),
-        ("aks-training/cluster.tf", 23, "warning", "unready-tolerance-low"),
         ("aks-training/cluster.tf", 33, "warning", "slow-boot-disk"),
         ("aks-training/manifests/train.yaml", 27, "error", "docker-hub-image"),
-        ("aks-training/manifests/train.yaml", 31, "error", "docker-hub-image"),
         ("aks-training/network.tf", 22, "error", "subnet-too-small"),
         ("aks-training/terraform.tfvars", 2, "warning", "single-large-pool"),
         ("aks-training/variables.tf", 21, "warning", "idle-nodes-kept-long"),
@@ -67,7 +65,6 @@ def test_eks_training_has_its_mistakes_and_no_others() -> None:
         ("eks-training/eks.tf", 27, "warning", "spot-single-type"),
         ("eks-training/eks.tf", 34, "warning", "pool-capped-by-default"),
         ("eks-training/eks.tf", 36, "warning", "gpu-without-device-plugin"),
-        ("eks-training/manifests/cluster-autoscaler.yaml", 2, "warning", "unready-tolerance-low"),
         ("eks-training/manifests/cluster-autoscaler.yaml", 25, "warning", "idle-nodes-kept-long"),
         ("eks-training/manifests/cluster-autoscaler.yaml", 26, "error", "removed-autoscaler-flag"),
         ("eks-training/manifests/cluster-autoscaler.yaml", 26, "warning", "slow-node-deletion"),

@@ -47,7 +47,7 @@ def test_what_a_broken_file_leaves_out_is_unknown(check: Callable[..., Result]) 
 @pytest.mark.parametrize(
     ("files", "rules"),
     [
-        ({"a.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ x }}\n"}, ["templated-manifests"]),
+        ({"a.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Values.x }}\n"}, ["templated-manifests"]),
         ({"a.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: [\n"}, ["unreadable-file"]),
         ({"a.yaml": b"apiVersion: v1\nkind: Pod\nmetadata:\n  name: \xff\n"}, ["unreadable-file"]),
         ({"a.tf": b'a = "\xff"\n'}, ["unreadable-file"]),

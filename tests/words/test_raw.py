@@ -66,8 +66,8 @@ def verdict(result: Result) -> bool | str:
     return "; ".join(result.undecided[0].missing) if result.undecided else False
 
 
-STEPS = "`{{ .Values.steps }}` is filled in later (job.yaml:16)"
-IMAGE = "`{{ .Values.image }}` is filled in later (job.yaml:18)"
+STEPS = "`{{ .Values.steps }}` is filled in later"
+IMAGE = "`{{ .Values.image }}` is filled in later"
 CONTAINERS = "object.spec.template.spec.containers"
 
 

@@ -78,8 +78,8 @@ resource "azurerm_kubernetes_cluster" "main" {
     scan_interval               = "10s"         # the default; a longer one delays every start by as much
 
     # Nodes that are not ready
-    max_unready_percentage = 100  # nodes that are still booting count as not ready: a burst of them must not stop everything
-    max_unready_nodes      = 1013 # the same as a number: all nodes
+    max_unready_percentage = 45  # one of several zones and a few nodes may fail; more than that is a broken cluster, and pauses it
+    max_unready_nodes      = 260 # a batch of nodes that are deleted, and a few that fail, do not pause it
 
     # Scaling down
     scale_down_unneeded              = "2m"  # idle nodes are paid for; a queue starts the next job sooner than this

@@ -59,7 +59,7 @@ def _by_version(
     if minor is not None and minor < _FIRST_WITH_OVERLAY:
         return old, Unset(mode)
     new = Known(settings["network.plugin_from_1_30"].text, plugin)
-    none, overlay = Known(None, mode), Known(settings["network.mode_from_1_30"].text, mode)
+    none, overlay = Known("", mode), Known(settings["network.mode_from_1_30"].text, mode)
     return either([old, new], _CHOSEN, plugin), Either(_CHOSEN, mode, branches=(none, overlay))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.numbers.fields import Fields
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, total
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, known, mapped, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,7 +60,7 @@ def _of_prefix(datum: Datum | None, root: Module) -> Value[int]:
     if made is None:
         return Unknown("the length of a public IP prefix is not in this code", datum.origin if datum else None)
     length = Fields(_CLOUD, _PREFIX, made).number("length")
-    return Known(1 << max(0, _BITS - length.value), length.origin) if isinstance(length, Known) else length
+    return mapped(length, lambda bits: 1 << (_BITS - bits) if bits <= _BITS else 0)  # longer ones are of IPv6
 
 
 def _of_gateway(subnet: Datum | None, root: Module, origin: Origin) -> Value[int]:

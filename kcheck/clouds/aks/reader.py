@@ -71,6 +71,14 @@ ARM = "azapi_resource"
 ARM_CLUSTER = "azapi_resource.managedClusters"
 ARM_POOL = "azapi_resource.agentPools"
 
+_INLINE_POOLS = {
+    "default_node_pool": DEFAULT_POOL,
+    "agent_pool_profile": "azurerm_kubernetes_cluster.agent_pool_profile",
+    "agentPoolProfiles": ARM_POOL,
+}
+"""What pools in a cluster are called, and the tables of their fields."""
+_OF_CLUSTER = (DEFAULT_POOL, _INLINE_POOLS["agent_pool_profile"])
+"""Those that run the system."""
 _KARPENTER = "karpenter"
 """What AKS runs as node auto-provisioning, instead of the Cluster Autoscaler."""
 _SUBNET_ID = re.compile(r"/virtualNetworks/([^/$]+)/subnets/([^/$]+)$", re.IGNORECASE)
@@ -135,8 +143,10 @@ class _Aks(Reader):
 
     def clusters(self) -> None:
         for instance in self.root.instances(CLUSTER):
-            pools = instance.blocks("default_node_pool") or instance.blocks("agent_pool_profile")  # up to azurerm 1.44
-            self._with_pools(instance, self.fields(CLUSTER, instance), pools, "default_node_pool")
+            name = "default_node_pool"
+            if not instance.blocks(name) and instance.blocks("agent_pool_profile"):
+                name = "agent_pool_profile"
+            self._with_pools(instance, self.fields(CLUSTER, instance), instance.blocks(name), name)
         for instance in self._arm("managedClusters"):
             self._with_pools(instance, self.fields(ARM_CLUSTER, instance), _profiles(instance), "agentPoolProfiles")
 
@@ -159,10 +169,9 @@ class _Aks(Reader):
                 scaling.record_of(Autoscaler, f"{cluster.id}/autoscaler", place, owner, "cluster-autoscaler")
             )
         self._range(instance, fields, cluster)
-        many = fields.resource == ARM_CLUSTER
         for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
-            pool = self.fields(ARM_POOL if many else DEFAULT_POOL, record)
-            address = f"{instance.address}.{what}[{i}]" if many or i else f"{instance.address}.{what}"
+            pool = self.fields(_INLINE_POOLS[what], record)
+            address = f"{instance.address}.{what}" + ("" if pool.resource == DEFAULT_POOL else f"[{i}]")
             self._pool(pool, address, record.span, owner, cluster)
 
     def pools(self) -> None:
@@ -219,7 +228,7 @@ class _Aks(Reader):
         if automatic:  # its tier cannot be chosen
             tier = Known("Standard", fields.text("sku").origin or Origin((instance.span,)))
         default_pool = nested[0] if not isinstance(nested, Unknown) and nested else None
-        subnet = self.fields(DEFAULT_POOL, default_pool).raw("subnet") if default_pool else None
+        subnet = self.fields(_INLINE_POOLS[what], default_pool).raw("subnet") if default_pool else None
         ips, own_list = public_addresses.addresses(fields, subnet, self.root)
         return fields.record_of(
             Cluster,
@@ -250,7 +259,7 @@ class _Aks(Reader):
             owner,
             fields.text("name"),
             self.folder,
-            mode=fields.text("mode") if fields.resource != DEFAULT_POOL else Known("System", Origin((place,))),
+            mode=Known("System", Origin((place,))) if fields.resource in _OF_CLUSTER else fields.text("mode"),
             size=Size(autoscaled, self._size(fields, autoscaled, "min"), self._size(fields, autoscaled, "max")),
             upgrade=upgrades.of_pool(fields, cluster),
             machine=self._machine(fields),

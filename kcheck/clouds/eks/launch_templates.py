@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
+from kcheck.clouds import karpenter_machines
 from kcheck.clouds.reader import resolve_reference, same_value, text_reference
 from kcheck.model import NOTHING, System
 from kcheck.numbers import machines
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 KIND = "aws_launch_template"
 ELSEWHERE = "the launch template is not in this root"
+_CHOSEN = "instance_requirements lets AWS choose the instance types: name them in allowed_instance_types"
 
 
 def launch_template(fields: Fields, templates: dict[str, Fields]) -> Fields | None:
@@ -29,14 +31,31 @@ def launch_template(fields: Fields, templates: dict[str, Fields]) -> Fields | No
     return next((template for template in templates.values() if same_value(template.text("name"), name)), None)
 
 
+def _allowed(requirements: Record, place: Origin) -> Value[tuple[str, ...]]:
+    """The machine types that requirements allow by name or pattern; AWS chooses where they name none."""
+    allowed = requirements.entry("allowed_instance_types")
+    patterns = (
+        [known(one) for one in allowed.value] if isinstance(allowed, Known) and isinstance(allowed.value, tuple) else []
+    )
+    if not patterns or None in patterns:
+        return Unknown(_CHOSEN, place)
+    found: list[str] = []
+    for pattern in map(str, patterns):
+        found += karpenter_machines.matching(pattern) if "*" in pattern else [pattern]
+    few = 0 < len(found) <= karpenter_machines.MOST
+    return Known(tuple(dict.fromkeys(found)), place) if few else Unknown(_CHOSEN, place)
+
+
 def overrides(instance: Instance) -> Value[tuple[str, ...]] | None:
     """The instance types that a mixed-instances policy lists."""
     found: list[str] = []
     for policy in _nested(instance, "mixed_instances_policy"):
         for template in _nested(policy, "launch_template"):
             for override in _nested(template, "override"):
-                if override.entry("instance_requirements") or override.blocks("instance_requirements"):
-                    return Unknown("AWS chooses the instance types by requirements", Origin((override.span,)))
+                for requirements in _nested(override, "instance_requirements"):
+                    return _allowed(requirements, Origin((override.span,)))
+                if override.blocks("instance_requirements"):
+                    return Unknown(_CHOSEN, Origin((override.span,)))
                 name = override.entry("instance_type")
                 if isinstance(name, Known) and isinstance(name.value, str):
                     found.append(name.value)

@@ -71,7 +71,7 @@ class RangeReader(Reader):
         if found is None:
             alike = (one for one in self._pools_with_ranges if same_value(one.text("pod_range"), name))
             written = (one.text("pod_cidr") for one in alike)
-            cidr = next((one for one in written if isinstance(one, Known)), None) or _outside(name, what)
+            cidr = next((one for one in written if isinstance(one, Known)), None) or outside(name, what)
             found = Secondary(identity, name, cidr, place)
             near.append(found)
         return found
@@ -114,7 +114,7 @@ def given(name: Value[str]) -> Value[str]:
     return Unset(name.origin) if isinstance(name, Known) and not name.value else name
 
 
-def _outside(name: Value[str], what: str) -> Unknown:
+def outside(name: Value[str], what: str) -> Unknown:
     """A range that is named and is not in this root."""
     text = f"the range {name.value} is not in this root" if isinstance(name, Known) else why_missing(name, what)
     return Unknown(text, name.origin)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds import container_runtime, nat_gateways
 from kcheck.clouds.gke import autoscaler, gpus, upgrades, zones
-from kcheck.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given
+from kcheck.clouds.gke.ranges import POOL, RangeReader, Secondary, Shared, given, outside
 from kcheck.clouds.reader import (
     N,
     read_all,
@@ -170,12 +170,12 @@ class _Gke(RangeReader):
         self._pool(pool, f"{instance.address}.default_pool", instance, owner, cluster)
 
     def _services(self, fields: Fields) -> Value[str]:
-        name = fields.text("service_range")
+        name = given(fields.text("service_range"))
         if isinstance(name, Unset):
             return fields.text("service_cidr")
         subnet = known(self._find(fields, "subnet", Subnet))
         found = self.secondary_named(subnet, name)
-        return found.cidr if found else Unknown(why_missing(name, "services_secondary_range_name"), name.origin)
+        return found.cidr if found else outside(name, "services_secondary_range_name")
 
     def _find(self, fields: Fields, name: str, kind: type[N]) -> Value[N]:
         """The thing that a field refers to: by id, by name, or by a path that ends with its name."""
@@ -249,7 +249,8 @@ class _Gke(RangeReader):
         if not isinstance(own, Unset) and fields.resource != DEFAULT_POOL:
             return own
         if of_cluster is None or cluster is None:
-            return Unknown("node_locations is not written, and the pool's cluster is not in this root")
+            why = "the pool's cluster, whose zones it has, is not in this code: write node_locations"
+            return Unknown(why, own.origin)
         zonal = cluster.zonal
         if not isinstance(zonal, Known):
             return Unknown(why_missing(zonal, "location"), zonal.origin)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.clouds.cloud import Cloud, Limit
 from kcheck.files import configurations
 from kcheck.numbers import profiles
+from kcheck.source.findings import Skipped
 from kcheck.source.values import Unset, known
 
 if TYPE_CHECKING:
@@ -15,30 +16,37 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.objects import Object
     from kcheck.model import Cluster, Inventory
     from kcheck.numbers.profiles import ProfileValue
-    from kcheck.source.findings import Skipped
     from kcheck.source.text import Source
 
 
 class SelfManaged(Cloud):
-    """Clusters by kubeadm, in manifests, and by kubespray."""
+    """Clusters by kubeadm, in manifests, by kops and by kubespray."""
 
     name = "selfmanaged"
-    objects = ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration", "KubeletConfiguration", "Pod")
-    files = (configurations.VARIABLES,)
+    objects = (
+        "ClusterConfiguration", "InitConfiguration", "JoinConfiguration", "KubeletConfiguration", "Pod", "Cluster",
+        "InstanceGroup",
+    )  # fmt: skip
+    files = (configurations.VARIABLES, configurations.TEMPLATE)
     own_kernel = True
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
-        """Read kubeadm's configurations and the static pods of control planes."""
-        from kcheck.clouds.selfmanaged import reader
+        """Read kubeadm's configurations, the static pods of control planes, and the clusters of kops."""
+        from kcheck.clouds.selfmanaged import kops, reader
 
-        reader.read(objects, inventory)
+        own = list(objects)
+        reader.read(own, inventory)
+        kops.read(own, inventory)
 
     def read_files(self, files: Mapping[str, Sequence[Source]], inventory: Inventory) -> Iterable[Skipped]:
-        """Read the inventories of kubespray."""
+        """Read the inventories of kubespray; without one, kubeadm's configuration in templates is only named."""
         from kcheck.clouds.selfmanaged import kubespray
 
         kubespray.read(files, inventory)
-        return ()
+        if any(cluster.cloud == self.name for cluster in inventory.clusters):
+            return
+        for source in files.get(configurations.TEMPLATE, ()):
+            yield Skipped(source.path, "kubeadm's configuration in a template of Ansible: not read")
 
     def read_kernel(self, sources: Iterable[Source], inventory: Inventory) -> None:
         """Read sysctl settings."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from kcheck.model import Addresses, NodePool, PodRange, Size, Surge, Upgrade
+from kcheck.model import NOTHING, Addresses, NodePool, PodRange, Size, Subnet, Surge, Upgrade
 from kcheck.numbers import profiles
 from kcheck.source.ip_ranges import parse_cidr
-from kcheck.source.values import Item, Known, Origin, Unknown, Unset, Value
+from kcheck.source.values import Item, Known, Origin, Unknown, Unset, Value, mapped
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster, Inventory
@@ -59,6 +59,26 @@ def blocks_of(found: PodRange | None, origin: Origin) -> Addresses:
     )
 
 
+def addresses_of_calico(
+    plain: Addresses, cluster: Cluster, cidr: Value[str], most: Value[int], inventory: Inventory
+) -> Addresses:
+    """Addresses of nodes whose pods take theirs one by one: Calico lends blocks between nodes.
+
+    Its range is full when its last address is taken; a node has at least one pod, or the end of a tunnel, in it.
+    """
+    cidr = ipv4(cidr)
+    if isinstance(cidr, Unset):
+        return plain
+    origin = Origin((cluster.place,))
+    subnet = Subnet(
+        f"{cluster.id}/pods", cluster.place, CLOUD, cluster.address, cluster.root, "", name=Known("pods", origin),
+        cidr=cidr, network=NOTHING,
+    )  # fmt: skip
+    inventory.subnets.append(subnet)
+    pods = mapped(most, lambda pods: (1, pods + 1))
+    return replace(plain, max_pods=most, pod_subnets=Known((subnet,), origin), pod_addresses=pods)
+
+
 def fixed_size(count: Value[int], origin: Origin) -> Size:
     """The size of nodes that nothing grows."""
     return Size(Known(value=False, origin=origin), count, count)
@@ -79,10 +99,10 @@ def ipv4(cidr: Value[str]) -> Value[str]:
     return Known(own[0].strip(), cidr.origin._replace(literal=False)) if own else Unset(cidr.origin)
 
 
-def spelled(value: Value[T], *, listed: bool) -> Value[T]:
+def spelled(value: Value[T], *, listed: bool, within: str = "extraArgs") -> Value[T]:
     """A value with the place where it would be written: `extraArgs` are a map up to v1beta3 and a list since."""
     origin = value.origin
-    if not listed or origin is None or origin.missing is None or "extraArgs" not in origin.missing.path:
+    if not listed or origin is None or origin.missing is None or within not in origin.missing.path:
         return value
     *outer, last = origin.missing.path
     return replace(value, origin=origin._replace(missing=origin.missing._replace(path=(*outer, Item(last), "value"))))

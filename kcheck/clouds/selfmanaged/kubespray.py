@@ -10,7 +10,7 @@ from kcheck.clouds.reader import unique_identity
 from kcheck.clouds.selfmanaged import ansible, clusters
 from kcheck.clouds.selfmanaged.clusters import CLOUD
 from kcheck.files import configurations
-from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Plane, Subnet, System
+from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Plane, System
 from kcheck.numbers.fields import Fields
 from kcheck.source.values import Known, Origin, Unknown, Unset, Value, combined, known, mapped
 
@@ -168,21 +168,8 @@ class _Cluster:
             why = f"how {plugin or 'its network plugin'} gives pods addresses is not known"
             return replace(plain, pod_range=Unknown(why, fields.text("network_plugin").origin or self.origin))
         written = fields.text("calico_cidr")
-        cidr = clusters.ipv4(fields.text("pod_cidr") if isinstance(written, Unset) else written)
-        if isinstance(cidr, Unset):
-            return plain
-        subnet = Subnet(
-            f"{self.identity}/pods", self.place, CLOUD, self.address, self.folder, "", name=Known(_OWN[0], self.origin),
-            cidr=cidr, network=NOTHING,
-        )  # fmt: skip
-        self.inventory.subnets.append(subnet)
-        # calico lends blocks between nodes: the range is full when its last address is taken
-        return replace(
-            plain,
-            max_pods=fields.number("max_pods"),
-            pod_subnets=Known((subnet,), self.origin),
-            pod_addresses=mapped(fields.number("max_pods"), lambda most: (1, most + 1)),
-        )
+        cidr = fields.text("pod_cidr") if isinstance(written, Unset) else written
+        return clusters.addresses_of_calico(plain, cluster, cidr, fields.number("max_pods"), self.inventory)
 
     # --- nodes
 

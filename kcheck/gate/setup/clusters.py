@@ -25,7 +25,7 @@ _MANY = 3
 """So many folders of one name are excluded one by one, more by a pattern."""
 _DEPTH = 3
 """So many folders of a path say where manifests are."""
-_LAYERS = frozenset({"common", "shared", "global", "globals", "base"})
+_LAYERS = frozenset({"common", "shared", "global", "globals", "base", "defaults", "all"})
 """Names of variable files that go before others."""
 _NO_ENVIRONMENT = re.compile(r"(?:^|[^a-z])(?:example|sample|template|test)s?(?:$|[^a-z])")
 """Parts of paths of variable files that nobody runs anything with."""
@@ -138,10 +138,11 @@ def _root_environments(folder: str, sets: dict[str, set[str]], missing: set[str]
     """The environments of one root: its variable files are alternatives, but those that all of them need."""
     below = [path for path in sets if _stem(path).lower() in _LAYERS]
     below += [path for path in sets if path not in below and _stands_alone(path, sets, missing)]
-    others = [path for path in sets if path not in below and (not missing or sets[path] & missing)]
+    left = missing.difference(*(sets[path] for path in below))  # what only those of the environments can give
+    others = [path for path in sets if path not in below and (not left or sets[path] & left)]
     plain = not missing and not below
     if not others or (plain and len(others) == 1):
-        yield Environment(folder, "", tuple(below))
+        yield Environment(folder, _stem(below[-1]) if below else "", tuple(below))
     for path, name in zip(others, _labels(others), strict=True):
         yield Environment(folder, name, (*below, path))
 

@@ -52,10 +52,13 @@ def queue(
         return labels, labels
     path = _LABELS.get(kind, _OWN_LABELS)
     own = (known(labels) or {}) | (known(written_map(item.root, *path)) or {})
+    root = item.root
+    if item.holder is not None:  # which waits in the queue as a whole
+        root, path, own = item.holder, _OWN_LABELS, known(written_map(item.holder, *_OWN_LABELS)) or {}
     if KUEUE in own:
-        node = yaml.get(item.root, *path)
+        node = yaml.get(root, *path)
         inner = yaml.get(node, KUEUE)
-        place = Origin(((inner or node or item.root).span,), literal=isinstance(inner, yaml.Scalar))
+        place = Origin(((inner or node or root).span,), literal=isinstance(inner, yaml.Scalar))
         return _named(own[KUEUE], place), Known("kueue", place)
     annotations = known(written_map(item.root, "metadata", "annotations")) or {}
     marks = [own, annotations, *(known(t.annotations) or {} for t in found), *(known(t.labels) or {} for t in found)]
@@ -65,14 +68,14 @@ def queue(
         return _named(name, here), Known("volcano", here)
     written: Value[str] = fields.text("queue") if fields is not None and _has_queue(kind) else Unset(here)
     if isinstance(written, Unset):
-        return absent(item.root, *path, KUEUE), Unset(here)
+        return absent(root, *path, KUEUE), Unset(here)
     return written, Known("volcano", written.origin or here)
 
 
 def _named(name: str, place: Origin) -> Value[str]:
     """A name that a label gives; not known where a placeholder makes it."""
     missing = placeholders.first(name)
-    return Unknown(placeholders.reason(missing, place.written), place) if missing else Known(name, place)
+    return Unknown(placeholders.reason(missing), place) if missing else Known(name, place)
 
 
 def _has_queue(kind: str) -> bool:
@@ -115,7 +118,8 @@ def gang(
         return Unknown("the job is suspended, and what starts it is not in the code", here)
     unknown = next((mark for mark in marks if isinstance(mark, Unknown)), None)
     schedulers = [template.scheduler for template in found if isinstance(template.scheduler, Unknown)]
-    return unknown or next(iter(schedulers), None) or absent(item.root, *_LABELS.get(kind, _OWN_LABELS), KUEUE)
+    whole = (item.holder, *_OWN_LABELS) if item.holder else (item.root, *_LABELS.get(kind, _OWN_LABELS))
+    return unknown or next(iter(schedulers), None) or absent(*whole, KUEUE)
 
 
 def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:

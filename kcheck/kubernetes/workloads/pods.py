@@ -206,7 +206,7 @@ def image(one: Container) -> Image | None:
     registry: Value[str] = (
         Known(reference.registry, one.image.origin)
         if reference
-        else Unknown(placeholders.reason(one.image.value, one.image.origin.written), one.image.origin)
+        else Unknown(placeholders.reason(placeholders.first(one.image.value) or one.image.value), one.image.origin)
     )
     return Image(one.id, one.image.origin.written, str(known(one.name)), one.image, registry)
 
@@ -270,7 +270,7 @@ def _gpus(found: tuple[Container, ...], place: Span) -> Value[int]:
         value = one.gpu_limit if not isinstance(one.gpu_limit, Unset) else one.gpu_request
         missing = placeholders.first(known(value) or "")
         if isinstance(value, Known) and missing:
-            return Unknown(placeholders.reason(missing, value.origin.written), value.origin)
+            return Unknown(placeholders.reason(missing), value.origin)
         if isinstance(value, Known) and not _COUNT.fullmatch(value.value):
             return Unknown(f"`{one.gpu.value}: {value.value}` is not a whole number", value.origin)
         counts.append(mapped(value, int))

@@ -134,6 +134,14 @@ def _quota(item: Object) -> Iterable[Thing]:
     yield Quota(identity(item), item.span, item.kind, text(item.root, "metadata", "namespace"), hard)
 
 
+def _profile(item: Object) -> Iterable[Thing]:
+    """The namespace that a profile of Kubeflow makes, and its quota."""
+    yield from _namespace(item)
+    if isinstance(yaml.get(item.root, "spec", "resourceQuotaSpec", "hard"), yaml.Mapping):
+        hard = mapping(item.root, "spec", "resourceQuotaSpec", "hard")
+        yield Quota(identity(item), item.span, "ResourceQuota", text(item.root, "metadata", "name"), hard)
+
+
 def _namespace(item: Object) -> Iterable[Thing]:
     labels = written_map(item.root, "metadata", "labels")
     yield Namespace(identity(item), item.span, text(item.root, "metadata", "name"), labels)
@@ -263,6 +271,7 @@ _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("", "ResourceQuota"): _quota,
     ("", "LimitRange"): _limit_range,
     ("", "Namespace"): _namespace,
+    ("kubeflow.org", "Profile"): _profile,
     ("", "ConfigMap"): _settings,
     ("nvidia.com", "ClusterPolicy"): sharings.of_policy,
 }

@@ -54,7 +54,8 @@ def written(node: yaml.Node, *path: str) -> Value[str]:
     found = yaml.get(node, *path)
     value = scalar(node, *path)
     if isinstance(value, Unknown) and isinstance(found, yaml.Scalar) and not isinstance(found, yaml.Computed):
-        return Known(found.text, Origin((found.span,)))
+        raw = found.span.text
+        return Known(raw.strip("\"'") if "{{" in raw else found.text, Origin((found.span,)))
     return mapped(value, as_text)
 
 

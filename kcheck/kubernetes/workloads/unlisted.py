@@ -40,7 +40,7 @@ _DEPTH = 12
 
 
 class _Found(NamedTuple):
-    """A template, and the map that it is in; `certain` says that this one holds the whole number of its pods."""
+    """A template, the map that it is in, and the maps around it that say how many there are of something."""
 
     key: str
     node: yaml.Mapping
@@ -48,7 +48,7 @@ class _Found(NamedTuple):
     path: tuple[str, ...]
     name: str
     span: Span
-    certain: bool
+    scaled: tuple[yaml.Mapping, ...]
 
 
 def has_pods(item: Object) -> bool:
@@ -73,11 +73,15 @@ def _found(item: Object) -> Iterator[_Found]:
         return
     root = yaml.get(item.root, "spec")
     if isinstance(root, yaml.Mapping):
-        yield from _within(root, ("spec",), "", set(), certain=True)
+        yield from _within(root, ("spec",), "", set(), ())
 
 
 def _within(
-    node: yaml.Mapping | yaml.Sequence, path: tuple[str, ...], name: str, seen: set[yaml.Target], *, certain: bool
+    node: yaml.Mapping | yaml.Sequence,
+    path: tuple[str, ...],
+    name: str,
+    seen: set[yaml.Target],
+    scaled: tuple[yaml.Mapping, ...],
 ) -> Iterator[_Found]:
     """The templates below a node; `name` is that of the role which it belongs to."""
     if node in seen or len(path) > _DEPTH:
@@ -87,19 +91,20 @@ def _within(
         for i, child in enumerate(map(yaml.resolve, node.items)):
             if isinstance(child, yaml.Mapping):
                 label = known(text(child, "name")) or f"{name}{i}"
-                yield from _within(child, (*path, str(i)), label, seen, certain=certain)
+                yield from _within(child, (*path, str(i)), label, seen, scaled)
         return
     own = yaml.entries(node)
     if len(path) > 1 and "apiVersion" in own and "kind" in own:
         return  # an object of its own
+    scaled = scaled if _SCALED.isdisjoint(own) else (*scaled, node)
     for key, entry in own.items():
         child = yaml.resolve(entry.value)
         if isinstance(child, yaml.Mapping) and key.lower().endswith("template") and _is_pod(child):
             role = key[: -len("template")] or name
-            yield _Found(key, child, node, path, role, entry.key.span, certain)
+            yield _Found(key, child, node, path, name=role, span=entry.key.span, scaled=scaled)
         elif isinstance(child, yaml.Mapping | yaml.Sequence) and key != "status":
             inner = name if key in ("template", "spec") else key
-            yield from _within(child, (*path, key), inner, seen, certain=certain and _SCALED.isdisjoint(own))
+            yield from _within(child, (*path, key), inner, seen, scaled)
 
 
 def _is_pod(node: yaml.Mapping) -> bool:
@@ -118,13 +123,15 @@ def _text(node: yaml.Node, key: str) -> bool:
 
 
 def _count(one: _Found) -> Value[int]:
-    """How many pods there are: the number beside their template, if it is the only one on the way there."""
-    most = integer(one.owner, "maxReplicas")
-    counts = [integer(one.owner, key) for key in _COUNTS]
+    """How many pods there are: the only number on the way to their template."""
+    if len(one.scaled) > 1:
+        return Unknown(f"how many pods `{'.'.join((*one.path, one.key))}` gets is not known", Origin((one.span,)))
+    owner = one.scaled[0] if one.scaled else one.owner
+    most = integer(owner, "maxReplicas")
+    counts = [integer(owner, key) for key in _COUNTS]
     count = next((value for value in counts if not isinstance(value, Unset)), None)
-    if one.certain and count is not None:
-        elastic = isinstance(most, Unknown) or (isinstance(most, Known) and (known(count) or 0) < most.value)
-        return most if elastic else count
-    where = ".".join((*one.path, _COUNTS[0]))
-    return Unknown(f"how many pods there are is not known: `{where}` is not written" if one.certain else
-                   f"how many pods there are is not known by `{where}` alone", Origin((one.span,)))  # fmt: skip
+    if count is None or not _SCALED.isdisjoint(yaml.entries(owner).keys() - {*_COUNTS, "minReplicas", "maxReplicas"}):
+        where = f"{one.span.source.path}:{one.span.begin.line}"
+        return Unknown(f"`{'.'.join((*one.path, _COUNTS[0]))}` is not written in {where}", Origin((one.span,)))
+    elastic = isinstance(most, Unknown) or (isinstance(most, Known) and (known(count) or 0) < most.value)
+    return most if elastic else count

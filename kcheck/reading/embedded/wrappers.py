@@ -34,6 +34,7 @@ _INSIDE = ("helm_config", "helm_release", "helm")
 """Keys of an object below which the release is."""
 
 _ON = ("enabled", "enable", "create")
+_SWITCH = re.compile(r"(?:enable|install|deploy|create)_(\w+)|(\w+)_enabled")
 _SUFFIX = re.compile(r"_(?:helm_config|helm_release|helm_values|extra_values|config|helm|values|release|addon)$")
 _MENTIONS = re.compile(
     r"\b(?:values|set|settings|\w+_values|set_\w+|chart\w*|helm\w*)\b[\"']?[ \t]*[=:]|^[\s(]*(?:var|local)\."
@@ -51,6 +52,7 @@ class _Call(NamedTuple):
     place: Span
     fields: Fields
     source: str
+    arguments: list[str]
 
     @property
     def gap(self) -> str:
@@ -61,7 +63,7 @@ class _Call(NamedTuple):
     def chart(self) -> Value[str]:
         """The chart that its own arguments are about, by what the module is called."""
         here = Origin((self.place,))
-        found = next((name for name in (*profiles.charts(), "karpenter") if name in self.source), None)
+        found = next((name for name in _scalers() if name in self.source), None)
         return Known(found, here) if found else Unknown(f"{self.address} chooses the chart", here)
 
 
@@ -74,16 +76,17 @@ def read(root: Module, calls: Iterable[tuple[Instance, list[str]]]) -> Iterator[
         names = [
             name
             for name in arguments
-            if own or _SUFFIX.search(name) or _MENTIONS.search(attributes[name].value_span.text[:_MOST])
+            if own
+            or _SUFFIX.search(name)
+            or name.replace("_", "-") in _scalers()
+            or _MENTIONS.search(attributes[name].value_span.text[:_MOST])
         ]
-        switches = [
-            name for name in attributes if name in _ON or name.startswith("enable_") or name.endswith("_enabled")
-        ]
+        switches = [name for name in attributes if name in _ON or _SWITCH.fullmatch(name)]
         fields = {name: found for name in (*names, *switches) if (found := instance.entry(name)) is not None}
         address = instance.address if folder == "." else f"{folder}:{instance.address}"
         source = instance.entry("source")
         name = str(known(source)) if source is not None else ""
-        for release in _releases(_Call(address, instance.span, fields, name)):
+        for release in _releases(_Call(address, instance.span, fields, name, arguments)):
             yield release, instance
 
 
@@ -91,14 +94,28 @@ def _releases(call: _Call) -> Iterator[Release]:
     if _is_release(call.fields, named=False):
         yield from _release(call, call.fields, "", call.place)
         return
+    seen = set()
     for name, datum in call.fields.items():
         base = _SUFFIX.sub("", name)
-        if any(_is_off(call.fields, key) for key in (f"enable_{base}", f"{base}_enabled")):
+        if any(_is(call.fields, key, on=False) for key in (f"enable_{base}", f"{base}_enabled")):
             continue
         alone = name != base and name.endswith("values")  # cluster_autoscaler_values = [...]
         whole = Known({"values": datum}, datum.origin or Origin((call.place,))) if alone else datum
         named = name != base and not name.endswith("_config")  # much else has a name like that
-        yield from _found(call, whole, base, named=named or name.endswith("_helm_config"), depth=0)
+        for release in _found(call, whole, base, named=named or name.endswith("_helm_config"), depth=0):
+            seen.add(known(release.chart))
+            yield release
+    for name in call.arguments:  # what is turned on without a word about its values
+        match = _SWITCH.fullmatch(name)
+        base = (match[1] or match[2]) if match else ""
+        chart = base.replace("_", "-")
+        if chart in _scalers() and chart not in seen and _is(call.fields, name, on=True):
+            yield from _release(call, {}, base, call.place)
+
+
+def _scalers() -> tuple[str, ...]:
+    """The charts of which it matters that they are there, whatever their values."""
+    return (*profiles.charts(), "karpenter")
 
 
 def _found(call: _Call, datum: Datum, name: str, *, named: bool, depth: int) -> Iterator[Release]:
@@ -110,12 +127,14 @@ def _found(call: _Call, datum: Datum, name: str, *, named: bool, depth: int) -> 
             called = known(own) if own is not None else None
             if isinstance(called, str) and depth < _DEPTH:
                 yield from _found(call, item, called, named=False, depth=depth + 1)
-    if not isinstance(value, dict) or any(_is_off(value, key) for key in _ON):
+    if not isinstance(value, dict) or any(_is(value, key, on=False) for key in _ON):
         return
     inside = next((value[key] for key in _INSIDE if key in value), None)
     if inside is not None:
         yield from _found(call, inside, name, named=True, depth=depth + 1)
-    elif _is_release(value, named=named):
+    elif _is_release(value, named=named) or (
+        name.replace("_", "-") in _scalers() and any(_is(value, key, on=True) for key in _ON)
+    ):
         spans = datum.origin.spans if datum.origin else ()
         place = next((span for span in spans if not span.source.bundled), call.place)
         yield from _release(call, value, name, place)
@@ -125,9 +144,10 @@ def _found(call: _Call, datum: Datum, name: str, *, named: bool, depth: int) -> 
                 yield from _found(call, inner, key, named=False, depth=depth + 1)
 
 
-def _is_off(fields: Fields, key: str) -> bool:
+def _is(fields: Fields, key: str, *, on: bool) -> bool:
+    """Whether a switch is known to be on, or off."""
     switch = fields.get(key)
-    return isinstance(switch, Known) and switch.value is False
+    return isinstance(switch, Known) and switch.value is on
 
 
 def _is_release(fields: Fields, *, named: bool) -> bool:

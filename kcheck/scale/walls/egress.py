@@ -82,6 +82,7 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
     """Anonymous pulls of fresh nodes from Docker Hub."""
     cluster, world = finder.cluster, finder.world
     found: list[tuple[int, int | None]] = []
+    unsure: list[tuple[int, int | None]] = []  # on an unknown number of nodes: all of them at the most
     images: list[Image] = []
     for workload in world.deployed.on(cluster).workloads:
         spared = known(workload.pull_secrets) or known(downloads.mirrored(workload, world))
@@ -90,6 +91,8 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
         if own and (workload.per_node or pods is not None):
             found.append((len(own), None if workload.per_node else pods))
             images += own.values()
+        elif own and workload.batch:
+            unsure.append((len(own), None))
     if not found:
         return
     addresses = known(downloads.egress_addresses(world.deployed.on(cluster).workloads[0], world))
@@ -97,17 +100,23 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
         return
     entry = world.numbers.limits("any")["docker_hub.pulls"]
     budget = entry.number * max(1, addresses)
+    low, most = _last_node(found + unsure, budget), _last_node(found, budget)
+    if low < CEILING:
+        each = sum(count for count, _ in found + unsure)
+        sure = isinstance(cluster.outbound_ips, Known)
+        many = f"{addresses} public addresses" if sure else "one public address, if there are no more"
+        text = f"{entry.number} anonymous pulls x {many}; up to {each} images on a fresh node"
+        nodes = Interval(low, most if sure and most < CEILING else None)
+        yield finder.wall("docker-hub", "the cluster", nodes, text, images[0].text, entry, pools=[])
+
+
+def _last_node(found: list[tuple[int, int | None]], budget: int) -> int:
+    """The most nodes that can pull images within a budget, of workloads with some images on some nodes, or on all."""
     low, high = 0, CEILING
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if egress.pulls(found, middle) <= budget else (low, middle - 1)
-    if low < CEILING:
-        each = sum(count for count, _ in found)
-        sure = isinstance(cluster.outbound_ips, Known)
-        many = f"{addresses} public addresses" if sure else "one public address, if there are no more"
-        text = f"{entry.number} anonymous pulls x {many}; up to {each} images on a fresh node"
-        nodes = Interval(low, low if sure else None)
-        yield finder.wall("docker-hub", "the cluster", nodes, text, images[0].text, entry, pools=[])
+    return low
 
 
 def _balancers(finder: WallFinder) -> Iterator[Wall]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.model import Cluster, Container, PodTemplate, Thing
-from kcheck.source.values import Known, Origin, Unknown, Unset, Value
+from kcheck.source.values import Known, Origin, Unknown, Unset, Value, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sized
 
+    from kcheck.model import Autoscaler
     from kcheck.scale.world import World
 
 T = TypeVar("T")
@@ -49,6 +50,13 @@ def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) 
 def is_default(thing: Thing, value: Value[object]) -> Value[bool]:
     """Whether a value is a default: known, and written nowhere; what is not known is an input that somebody gives."""
     return computed(thing, isinstance(value, Known) and value.origin.missing is not None)
+
+
+def unknown_size(thing: Autoscaler, world: World) -> Unknown:
+    """Why it is not known how large the cluster of an autoscaler is."""
+    if thing in world.inventory.candidates_of:
+        return world.inventory.unknown_size(thing)
+    return Unknown(reason_of(thing.cluster))
 
 
 def cluster_of(thing: Thing, world: World) -> Value[Cluster]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcheck.clouds.registry import cloud
 from kcheck.scale.caps import vcpus
 from kcheck.source.values import Known, Unknown, Unset, Value, all_known, combined, known, mapped, number, reason_of
-from kcheck.words.derive.basics import cluster_of, computed
+from kcheck.words.derive.basics import cluster_of, computed, unknown_size
 from kcheck.words.derive.scaling import growable_nodes, minor
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _wanted(autoscaler: Autoscaler, world: World) -> Value[int]:
         # where the cloud may add nodes beside the pools, theirs are the least
         return wanted if isinstance(wanted, Known) else world.sizes.maximum(cluster.value)
     asked = world.config.nodes.get("")
-    return computed(autoscaler, asked) if asked else Unknown(reason_of(cluster))
+    return computed(autoscaler, asked) if asked else unknown_size(autoscaler, world)
 
 
 def _capped_by_cores(autoscaler: Autoscaler, wanted: int, world: World) -> Value[int]:

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 def counted(pool: NodePool, world: World) -> Value[int]:
     """Nodes that the cloud's limit of a pool counts: in the fullest zone, or all with the surge of an upgrade."""
     nodes = world.sizes.of_pool(pool)
-    return limits.counted(pool, nodes.value, world) if isinstance(nodes, Known) else nodes
+    if not isinstance(nodes, Known):
+        return nodes
+    many = limits.counted(pool, nodes.value, world)
+    return Known(many.value, nodes.origin) if isinstance(many, Known) else many
 
 
 def jobs_need(pool: NodePool, world: World) -> Value[int]:

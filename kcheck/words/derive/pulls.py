@@ -128,6 +128,12 @@ def softened(image: Image, world: World) -> Value[bool]:
 _GKE = "google.com"
 
 
+def official(image: Image, _world: World) -> Value[bool]:
+    """Whether it is one of Docker's own images, which every cache of popular ones has."""
+    reference = image_names.parse(known(image.text) or "")
+    return computed(image, reference is not None and reference.repository.startswith("library/"))
+
+
 def moving(image: Image, _world: World) -> Value[bool]:
     """Whether the tag of an image moves, or it has none."""
     if image.untagged:

@@ -205,13 +205,24 @@ def uncovered(queue: Queue, world: World) -> Value[str]:
     """A GPU resource that a job which waits in a ClusterQueue asks for without a quota there; null if there is none."""
     if queue.kind != "ClusterQueue" or not isinstance(queue.resources, Known):
         return computed(queue, None) if queue.kind != "ClusterQueue" else Unknown(reason_of(queue.resources))
-    own = queue.resources.value
+    own = set(queue.resources.value)
+    for other in _alternatives(queue, world):
+        if isinstance(other.resources, Unknown):
+            return other.resources
+        own |= set(known(other.resources) or ())
     for workload in _queued(queue, world):
         for template in workload.templates:
             for one in template.containers:
                 if isinstance(one.gpu, Known) and one.gpu.value not in own:
                     return computed(queue, one.gpu.value)
     return computed(queue, None)
+
+
+def _alternatives(queue: Queue, world: World) -> list[Queue]:
+    """Other queues of the same kind and name: files that are applied instead of each other, each with jobs of its own."""
+    name = known(queue.name)
+    near = world.deployed.beside(queue).queues if name else []
+    return [one for one in near if one is not queue and one.kind == queue.kind and known(one.name) == name]
 
 
 def priorities(queue: Queue, world: World) -> Value[int]:

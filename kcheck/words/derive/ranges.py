@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
-from kcheck.scale.growth import addresses_needed, full_at
+from kcheck.scale.growth import addresses_needed, full_at, needed_in_turn
 from kcheck.source.ip_ranges import parse_cidr
 from kcheck.source.values import Known, Unknown, Value, known, mapped, reason_of, total
 from kcheck.words.derive.basics import computed
@@ -48,8 +48,25 @@ def needs(place: Place, world: World) -> Value[str]:
 
 
 def arithmetic(place: Place, world: World) -> Value[str]:
-    """The arithmetic of what is needed; null where nothing is."""
-    return of_bounds(place, world, lambda found: demands.arithmetic(found.least) if found.least else None)
+    """The arithmetic of what is needed, and where it decides, the sum with one surge; null where nothing is needed."""
+    decides = known(only_at_once(place, world))
+
+    def text(found: Bounds) -> str | None:
+        if not found.least:
+            return None
+        one = f" ({needed_in_turn(found.least):,} if one pool is upgraded at a time)" if decides else ""
+        return f"{demands.arithmetic(found.least)}{one}"
+
+    return of_bounds(place, world, text)
+
+
+def only_at_once(place: Place, world: World) -> Value[bool]:
+    """Whether a subnet or a range is too small only if several pools are upgraded at once."""
+    addresses = demands.room(place, world)
+    if not isinstance(addresses, Known):
+        return Unknown(reason_of(addresses), addresses.origin)
+    usable = addresses.value
+    return of_bounds(place, world, lambda found: needed_in_turn(found.least) <= usable < addresses_needed(found.least))
 
 
 def nodes(place: Place, world: World) -> Value[int]:

@@ -140,7 +140,7 @@ def kept_for_ever(workload: Workload, _world: World) -> Value[bool]:
         return computed(workload, value=False)
     if isinstance(workload.ttl, Unknown):
         return workload.ttl
-    return computed(workload, isinstance(workload.ttl, Unset))
+    return computed(workload, isinstance(workload.ttl, Unset) and bool(workload.ttl.origin.spans))
 
 
 def applied_again_by(workload: Workload, world: World) -> Value[str]:

@@ -45,12 +45,17 @@ def profile(autoscaler: Autoscaler, world: World) -> Value[str]:
 
 
 def tolerance(autoscaler: Autoscaler, world: World) -> Value[str]:
-    """What it saves not to stop for nodes that are not ready; null where that is nothing."""
-    percent = world.numbers.limits("any")["autoscaler.unready_percentage_of_bursts"].number
+    """What it saves to pause only for as many nodes that are not ready as it should; null where that is nothing."""
+    nodes, percent = (
+        known(scaling.tolerated_nodes(autoscaler, world)),
+        known(scaling.tolerated_share(autoscaler, world)),
+    )
     found = _run(autoscaler, world)
-    if found is None:
+    if found is None or nodes is None or percent is None:
         return computed(autoscaler, None)
-    other = replace(found, settings=replace(found.settings, unready_percentage=float(percent)))
+    own = found.settings
+    count, share = max(own.unready_count, nodes), max(own.unready_percentage, float(percent))
+    other = replace(found, settings=replace(own, unready_count=count, unready_percentage=share))
     return computed(autoscaler, _told(autoscaler, world, found, other))
 
 

@@ -6,11 +6,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck.numbers import profiles
-from kcheck.scale import deletion
+from kcheck.scale import deletion, unready
 from kcheck.source.units import minor_version, readable
-from kcheck.source.values import Known, Unknown, Unset, Value, combined, known, mapped, number, reason_of
+from kcheck.source.values import Known, Unknown, Unset, Value, all_known, combined, known, mapped, number, reason_of
 from kcheck.words.derive import money
-from kcheck.words.derive.basics import anyone, computed, is_default
+from kcheck.words.derive.basics import anyone, computed, is_default, unknown_size
 from kcheck.words.derive.pools import autoscaled
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown
     """The pools that the autoscaler grows, with the nodes that it adds to each."""
     if not isinstance(autoscaler.cluster, Known):
         asked = world.config.nodes.get("")
-        return [(None, asked)] if asked else Unknown(reason_of(autoscaler.cluster))
+        return [(None, asked)] if asked else unknown_size(autoscaler, world)
     pools = world.pools.all_of_cluster(autoscaler.cluster.value)
     if isinstance(pools, Unknown):
         return pools
@@ -69,6 +69,32 @@ def unready_stop(autoscaler: Autoscaler, world: World) -> Value[int]:
         autoscaler.max_unready_percentage,
     )
     return computed(autoscaler, stop)
+
+
+def zones(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """In how many zones the pools are that it scales."""
+    shares = growing(autoscaler, world)
+    if isinstance(shares, Unknown):
+        return shares
+    found = all_known(pool.placement.zones for pool, _ in shares if pool is not None)
+    named = found if isinstance(found, Unknown) else {zone for own in found for zone in own}
+    return computed(autoscaler, named if isinstance(named, Unknown) else len(named) or None)
+
+
+def tolerated_share(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """The percentage with which it goes on when one of its zones fails; the default where these are not known."""
+    return computed(autoscaler, unready.percentage(number(zones(autoscaler, world), 1)))
+
+
+def tolerated_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """The count with which it goes on while a batch of nodes is deleted, its own one or one that is large enough."""
+    batch, share = known(sufficient_batch(autoscaler, world)), unready.percentage(number(zones(autoscaler, world), 1))
+    found = combined(
+        lambda nodes, own: unready.tolerated(nodes, max(own, batch or 0), share),
+        growable_nodes(autoscaler, world),
+        autoscaler.bulk_delete,
+    )
+    return computed(autoscaler, found)
 
 
 def pause(autoscaler: Autoscaler) -> Value[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from kcheck.source.values import Unknown, Value, known, mapped
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 _MEMORY = "/dev/shm"  # noqa: S108 - a path that pods mount
 _NAME = "dshm"
+_BARE = re.compile(r"(?:^|/)nvidia/cuda:[^@]*-base(?:-|@|$)")
 """What people call the volume that is mounted there."""
 
 
@@ -41,6 +43,12 @@ def shared_memory(template: PodTemplate, _world: World) -> Value[bool]:
         mapped(one.mounts, lambda paths: _MEMORY in {p.rstrip("/") for p in paths}) for one in template.containers
     ]
     return anyone(template, [template.host_ipc, *mounts])
+
+
+def bare_cuda(template: PodTemplate, _world: World) -> Value[bool]:
+    """Whether all containers with GPUs have an image of CUDA's runtime alone, which has no NCCL and no framework."""
+    images = [one.image for one in template.containers if known(one.gpu)]
+    return computed(template, bool(images) and all(_BARE.search(known(image) or "") for image in images))
 
 
 def for_memory(template: PodTemplate, _world: World) -> Value[str]:

@@ -95,6 +95,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("wanted_count", "int", "wanted_nodes as it would be written", pools.wanted_count),
         made("wanted", "string", "what wants them, with its verb", pools.wanted),
         made("size_is_default", "bool", "whether its maximum is a module's default", lambda p, _w: basics.is_default(p, p.size.max_nodes)),
+        made("in_library", "bool", "whether its root looks like a module for others: no provider is configured, and variables have no value",
+              lambda p, w: basics.computed(p, p.root in w.inventory.libraries)),
         made("counted_nodes", "int", "nodes that the cloud's limit of a pool counts: those of the fullest zone (GKE), with surge (AKS), all (EKS)",
               pools.counted, "nodes"),
         made("split_saving", "string", "what several pools instead of a large one save of a run; null if nothing", savings.split, nullable=True),

@@ -4,6 +4,11 @@ variable "enabled" {
   default = null
 }
 
+variable "context" {
+  type    = any
+  default = {}
+}
+
 variable "kubernetes_version" {
   type    = string
   default = "1.21"
@@ -31,8 +36,12 @@ variable "addons" {
 
 data "null_data_source" "label" {}
 
+locals {
+  enabled = coalesce(var.enabled, try(var.context.enabled, null), true)
+}
+
 resource "aws_eks_cluster" "default" {
-  count = var.enabled == false ? 0 : 1
+  count = local.enabled ? 1 : 0
 
   name    = data.null_data_source.label.id
   version = var.kubernetes_version
@@ -48,7 +57,7 @@ resource "aws_eks_cluster" "default" {
 }
 
 resource "aws_eks_addon" "cluster" {
-  for_each = { for addon in var.addons : addon.addon_name => addon if var.enabled != false }
+  for_each = { for addon in var.addons : addon.addon_name => addon if local.enabled }
 
   cluster_name         = aws_eks_cluster.default[0].name
   addon_name           = each.key

@@ -4,6 +4,11 @@ variable "enabled" {
   default = null
 }
 
+variable "context" {
+  type    = any
+  default = {}
+}
+
 variable "cluster_name" {
   type = string
 }
@@ -121,6 +126,7 @@ data "null_data_source" "label" {}
 data "aws_ami" "selected" {}
 
 locals {
+  enabled   = coalesce(var.enabled, try(var.context.enabled, null), true)
   listed    = var.block_device_mappings == null ? { "/dev/xvda" = { ebs = { volume_size = 20, volume_type = var.volume_type } } } : { for d in var.block_device_mappings : try(d.device_name, "/dev/xvda") => { ebs = { volume_size = try(d.volume_size, d.ebs.volume_size, 20), volume_type = try(d.volume_type, d.ebs.volume_type, var.volume_type) } } }
   disks     = var.block_device_map == null ? local.listed : var.block_device_map
   bootstrap = flatten([var.after_cluster_joining_userdata, var.bootstrap_additional_options, var.kubelet_additional_options])
@@ -156,7 +162,7 @@ resource "aws_launch_template" "default" {
 }
 
 resource "aws_eks_node_group" "default" {
-  count = var.enabled == false ? 0 : 1
+  count = local.enabled ? 1 : 0
 
   cluster_name    = var.cluster_name
   node_group_name = data.null_data_source.label.id

@@ -49,11 +49,18 @@ module "system" {
   after_cluster_joining_userdata = ["echo joined"]
 }
 
+module "label" {
+  source  = "cloudposse/label/null"
+  version = "0.25.0"
+
+  enabled = false
+}
+
 module "off" {
   source  = "cloudposse/eks-node-group/aws"
   version = "2.6.0"
 
-  enabled      = false
+  context      = module.label.context
   cluster_name = module.eks_cluster.eks_cluster_id
   subnet_ids   = module.vpc.private_subnets
   min_size     = 1

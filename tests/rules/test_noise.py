@@ -1,0 +1,155 @@
+"""What looks like a mistake and is none, or is nobody's wish: silence, or an info."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kcheck.config.config import Config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcheck.engine.linter import Result
+
+    Check = Callable[..., Result]
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+  namespace: team
+  labels:
+    kueue.x-k8s.io/queue-name: team
+spec:
+  template:
+    spec:
+      containers:
+        - name: main
+          image: IMAGE
+          resources:
+            limits:
+              RESOURCE: 4
+"""
+QUEUE = """
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata:
+  name: team
+spec:
+  resourceGroups:
+    - coveredResources: [RESOURCE]
+      flavors:
+        - name: default
+          resources:
+            - name: RESOURCE
+              nominalQuota: 8
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata:
+  name: team
+  namespace: team
+spec:
+  clusterQueue: team
+"""
+LIBRARY = """
+variable "cluster" {
+  type = string
+REQUIRED
+}
+
+variable "most" {
+  default = 1000
+}
+
+resource "google_container_node_pool" "pool" {
+  name    = "pool"
+  cluster = google_container_cluster.main.name
+
+  autoscaling {
+    total_max_node_count = var.most
+  }
+}
+
+resource "google_container_cluster" "main" {
+  name     = var.cluster
+  location = "us-central1-a"
+}
+"""
+
+
+def rules_of(result: Result) -> set[str]:
+    return {finding.rule for finding in result.findings}
+
+
+def job(image: str, resource: str = "nvidia.com/gpu") -> str:
+    return JOB.replace("IMAGE", image).replace("RESOURCE", resource)
+
+
+def queues(*resources: str) -> Mapping[str, str]:
+    return {f"queue-{i}.yaml": QUEUE.replace("RESOURCE", resource) for i, resource in enumerate(resources)}
+
+
+def test_a_queue_that_lacks_the_gpu_of_its_jobs(check: Check) -> None:
+    files = {"job.yaml": job("nvcr.io/nvidia/pytorch:24.01"), **queues("nvidia.com/mig-1g.10gb")}
+    assert "queue-ignores-gpus" in rules_of(check(files))
+
+
+def test_queues_of_one_name_are_alternatives(check: Check) -> None:
+    """One file is applied for whole GPUs, the other one for slices, each with its jobs."""
+    files = {"job.yaml": job("nvcr.io/nvidia/pytorch:24.01"), **queues("nvidia.com/mig-1g.10gb", "nvidia.com/gpu")}
+    assert "queue-ignores-gpus" not in rules_of(check(files))
+
+
+@pytest.mark.parametrize(
+    ("image", "told"),
+    [
+        ("nvcr.io/nvidia/pytorch:24.01", True),
+        ("nvidia/cuda:12.4.0-runtime-ubuntu22.04", True),  # has NCCL
+        ("nvidia/cuda:12.4.0-base-ubuntu22.04", False),
+    ],
+)
+def test_shared_memory_is_for_what_has_nccl(image: str, told: bool, check: Check) -> None:
+    assert ("missing-shared-memory" in rules_of(check({"job.yaml": job(image)}))) == told
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("", False),
+        ('\nprovider "google" {\n  project = "train"\n}\n', True),
+    ],
+)
+def test_a_pool_of_a_module_that_nobody_calls_here(more: str, told: bool, check: Check) -> None:
+    """Its size is a default for those who call it elsewhere."""
+    found = rules_of(check({"main.tf": LIBRARY.replace("REQUIRED\n", "") + more}))
+    assert ("single-large-pool" in found) == told
+    assert ("slow-upgrades" in found) == told
+
+
+def test_a_module_without_required_variables_is_a_root(check: Check) -> None:
+    found = rules_of(check({"main.tf": LIBRARY.replace("REQUIRED", '  default = "train"')}))
+    assert "slow-upgrades" in found
+
+
+@pytest.mark.parametrize(("image", "severity"), [("python:3.12", "info"), ("someone/train:1", "warning")])
+def test_caches_of_popular_images_have_dockers_own(image: str, severity: str, check: Check) -> None:
+    agent = f"""
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  template:
+    spec:
+      nodeSelector:
+        cloud.google.com/gke-nodepool: train
+      containers:
+        - name: main
+          image: {image}
+"""
+    found = check({"agent.yaml": agent}, Config(nodes={"": 1000})).findings
+    assert {one.rule: one.severity.word for one in found}["docker-hub-image"] in (severity, "info")

@@ -1,0 +1,25 @@
+"""How many nodes may be not ready: worked out, and never so many that the safety is off."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcheck.scale import unready
+
+
+@pytest.mark.parametrize(("zones", "percent"), [(0, 45), (1, 45), (2, 55), (3, 45), (6, 45)])
+def test_one_of_several_zones_may_fail(zones: int, percent: int) -> None:
+    assert unready.percentage(zones) == percent
+
+
+@pytest.mark.parametrize(
+    ("nodes", "batch", "tolerated"),
+    [
+        (1000, 50, 100),  # and 5 % that fail
+        (1000, 200, 250),
+        (605, 50, 90),
+        (300, 300, 135),  # 45 % of all: all at once is no reason to switch the safety off
+    ],
+)
+def test_a_batch_of_deletions_does_not_pause_it(nodes: int, batch: int, tolerated: int) -> None:
+    assert unready.tolerated(nodes, batch, 45) == tolerated
