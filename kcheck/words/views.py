@@ -125,10 +125,13 @@ class View:
         return result
 
     def _note_choice(self, field: Field, value: Either, where: str, record: dict[str, object]) -> None:
-        """Remember what a field that is not known may be, where that is all known."""
+        """Remember what a field of the model that is not known may be, where that is all known.
+
+        What is computed of such a field is not one of its values: it may hand on the field itself as the reason.
+        """
         found: tuple[Known[object], ...] = candidates(value)
         options = [one.value for one in found]
-        if not options or not (field.direct or field.kind == "scalar") or (None in options and not field.nullable):
+        if not options or not field.direct or (None in options and not field.nullable):
             return
         plain = [None if one is None else self._checked(field, one, where) for one in options]
         self.choices.append(Choice(where, record, field.name, plain))
