@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kcheck.source.findings import Related
+from kcheck.syntax import yaml_scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from kcheck.engine.rule import Rule
     from kcheck.source.findings import Change, Finding, Fix
-    from kcheck.source.text import Source, Span
+    from kcheck.source.text import Span
     from kcheck.source.values import Missing
 
-_DOCUMENT = re.compile(rb"^---(?:\s|$)", re.MULTILINE)
 _COPIES = 3
 """So many equal files have their findings together."""
 _TITLES = 3
@@ -107,16 +105,10 @@ def _entries(group: list[Finding]) -> list[list[Finding]]:
 def _lists(span: Span) -> Iterator[Hashable]:
     """The lists and maps in which a place is an entry, or part of one, the innermost first; of YAML by document."""
     keys, source = span.keys, span.source
-    document = bisect_right(_documents(source), span.start) if source.syntax == "yaml" else 0
+    document = bisect_right(yaml_scan.document_starts(source), span.start) if source.syntax == "yaml" else 0
     for at in range(len(keys) - 1, 0, -1):
         if at < len(keys) - 1 or keys[at].startswith("[") or source.data[span.start : span.start + 1] == b"{":
             yield document, keys[:at], keys[at + 1 :]
-
-
-@lru_cache(maxsize=4)
-def _documents(source: Source) -> list[int]:
-    """Where the documents of a file of YAML begin, but for the first."""
-    return [match.start() for match in _DOCUMENT.finditer(source.data)]
 
 
 def _copies(group: list[Finding]) -> list[list[Finding]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from kcheck.source.values import Either, Known, Origin, Partial, Unknown
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kcheck.source.values import Datum
+
+T = TypeVar("T")
 
 
 def possible(datum: Datum | None) -> Iterator[Datum]:
@@ -27,6 +29,13 @@ def possible(datum: Datum | None) -> Iterator[Datum]:
             yield from possible(item)
     elif datum is not None:
         yield datum
+
+
+def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Known[T] | Unknown:
+    """One of some values: known where they are all the same."""
+    found = list(values)
+    same = all(one.value == found[0].value for one in found)
+    return found[0] if same else Either(reason, origin, branches=tuple(cast("Datum", one) for one in found))
 
 
 def called(origin: Origin | None, otherwise: str) -> str:

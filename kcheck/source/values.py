@@ -233,13 +233,6 @@ def candidates(value: Value[T]) -> tuple[Known[T], ...]:
     return flat if all(found) else ()
 
 
-def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Known[T] | Unknown:
-    """One of some values: known where they are all the same."""
-    found = list(values)
-    same = all(one.value == found[0].value for one in found)
-    return found[0] if same else Either(reason, origin, branches=tuple(cast("Datum", one) for one in found))
-
-
 @dataclass(slots=True)
 class Joined(Unknown):
     """Text that `join` could not make because some of its parts are not known."""

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from kcheck.files.tree import in_braces
 
+if TYPE_CHECKING:
+    from kcheck.source.text import Source
+
 _FLOW_KIND = re.compile(rb"\bkind[\"']?\s*:\s*[\"']?(\w*)")
 _KIND = re.compile(rb"^(?:\xef\xbb\xbf)?([ \t-]*)[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w*)", re.MULTILINE)
+_DOCUMENT = re.compile(rb"^---(?:\s|$)", re.MULTILINE)
+
+
+@lru_cache(maxsize=4)
+def document_starts(source: Source) -> list[int]:
+    """Where the documents of a file begin, but for the first."""
+    return [match.start() for match in _DOCUMENT.finditer(source.data)]
 
 
 def kinds_named(data: bytes) -> set[tuple[bool, str]]:

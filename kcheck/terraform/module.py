@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kcheck.source.scalars import EvaluationError
 from kcheck.source.values import Answer, Datum, Known, Missing, Origin, Partial, Symbol, Unknown, concealed
@@ -13,8 +13,9 @@ from kcheck.syntax.hcl import nodes
 from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import special
+from kcheck.terraform.names import Names
 from kcheck.terraform.resource import BlockRecord, Instance, expand
-from kcheck.terraform.scope import Scope, circular
+from kcheck.terraform.scope import Scope
 from kcheck.terraform.types import absent, convert_to
 from kcheck.terraform.workspaces import unchosen
 
@@ -24,52 +25,7 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
     from kcheck.syntax.problem import Problem
     from kcheck.terraform.configuration import Configuration
-    from kcheck.terraform.filesystem import Files
-
-
-class _Names:
-    """`var`, `local`, `module`, `data`, a resource type: attributes evaluated once, when asked for."""
-
-    def __init__(self, find: Callable[[str], Datum | None], missing: Callable[[str], str]) -> None:
-        self._find = find
-        self._missing = missing
-        self._cache: dict[str, Datum] = {}
-        self._running: tuple[str, ...] = ()
-
-    def attribute(self, name: str) -> Datum:
-        found = self._cache.get(name)
-        if found is None:
-            if name in self._running:
-                return Unknown(circular(self._missing(name)))
-            self._running += (name,)
-            try:
-                found = self._find(name)
-            finally:
-                self._running = self._running[:-1]
-            if found is None:
-                raise EvaluationError(f"there is no {self._missing(name)}")
-            self._cache[name] = found
-        return found
-
-
-class Inputs(Protocol):
-    """The values that the variables of a module get from outside."""
-
-    def get(self, name: str, /) -> Datum | None:
-        """The value of a variable; None if nobody sets it."""
-
-
-class Host(Protocol):
-    """Who loads folders and files for modules."""
-
-    def child(self, module: Module, block: nodes.Block) -> Configuration | str:
-        """The configuration of a called module, or why it is not known."""
-
-    def files(self, root: Module) -> Files:
-        """The files that the functions of a root module may read."""
-
-    def locked(self, root: Module) -> dict[str, str]:
-        """The versions of providers that a root module has locked."""
+    from kcheck.terraform.host import Host, Inputs
 
 
 class Module:
@@ -175,9 +131,9 @@ class Module:
             return Unknown(f"{name} may be in a part of {self.configuration.folder} that could not be read")
         return None
 
-    def resources(self, kind: str) -> _Names:
+    def resources(self, kind: str) -> Names:
         """The resources of one type by name."""
-        return _Names(partial(self._resource, kind), lambda name: f"{kind}.{name}")
+        return Names(partial(self._resource, kind), lambda name: f"{kind}.{name}")
 
     def _resource(self, kind: str, name: str) -> Datum | None:
         block = self.configuration.resources.get((kind, name))
@@ -198,7 +154,7 @@ class Module:
             return _map_instances(expand(block, address, self.scope), answer)
 
         place = Origin(())
-        return Known(_Names(find, lambda name: f"data.{kind}.{name}"), place)
+        return Known(Names(find, lambda name: f"data.{kind}.{name}"), place)
 
     # --- instances and calls
 
@@ -319,7 +275,7 @@ class _Arguments:
         return self.instance.attribute(found) if found is not None else None
 
 
-class _Outputs(_Names):
+class _Outputs(Names):
     """What `module.name` gives: the outputs of one called module."""
 
     def __init__(self, module: Module) -> None:
@@ -411,24 +367,24 @@ class _ModuleScope(Scope):
         super().__init__({}, place=_own_call(module) if module.configuration.published else None)
         self.module = module
         self.unread = module.configuration.unread
-        self._found: dict[str, Known[_Names]] = {}
+        self._found: dict[str, Known[Names]] = {}
 
-    def namespace(self, name: str) -> _Names:
+    def namespace(self, name: str) -> Names:
         if name not in self._found:
             module = self.module
             match name:
                 case "var":
-                    names = _Names(module.variable, lambda n: f"var.{n}")
+                    names = Names(module.variable, lambda n: f"var.{n}")
                 case "local":
-                    names = _Names(module.local, lambda n: f"local.{n}")
+                    names = Names(module.local, lambda n: f"local.{n}")
                 case "module":
-                    names = _Names(module.call, lambda n: f"module.{n}")
+                    names = Names(module.call, lambda n: f"module.{n}")
                 case "data":
-                    names = _Names(module.data, lambda n: f"data.{n}")
+                    names = Names(module.data, lambda n: f"data.{n}")
                 case "path":
-                    names = _Names(self._path, lambda n: f"path.{n}")
+                    names = Names(self._path, lambda n: f"path.{n}")
                 case "terraform":
-                    names = _Names(self._terraform, lambda n: f"terraform.{n}")
+                    names = Names(self._terraform, lambda n: f"terraform.{n}")
                 case _:
                     names = module.resources(name)
             self._found[name] = Known(names, Origin(()))

@@ -132,7 +132,8 @@ def test_a_thing_that_is_lost_is_no_fix(write: Write, monkeypatch: pytest.Monkey
     monkeypatch.setattr(
         "kcheck.syntax.edit.edits",
         lambda changes: [
-            Edit(c.origin.missing.container.source.span(place, place + len("kind: Job")), "kind: Jab") for c in changes
+            Edit(c.origin.missing.container.source.span(place, place + len("kind: Job")), "kind: ConfigMap")
+            for c in changes
         ],
     )
     outcome = fix.fix(["."], Config(), rules=("job-never-cleaned",))

@@ -527,9 +527,9 @@ def test_rendered_manifests_point_at_templates_and_values(check: Check) -> None:
     found = [f for f in check(ONE, RENDER).findings if f.rule == "docker-hub-image"]
     assert [(f.span.source.path, f.span.begin.line, f.span.text) for f in found] == [
         ("train/templates/job.yaml", 13, "image: busybox:1.37"),  # as it stands there
-        ("train/templates/job.yaml", 15, "image: {{ .Values.hub.repository }}:{{ .Values.hub.tag }}"),  # of two values
         ("train/values.yaml", 2, "pytorch/pytorch:2.5"),  # of one
     ]
+    assert [place.span.begin.line for place in found[0].related if place.message.startswith("also ")] == [15]  # of two
     assert all("Job train pulls 3 of its images on 250 nodes" in f.message for f in found)
     assert {f.severity for f in found} == {Severity.ERROR}
 

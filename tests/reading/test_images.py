@@ -140,6 +140,8 @@ def test_a_workload_that_signs_in_does_not_hide_others(check: Check) -> None:
 
 def test_nodes_of_gke_ask_a_public_cache_first(check: Check) -> None:
     (finding,) = hub(check({"main.tf": GKE.format(config=""), "job.yaml": job("ubuntu:24.04")}))
+    assert finding.severity.word == "info"  # Docker's own images are there for sure
+    (finding,) = hub(check({"main.tf": GKE.format(config=""), "job.yaml": job("acme/train:1")}))
     assert finding.severity.word == "warning"
     assert "unless mirror.gcr.io, which GKE nodes ask first, has it" in finding.message
 
@@ -258,7 +260,7 @@ def test_a_cache_of_one_image_says_nothing_of_others(check: Check) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pods", "nodes", "found"), [(64, {}, ["warning"]), (1, {"": 200}, []), (4, {}, ["info"]), (4, {"": 10}, [])]
+    ("pods", "nodes", "found"), [(64, {}, ["warning"]), (1, {"": 200}, []), (4, {}, ["info"]), (4, {"": 10}, ["info"])]
 )
 def test_a_moving_tag_matters_by_size(pods: int, nodes: dict[str, int], found: list[str], check: Check) -> None:
     result = check({"job.yaml": job("registry.example.com/train", pods=pods)}, Config(nodes=nodes))

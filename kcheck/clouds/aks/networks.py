@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.clouds.reader import why_missing
 from kcheck.numbers import profiles
+from kcheck.source.elements import either
 from kcheck.source.units import minor_version
 from kcheck.source.values import (
     Either,
@@ -15,7 +16,6 @@ from kcheck.source.values import (
     Unset,
     Value,
     candidates,
-    either,
     equals,
     known,
     mapped,

@@ -36,6 +36,7 @@ from kcheck.model import (
     System,
 )
 from kcheck.numbers import machines, profiles
+from kcheck.source.elements import either
 from kcheck.source.values import (
     Known,
     Origin,
@@ -43,7 +44,6 @@ from kcheck.source.values import (
     Unset,
     Value,
     candidates,
-    either,
     equals,
     known,
     mapped,

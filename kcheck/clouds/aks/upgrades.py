@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from kcheck.model import Surge, Upgrade
 from kcheck.numbers import profiles
+from kcheck.source.elements import either
 from kcheck.source.units import minor_version
-from kcheck.source.values import Known, Unknown, Unset, Value, either, equals, mapped
+from kcheck.source.values import Known, Unknown, Unset, Value, equals, mapped
 
 if TYPE_CHECKING:
     from kcheck.model import Cluster

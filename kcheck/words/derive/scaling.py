@@ -60,17 +60,6 @@ def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown
     return shares
 
 
-def unready_stop(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Unready nodes at which the autoscaler stops, all its nodes registered."""
-    stop = combined(
-        lambda nodes, count, percentage: max(count, nodes * percentage // 100) + 1,
-        growable_nodes(autoscaler, world),
-        autoscaler.max_unready_nodes,
-        autoscaler.max_unready_percentage,
-    )
-    return computed(autoscaler, stop)
-
-
 def zones(autoscaler: Autoscaler, world: World) -> Value[int]:
     """In how many zones the pools are that it scales."""
     shares = growing(autoscaler, world)

@@ -43,7 +43,6 @@ AUTOSCALER = (
     made("nodes", "int", "nodes it adds and removes up to the target", scaling.growable_nodes, "nodes"),
     made("by_default", "bool", "whether these are nobody's wish: none were asked for, and a maximum is a default", scaling.by_default),
     made("batch", "bool", "whether its cluster is for jobs: a GPU or spot pool, or a Job among its manifests", pools.batch),
-    made("unready_stop", "int", "unready nodes at which it stops, all its nodes registered", scaling.unready_stop, "nodes"),
     made("zones", "int", "in how many zones the pools are that it scales; null where they name none", scaling.zones, nullable=True),
     made("sufficient_unready_percentage", "int", "max_unready_percentage with which it goes on when one of its zones and a few nodes fail",
          scaling.tolerated_share, "percent"),

@@ -1,0 +1,42 @@
+"""Names whose values are worked out when they are asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Unknown
+from kcheck.terraform.scope import circular
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Names:
+    """`var`, `local`, `module`, `data`, a resource type: attributes evaluated once, when asked for."""
+
+    def __init__(self, find: Callable[[str], Datum | None], missing: Callable[[str], str]) -> None:
+        self._find = find
+        self._missing = missing
+        self._cache: dict[str, Datum] = {}
+        self._running: tuple[str, ...] = ()
+
+    def attribute(self, name: str) -> Datum:
+        """The value of a name.
+
+        Raises:
+            EvaluationError: there is no such name.
+        """
+        found = self._cache.get(name)
+        if found is None:
+            if name in self._running:
+                return Unknown(circular(self._missing(name)))
+            self._running += (name,)
+            try:
+                found = self._find(name)
+            finally:
+                self._running = self._running[:-1]
+            if found is None:
+                raise EvaluationError(f"there is no {self._missing(name)}")
+            self._cache[name] = found
+        return found
