@@ -17,7 +17,7 @@ from kcheck.syntax.hcl import nodes
 from kcheck.terraform.access import attribute
 from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.module import Host as ModuleHost
+from kcheck.terraform.host import Host as ModuleHost
 from kcheck.terraform.module import Module
 from kcheck.terraform.terragrunt import stack_files
 from kcheck.terraform.terragrunt.config import Config
