@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
     from kcheck.source.values import Record
     from kcheck.syntax.hcl import nodes
+    from kcheck.terraform.partial import Entry
 
 
 _NAMES = frozenset({"name", "id", "self_link"})
@@ -239,21 +240,35 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
         return Known(Instance(block, scope, address), origin)
     collection = evaluate(entries["for_each"].expression, scope)
     try:
-        found = list(entries_of(collection))
+        found = _named(collection)
     except EvaluationError:
-        collection = Unknown("for_each needs a map or a set")
-        found = list(entries_of(collection))
+        collection = Unknown("for_each needs a map or a set of strings")
+        found = _named(collection)
     result = Gathering(origin)
-    keyed = is_map(collection) or type(collection) is Unknown
     for entry in found:
         why = collection if not entry.sure and isinstance(collection, Unknown) else None
-        name = result.free(entry.key if keyed else entry.item)
+        name = result.free(entry.key)
         inner = _each(scope, key_datum(name, entry.item.origin or origin), entry.item, origin)
         optional = not (isinstance(name, Reference) and name.loose)
         label = f'{address}["{name}"]' if optional or len(found) > 1 else address
         instance = Instance(block, inner, label, why.reason if why else "", optional=optional)
         result.add(Known(name, origin), Known(instance, origin), why)
     return result.map()
+
+
+def _named(collection: Datum) -> list[Entry]:
+    """The elements that `for_each` iterates over; those of a set are their own keys.
+
+    Raises:
+        EvaluationError: it is no collection, or one whose elements are no texts.
+    """
+    found = list(entries_of(collection))
+    if not is_map(collection) and type(collection) is not Unknown:
+        found = [entry._replace(key=entry.item) for entry in found]
+    for entry in found:
+        if isinstance(entry.key, Known):
+            scalars.to_string(entry.key.value)
+    return found
 
 
 def _each(scope: Scope, key: Datum, value: Datum, origin: Origin) -> Scope:

@@ -366,3 +366,11 @@ def test_lists_that_double_have_a_bound(read: Callable[[str], Result]) -> None:
         rows.append(f'  b{at} = concat(var.c == {at} ? {last} : [{at}], [for x in {last} : "${{x}}-{at}"], var.more)')
     result = read("\n".join([*rows, "}", group("for_each = toset(local.b39)")]))
     assert result.field("clusters", "autoscaled") == [False]
+
+
+def test_a_set_of_what_is_no_text_is_one_unknown(read: Callable[[str], Result]) -> None:
+    result = read(group('for_each = [{ name = "a" }, { name = "b" }]'))
+    assert result.field("pools", "max_nodes") == [5]
+    assert result.field("clusters", "target") == [
+        "pools of aws_eks_cluster.c may be missing: for_each needs a map or a set of strings"
+    ]
