@@ -73,4 +73,4 @@ def note(names: Iterable[str]) -> Skipped:
     kinds = ", ".join(f"{name}/" for name in sorted(set(found)))
     count = "1 folder" if len(found) == 1 else f"{len(found):,} folders"
     reason = f"maintained by others or broken on purpose, not read ({count})"
-    return Skipped(kinds, reason, remedy="name one as a PATH to have it read")
+    return Skipped(kinds, reason, remedy="name one as a PATH to have it read", by_choice=True)

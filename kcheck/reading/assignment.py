@@ -82,7 +82,7 @@ def _one_of(where: str, clusters: list[Cluster]) -> Candidates:
     left = len(names) - _SHOWN
     named = [*names[:_SHOWN], f"{left:,} others"] if left > 1 else names
     what = f"the cluster of {where}: {', '.join(named[:-1])} or {named[-1]}"
-    apart = len({(cluster.root, cluster.environment) for cluster in clusters}) == len(clusters)
+    apart = len({(cluster.root, cluster.environment) for cluster in clusters}) > 1
     return Candidates(
         tuple(clusters), what, _SETTING if apart else "one root makes them, so kcheck.yaml cannot say which"
     )
