@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kcheck.source import scalars
 from kcheck.source.keys import Reference, key_of
 from kcheck.source.scalars import AbsentError, EvaluationError
-from kcheck.source.values import Answer, Datum, Either, Known, Partial, SetData, Symbol, Unknown, known
+from kcheck.source.values import Answer, Datum, Either, Known, Partial, SetData, Symbol, Unknown, Unrendered, known
 from kcheck.terraform import convert
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def attribute(target: Datum, name: str) -> Datum:
         if isinstance(target, Partial):
             return _of_partial(target, name)
         asked = target.echo(name) if isinstance(target, Answer) else None
-        if isinstance(asked, Known):
+        if isinstance(asked, Known | Unrendered):
             return asked
         symbol = target.symbol
         if symbol is not None and symbol.attribute != "?":

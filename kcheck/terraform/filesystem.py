@@ -135,7 +135,7 @@ def _templatefile(files: Files, path: str, rest: list[Datum], _origin: Origin, s
     template = files.template(source)
     if isinstance(template, Problem):
         return Unknown(f"{source.path}: {template.message}", Origin((template.span,)))
-    return _filled(template, rest, scope)
+    return filled(template, rest, scope)
 
 
 def _templatestring(files: Files, text: str, rest: list[Datum], _origin: Origin, scope: Scope) -> Datum:
@@ -144,10 +144,10 @@ def _templatestring(files: Files, text: str, rest: list[Datum], _origin: Origin,
     template = files.template(Source("<template>", text.encode()))
     if isinstance(template, Problem):
         raise EvaluationError(template.message)
-    return _filled(template, rest, scope)
+    return filled(template, rest, scope)
 
 
-def _filled(template: nodes.Template, rest: list[Datum], scope: Scope) -> Datum:
+def filled(template: nodes.Template, rest: list[Datum], scope: Scope) -> Datum:
     """A template with the variables that it is given, and no others."""
     if len(rest) != 1:
         raise EvaluationError("a template takes a map of variables")

@@ -14,6 +14,7 @@ from kcheck.terraform.configuration import CALL_ARGUMENTS
 from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import special
 from kcheck.terraform.names import Names
+from kcheck.terraform.rendered import rendered
 from kcheck.terraform.resource import BlockRecord, Instance, expand
 from kcheck.terraform.scope import Scope
 from kcheck.terraform.types import absent, convert_to
@@ -150,7 +151,7 @@ class Module:
                 return self._lost(f"data.{kind}.{name}")
             address = self.prefixed(f"data.{kind}.{name}")
             asker = f"{self.address} asks the cloud for its {kind}" if self.configuration.skeleton else ""
-            answer = partial(_answer, asker or f"{address} is read from the cloud")
+            answer = partial(self._answer, asker or f"{address} is read from the cloud")
             return _map_instances(expand(block, address, self.scope), answer)
 
         place = Origin(())
@@ -168,6 +169,16 @@ class Module:
             for module in self.children(call):
                 if kind in module.kinds():
                     yield from module.instances(kind)
+
+    def _answer(self, reason: str, instance: Instance) -> Datum:
+        """What a data source gives: its identity is known, some of what it was asked for, and what it puts together."""
+        place = Origin((instance.block.header,))
+        return Answer(reason, place, Symbol(instance.address, ""), echo=partial(self._echo, instance))
+
+    def _echo(self, instance: Instance, name: str) -> Datum | None:
+        if name == "rendered":
+            return rendered(instance.block.labels[0], instance, self.root.host.files(self.root))
+        return instance.entry(name) if name in _ECHOED else None
 
     def sources(self, kind: str) -> Iterator[tuple[str, BlockRecord]]:
         """The data sources of one type with their addresses, those of called modules included."""
@@ -327,16 +338,6 @@ def _replaced(
 
 _ECHOED = frozenset({"name", "location", "region", "project", "resource_group_name", "virtual_network_name"})
 """Attributes of data sources that give back what they were asked for."""
-
-
-def _answer(reason: str, instance: Instance) -> Datum:
-    """What a data source gives: its identity is known, and some of what it was asked for."""
-    place = Origin((instance.block.header,))
-    return Answer(reason, place, Symbol(instance.address, ""), echo=partial(_echo, instance))
-
-
-def _echo(record: BlockRecord, name: str) -> Datum | None:
-    return record.entry(name) if name in _ECHOED else None
 
 
 def _says(block: nodes.Block, name: str, *, value: bool) -> bool:

@@ -73,6 +73,31 @@ write_files:
 """
 
 
+OLD = """
+data "template_file" "boot" {
+  template = file("${path.module}/boot.tftpl")
+  vars = {
+    pods = "10.64.0.0/16"
+  }
+}
+resource "aws_instance" "a" {
+  user_data = data.template_file.boot.rendered
+}
+"""
+ARCHIVE = (
+    OLD.replace("data.template_file.boot.rendered", "data.cloudinit_config.all.rendered")
+    + """
+data "cloudinit_config" "all" {
+  gzip = true
+  part {
+    content_type = "text/x-shellscript"
+    content      = data.template_file.boot.rendered
+  }
+}
+"""
+)
+
+
 @pytest.fixture
 def read(write: Callable[..., Path]) -> Callable[..., dict[str, Any]]:
     """The model of some files."""
@@ -106,6 +131,8 @@ def encoded(script: str) -> str:
     [
         {"main.tf": TEMPLATE, "boot.tftpl": SCRIPT},
         {"main.tf": ENCODED, "boot.tftpl": SCRIPT},
+        {"main.tf": OLD, "boot.tftpl": SCRIPT},
+        {"main.tf": ARCHIVE, "boot.tftpl": SCRIPT},
         {"main.tf": machine(GIVEN)},
         {"main.tf": encoded(GIVEN)},
         {"kubeadm-init.sh": GIVEN},

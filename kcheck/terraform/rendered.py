@@ -1,0 +1,60 @@
+"""Data sources that only put texts together: what they give follows from the code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcheck.source.scalars import EvaluationError
+from kcheck.source.values import Datum, Known, Origin, Unknown, Unrendered, pieces_of
+from kcheck.syntax.problem import Problem
+from kcheck.terraform.filesystem import filled
+
+if TYPE_CHECKING:
+    from kcheck.source.values import Piece
+    from kcheck.terraform.filesystem import Files
+    from kcheck.terraform.resource import BlockRecord
+
+_ARCHIVES = frozenset({"cloudinit_config", "template_cloudinit_config"})
+
+
+def rendered(kind: str, record: BlockRecord, files: Files) -> Datum | None:
+    """The `rendered` attribute of a data source; None of one that asks the cloud.
+
+    Of an archive for cloud-init only the texts in it are known, not the archive.
+    """
+    if kind == "template_file":
+        return _template(record, files)
+    if kind in _ARCHIVES:
+        return _archive(record)
+    return None
+
+
+def _template(record: BlockRecord, files: Files) -> Datum | None:
+    """A template with its `vars`, as before Terraform had templatefile()."""
+    text = record.entry("template")
+    if text is None or isinstance(text, Unknown):
+        return text
+    pieces = pieces_of(text)
+    if len(pieces) != 1 or pieces[0].span.text != text.value:  # put together: its places are lost
+        return None
+    template = files.template(pieces[0].span.source)
+    if isinstance(template, Problem):
+        return Unknown(f"{template.span.source.path}: {template.message}", Origin((template.span,)))
+    variables = record.entry("vars") or Known({}, Origin((record.span,)))
+    try:
+        return filled(template, [variables], record.scope)
+    except EvaluationError as error:
+        return Unknown(str(error), Origin((record.span,)))
+
+
+def _archive(record: BlockRecord) -> Datum | None:
+    """The texts of the parts of an archive."""
+    parts = record.blocks("part")
+    if isinstance(parts, Unknown):
+        return parts
+    pieces: list[Piece] = []
+    for part in parts:
+        content = part.entry("content")
+        pieces += pieces_of(content) if content is not None else ()
+    origin = Origin((record.span,))
+    return Unrendered("the archive for cloud-init is only known after apply", origin, pieces=tuple(pieces))
