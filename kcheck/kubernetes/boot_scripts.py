@@ -28,8 +28,9 @@ _PATHS = {
 """Flags of `kubeadm init`, and where its configuration says the same."""
 _STARTS = re.compile(
     r"\bkubeadm[ \t]+(?:init|join)\b|get\.k3s\.io|get\.rke2\.io|get\.k0s\.sh|\brke2-(?:server|agent)\b"
+    r"|\bname:[ \t]*[\"']?kubelet\.service\b"
 )
-_TOOLS = {"kubeadm": "kubeadm", "k3s": "k3s", "rke2": "RKE2", "k0s": "k0s"}
+_TOOLS = {"kubeadm": "kubeadm", "k3s": "k3s", "rke2": "RKE2", "k0s": "k0s", "kubelet": "a kubelet of its own"}
 _UNKNOWN = "\0"
 _KIND_TOOL = "kind.x-k8s.io"
 """What scripts have that make a cluster of containers on one machine, which is thrown away."""

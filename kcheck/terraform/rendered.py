@@ -10,7 +10,6 @@ from kcheck.syntax.problem import Problem
 from kcheck.terraform.filesystem import filled
 
 if TYPE_CHECKING:
-    from kcheck.source.values import Piece
     from kcheck.terraform.filesystem import Files
     from kcheck.terraform.resource import BlockRecord
 
@@ -20,13 +19,13 @@ _ARCHIVES = frozenset({"cloudinit_config", "template_cloudinit_config"})
 def rendered(kind: str, record: BlockRecord, files: Files) -> Datum | None:
     """The `rendered` attribute of a data source; None of one that asks the cloud.
 
-    Of an archive for cloud-init only the texts in it are known, not the archive.
+    Of an archive for cloud-init, and of Ignition, only the texts in it are known, not what is made of them.
     """
     if kind == "template_file":
         return _template(record, files)
     if kind in _ARCHIVES:
         return _archive(record)
-    return None
+    return _texts([record.entry("content")], record) if kind == "ct_config" else None
 
 
 def _template(record: BlockRecord, files: Files) -> Datum | None:
@@ -52,9 +51,10 @@ def _archive(record: BlockRecord) -> Datum | None:
     parts = record.blocks("part")
     if isinstance(parts, Unknown):
         return parts
-    pieces: list[Piece] = []
-    for part in parts:
-        content = part.entry("content")
-        pieces += pieces_of(content) if content is not None else ()
-    origin = Origin((record.span,))
-    return Unrendered("the archive for cloud-init is only known after apply", origin, pieces=tuple(pieces))
+    return _texts([part.entry("content") for part in parts], record)
+
+
+def _texts(contents: list[Datum | None], record: BlockRecord) -> Datum:
+    pieces = [piece for content in contents if content is not None for piece in pieces_of(content)]
+    reason = "what starts the machine is only known after apply"
+    return Unrendered(reason, Origin((record.span,)), pieces=tuple(pieces))

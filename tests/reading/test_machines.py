@@ -218,3 +218,32 @@ def test_templates_of_ansible_are_named_unless_their_cluster_is_read(write: Call
     assert "template of Ansible" in found.reason
     write({"group_vars/all.yml": "kube_pods_subnet: 10.0.0.0/16\n"})
     assert not inventory.read(Tree(["."]), Config()).skipped
+
+
+KUBELET = """\
+storage:
+  files:
+    - path: /etc/kubernetes/kubelet.yaml
+      contents:
+        inline: |
+          apiVersion: kubelet.config.k8s.io/v1beta1
+          kind: KubeletConfiguration
+          serializeImagePulls: false
+"""
+
+
+def test_nodes_that_ignition_starts_are_named(write: Callable[..., Path]) -> None:
+    text = """
+data "ct_config" "worker" {
+  content = templatefile("${path.module}/worker.yaml", { name = "a" })
+}
+resource "aws_launch_template" "worker" {
+  user_data = data.ct_config.worker.rendered
+}
+"""
+    unit = "variant: flatcar\nsystemd:\n  units:\n    - name: kubelet.service\n      contents: ${name}\n" + KUBELET
+    write({"main.tf": text, "worker.yaml": unit})
+    (skipped,) = inventory.read(Tree(["."]), Config()).skipped
+    assert skipped.reason == (
+        "aws_launch_template.worker starts nodes with a kubelet of its own; their cluster is not read"
+    )

@@ -38,6 +38,8 @@ _SCRIPTS = {
 """Resources and the arguments that hold scripts, or files for them."""
 _METADATA = ("startup-script", "user-data")
 KINDS = frozenset(_SCRIPTS)
+_CLUSTER = "ClusterConfiguration"
+"""The object of kubeadm that says what its cluster is."""
 
 
 def read(root: Module, kinds: set[str]) -> tuple[list[Object], list[Skipped]]:
@@ -53,11 +55,11 @@ def read(root: Module, kinds: set[str]) -> tuple[list[Object], list[Skipped]]:
                 objects = boot_scripts.objects(pieces) if pieces else []
                 found |= {(item.span.source.path, item.span.start, item.kind): item for item in objects}
                 tool = boot_scripts.tool("".join(piece.text for piece in pieces))
-                if tool and not objects:
+                if tool and not any(item.kind == _CLUSTER for item in objects):
                     address = instance.address.partition("[")[0]
                     why = f"{address} starts nodes with {tool}; their cluster is not read"
                     skipped.setdefault(address, Skipped(instance.span.source.path, why, instance.span.begin.line))
-    configured = any(item.kind == "ClusterConfiguration" for item in found.values())
+    configured = any(item.kind == _CLUSTER for item in found.values())
     return list(found.values()), [] if configured else list(skipped.values())
 
 
