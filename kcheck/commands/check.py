@@ -62,7 +62,7 @@ def command(
     config = replace(config, select=select or config.select)
     plain = format_ == "text" and not outputs
     tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
-    if plain and tree.is_empty:
+    if plain and tree.is_empty and not tree.skipped:
         _note(NOTHING, quiet=quiet)
         return
     if (

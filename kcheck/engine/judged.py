@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class MissingInput(NamedTuple):
     """An input that is not known: why, how many checks wait for it, where the code asks for it, how to give it.
 
-    `rules` are those that wait, with how often.
+    `rules` are those that wait, with how often. `name` is the input alone where it has one: `var.subnets`.
     """
 
     reason: str
@@ -32,12 +32,7 @@ class MissingInput(NamedTuple):
     place: Span | None
     remedy: str
     rules: Mapping[str, int]
-
-    @property
-    def name(self) -> str:
-        """The input alone where it has a name: `var.subnets`."""
-        match = _VARIABLE.fullmatch(self.reason)
-        return f"var.{match[1]}" if match else ""
+    name: str = ""
 
 
 class NotJudged(NamedTuple):
@@ -75,15 +70,12 @@ class Judged:
 
 def judged(world: World, undecided: Iterable[Undecided], reading: Reading) -> Judged:
     """What was judged of an inventory, after its rules have run."""
-    inputs = _Inputs(undecided, reading)
     inventory = world.inventory
+    why_not = {cluster: why for cluster in inventory.clusters if (why := _why_not(cluster, world)) is not None}
+    inputs = _Inputs(undecided, why_not.values(), reading)
     result = Judged(skipped=reading.skipped, inputs=inputs.ordered())
-    for cluster in inventory.clusters:
-        why = _why_not(cluster, world)
-        if why is None:
-            result.clusters += 1
-        else:
-            result.not_judged.append(NotJudged(cluster, inputs.one(why)))
+    result.clusters = len(inventory.clusters) - len(why_not)
+    result.not_judged = [NotJudged(cluster, inputs.one(why)) for cluster, why in why_not.items()]
     result.pools = sum(not isinstance(world.sizes.of_pool(pool), Unknown) for pool in inventory.pools)
     result.workloads = len(inventory.workloads)
     return result
@@ -99,9 +91,9 @@ def _why_not(cluster: Cluster, world: World) -> UnknownInput | None:
 
 
 class _Inputs:
-    """The inputs that checks wait for, each under one reason however the checks put it."""
+    """The inputs that checks and clusters wait for, each under one reason however these put it."""
 
-    def __init__(self, undecided: Iterable[Undecided], reading: Reading) -> None:
+    def __init__(self, undecided: Iterable[Undecided], clusters: Iterable[UnknownInput], reading: Reading) -> None:
         self.reading = reading
         self.places: dict[str, Span | None] = {}
         self.rules: dict[str, Counter[str]] = {}
@@ -111,7 +103,7 @@ class _Inputs:
                 cause = _cause(reason)
                 self.places[cause] = self.places.get(cause) or place or check.span
                 self.rules.setdefault(cause, Counter())[check.rule] += 1
-        names = [match[1] for match in map(_VARIABLE.fullmatch, self.rules) if match]
+        names = {match[1] for match in map(_VARIABLE.fullmatch, (*self.rules, *map(_cause, clusters))) if match}
         variables = reading.variables
         self.files = list(variables.candidates(names)) if names and variables is not None else []
 
@@ -137,7 +129,7 @@ class _Inputs:
         values = f"--var-file {' or '.join(files[:_MOST_FILES])}" if files else f"--var {name}=VALUE"
         remedy = f"{values} gives it"
         declared = roots[0].variables[name].header if roots else place
-        return MissingInput(reason, rules.total(), declared, remedy, rules)
+        return MissingInput(reason, rules.total(), declared, remedy, rules, f"var.{name}")
 
 
 def _is_near(path: str, root: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck.numbers import machines
 from kcheck.scale import quotas
 from kcheck.scale.memory import Memory
 from kcheck.source.values import Value, known, number
@@ -92,5 +91,5 @@ def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) 
 
 def vcpus(pool: NodePool, cluster: Cluster) -> int:
     """Processors of the smallest machine of a pool; 0 where one is not known."""
-    found = (machines.machine(cluster.cloud, name) for name in known(pool.machine.instance_types) or ())
-    return min(((machine.vcpus or 0) if machine else 0 for machine in found), default=0)
+    names = known(pool.machine.instance_types) or ()
+    return min((quotas.vcpus(cluster.cloud, name) for name in names), default=0)

@@ -29,7 +29,7 @@ def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
     for pool in pools:
         if not isinstance(pool.machine.instance_types, Known) or not pool.machine.instance_types.value:
             continue
-        name = max(pool.machine.instance_types.value, key=lambda one: _vcpus(cluster.cloud, one))
+        name = max(pool.machine.instance_types.value, key=lambda one: vcpus(cluster.cloud, one))
         for quota in machines.quotas(cluster.cloud, name, spot=bool(known(pool.market.spot))):
             amount = _amount(cluster.cloud, name, quota.counts, pool)
             if amount:
@@ -39,7 +39,8 @@ def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
     return list(found.values())
 
 
-def _vcpus(cloud: str, name: str) -> int:
+def vcpus(cloud: str, name: str) -> int:
+    """Processors of a machine type; 0 where they are not known."""
     machine = machines.machine(cloud, name)
     return (machine.vcpus or 0) if machine else 0
 
@@ -49,7 +50,7 @@ def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
     machine, disk = machines.machine(cloud, name), known(pool.machine.disk_type)
     match counts:
         case "vcpus":
-            return (machine.vcpus or 0) if machine else 0
+            return vcpus(cloud, name)
         case "gpus":
             return known(pool.machine.gpus) or (machine.gpus if machine else 0) or 0
         case "ssd":

@@ -40,6 +40,7 @@ class Loader:
         self.problems: list[Problem] = []
         self.skipped: list[Skipped] = []
         self._configurations: dict[str, Configuration] = {}
+        self._mentioning: dict[str, bool] = {}
         self._parsed: dict[int, nodes.File] = {}
         self.asked: set[Source] = set()
         """The files that functions have read."""
@@ -92,17 +93,22 @@ class Loader:
                 roots += self._workspaces(configuration) if each_workspace else [self._root(configuration)]
         return roots or [self._root(configuration) for configuration in configurations]
 
-    def _root(self, configuration: Configuration, environment: Environment | None = None) -> Module:
-        """A root module with its variables bound, in the workspace that the settings give it."""
+    def _root(
+        self, configuration: Configuration, environment: Environment | None = None, names: list[str] | None = None
+    ) -> Module:
+        """A root module with its variables bound, in the workspace that the settings give it.
+
+        `names` are the workspaces that it knows, where that has been asked already.
+        """
         environment = environment or Environment(configuration.folder)
         files = [self.variables.file(path) for path in environment.var_files]
         chosen = environment.workspace or self.config.workspace
         if not chosen:
-            names = self._known_workspaces(configuration, files)
+            names = self._known_workspaces(configuration, files) if names is None else names
             chosen = environment.name if environment.name in names else ""
         if chosen:
             files = [*self.variables.of_workspace(configuration, chosen), *files]
-        workspace = Known(chosen, Origin(())) if chosen else workspaces.unchosen(names)
+        workspace = Known(chosen, Origin(())) if chosen else workspaces.unchosen(names or ())
         inputs = self.variables.values_for(configuration, files)
         return Module(configuration, inputs, self, environment=environment.name, workspace=workspace)
 
@@ -113,7 +119,7 @@ class Loader:
         if len(given) == 1:
             names = given
         if not 0 < len(names) <= workspaces.FEW:
-            return [self._root(configuration)]
+            return [self._root(configuration, names=names)]
         return [self._root(configuration, Environment(configuration.folder, name, workspace=name)) for name in names]
 
     def _known_workspaces(self, configuration: Configuration, files: Iterable[Source] = ()) -> list[str]:
@@ -129,7 +135,7 @@ class Loader:
         while todo:
             one = todo.pop()
             folder = self.tree.folder(one.folder)
-            if folder is not None and workspaces.mentions(source.data for source in folder.terraform):
+            if folder is not None and self._mentions_workspace(folder):
                 return True
             for path in self._called(one):
                 inner = self.tree.folder(path)
@@ -137,6 +143,12 @@ class Loader:
                     folders.add(inner.path)
                     todo.append(self.configuration(inner))
         return False
+
+    def _mentions_workspace(self, folder: Folder) -> bool:
+        """Whether the code of a folder asks for the workspace; each folder is searched once."""
+        if folder.path not in self._mentioning:
+            self._mentioning[folder.path] = workspaces.mentions(source.data for source in folder.terraform)
+        return self._mentioning[folder.path]
 
     def configuration(self, folder: Folder) -> Configuration:
         """What the files of a folder declare; override files are merged last."""

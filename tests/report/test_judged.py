@@ -187,6 +187,21 @@ module "eks" {
 """
 
 
+def test_what_was_not_read_is_said_where_nothing_else_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with nothing but an encrypted manifest is not one that has nothing relevant."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.yaml").write_bytes(b"\0GITCRYPT\0abc")
+    result = CliRunner().invoke(cli, ["check", "."])
+    assert "not read: job.yaml: encrypted, values unknown" in result.output
+    assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 1
+
+
+def test_a_cluster_that_no_check_waits_for_names_its_file_too(tree: Path) -> None:
+    """`--select` leaves no check that needs the pools; how to give them is said all the same."""
+    assert tree.is_dir()
+    assert "--var-file infra/envs/prod.tfvars gives it" in text("check", ".", "--select", "docker-hub-image")
+
+
 def test_what_was_not_read_is_said(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"job.yaml": JOB})
     skipped = [
