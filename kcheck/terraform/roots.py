@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -51,9 +52,9 @@ class Loader:
     def written(self, blueprints: Iterable[tuple[str, Configuration]]) -> list[Module]:
         """Root modules that files of another tool stand for; names tell those apart that share a folder."""
         found = list(blueprints)
-        folders = [own.folder for _, own in found] + [folder.path for folder in self.tree.folders]
+        folders = Counter(own.folder for _, own in found) + Counter(folder.path for folder in self.tree.folders)
         return [
-            Module(own, self.variables.values_for(own), self, environment=name if folders.count(own.folder) > 1 else "")
+            Module(own, self.variables.values_for(own), self, environment=name if folders[own.folder] > 1 else "")
             for name, own in found
         ]
 
