@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kcheck.model import NOTHING
 from kcheck.scale import addresses as demands
+from kcheck.scale import placement
 from kcheck.words.derive import basics, control_plane, dns, gpus, growth, money, needs, pools, savings, spot, taints
 from kcheck.words.tables.field import Field, flag, made, named, record, records, simple
 
@@ -81,6 +82,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("whole_gpu_pods", "int", "pods that run for ever with one whole GPU each", gpus.whole_cards, "pods"),
         made("shares_gpus", "bool", "whether anything in the code shares cards", gpus.shared),
         records("pools", "pool", "its node pools", lambda c, w: w.pools.all_of_cluster(c)),
+        record("autoscaler", "autoscaler", "what scales its pools; null where none is in the code",
+               lambda c, w: basics.computed(c, w.autoscaling.autoscaler(c)), nullable=True),
     ),
     "pool": (
         named("the pool's name"),
@@ -162,5 +165,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("low_cap", "string", "a cap below the list price on demand, with both; null where there is none", spot.low_cap, nullable=True),
         records("subnets", "subnet", "the subnets of its nodes", pools.subnets_of),
         record("cluster", "cluster", "its cluster", basics.cluster_of),
+        simple("gpus", "int", "GPUs of a node; null where they are not known", "GPUs", of="machine"),
+        made("vcpus", "int", "vCPUs of its smallest machine; null where they are not known", lambda p, _w: basics.computed(p, placement.smallest(p)), "vCPUs", nullable=True),
     ),
 }  # fmt: skip
