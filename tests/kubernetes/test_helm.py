@@ -533,7 +533,7 @@ def test_rendered_manifests_point_at_templates_and_values(check: Check) -> None:
     ]
     assert [place.span.begin.line for place in found[0].related if place.message.startswith("also ")] == [15]  # of two
     assert all(f.message.startswith("Job train needs 750 anonymous pulls") for f in found)
-    assert all("250 nodes pull it, and other images of the pod" in f.details for f in found)
+    assert all("It is pulled on 250 nodes, and so are other images of the pod" in f.details for f in found)
     assert {f.severity for f in found} == {Severity.ERROR}
 
 
@@ -586,7 +586,7 @@ def test_further_values(check: Check) -> None:
     config = Config(render="helm", nodes={"": 400}, helm_values=("prod.yaml",))
     result = check({**ONE, "prod.yaml": "nodes: 60\nimage: quay.io/a/b:1\n"}, config)
     details = [text for f in result.findings for text in f.details]
-    assert "60 nodes pull it, and other images of the pod" in details
+    assert "It is pulled on 60 nodes, and so are other images of the pod" in details
     assert not any("pytorch" in text for text in details)
 
 

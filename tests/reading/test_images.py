@@ -379,7 +379,7 @@ def test_a_daemon_set_is_only_where_its_labels_are(spec: str, severity: str, wor
 )
 def test_a_daemon_set_is_on_the_pools_that_take_it(spec: str, nodes: str, check: Check) -> None:
     (finding,) = hub(check({"main.tf": MIXED, "agent.yaml": AGENT.format(spec=spec)}))
-    assert f"{nodes} nodes pull it" in finding.details
+    assert f"It is pulled on {nodes} nodes" in finding.details
 
 
 def test_an_image_that_is_never_pulled_is_left_alone(check: Check) -> None:
