@@ -328,3 +328,28 @@ def test_nodes_that_join_have_the_labels_that_they_are_given(check: Check) -> No
     files = {"kubeadm.yaml": KUBEADM, "join.yaml": JOIN, "agent.yaml": AGENT}
     (message,) = told(check(files, Config(nodes={"": 400})), "docker-hub-image")
     assert message.startswith("DaemonSet agent needs 400 anonymous pulls")
+
+
+OF_A_VARIABLE = """variable "image" {}
+
+resource "kubernetes_manifest" "train" {
+  manifest = {
+    apiVersion = "batch/v1"
+    kind       = "Job"
+    metadata   = { name = "train" }
+    spec = {
+      parallelism = 4
+      template    = { spec = { containers = [{
+        name      = "main"
+        image     = var.image
+        resources = { limits = { "nvidia.com/gpu" = 8 } }
+      }] } }
+    }
+  }
+}
+"""
+
+
+def test_an_image_that_is_not_known_hides_no_lack_of_shared_memory(check: Check) -> None:
+    expected = "Job train runs on 8 GPUs with 64 MiB of shared memory"
+    assert told(check({"main.tf": OF_A_VARIABLE}), "missing-shared-memory") == [expected]
