@@ -111,7 +111,7 @@ class _Log:
                 }
             ],
             **({"relatedLocations": related} if related else {}),
-            "partialFingerprints": {"primaryLocationLineHash": f"{fingerprint}:1", "kcheck/v1": fingerprint},
+            "partialFingerprints": {"primaryLocationLineHash": f"{fingerprint}:1", "kcheck/v2": fingerprint},
             **({"fixes": fixes} if fixes else {}),
         }
 

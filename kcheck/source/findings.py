@@ -112,23 +112,23 @@ class Related(NamedTuple):
 
 
 Identity = tuple[str, str, str, str]
-"""What a finding is known by in other runs: rule, file, object, and the shape of its message."""
+"""What a finding is known by in other runs: rule, file, object, and of a file itself what is wrong with it."""
 
 _DIGITS = re.compile(r"\d+(?:[,._]\d+)*")
 
 
-def unnumbered(message: str) -> str:
-    """A message without its numbers."""
-    return _DIGITS.sub("#", message)
+def unnumbered(text: str) -> str:
+    """The text without its numbers."""
+    return _DIGITS.sub("#", text)
 
 
 class Finding(NamedTuple):
     """One problem at one place. `anchors` are the places where a comment can suppress it.
 
     `help` says what a person must do where kcheck cannot change the value itself. `also` are the other objects that
-    have it at the same place, or for the same cause. `shape` is the message without what changes with sizes, prices and
-    other objects. `parts` are the findings that were merged into it, if they were. A `small` one is of a known
-    size at which its rule only takes note: no reason to change what others share.
+    have it at the same place, or for the same cause. `about` tells findings apart that are of one file itself. `parts`
+    are the findings that were merged into it, if they were. A `small` one is of a known size at which its rule only
+    takes note: no reason to change what others share.
     """
 
     rule: str
@@ -142,7 +142,7 @@ class Finding(NamedTuple):
     help: str
     anchors: tuple[Span, ...]
     also: tuple[str, ...] = ()
-    shape: str = ""
+    about: str = ""
     parts: tuple[Finding, ...] = ()
     small: bool = False
 
@@ -162,7 +162,7 @@ class Finding(NamedTuple):
         if self.parts:
             return frozenset().union(*(part.identities for part in self.parts))
         path = self.span.source.path
-        return frozenset((self.rule, path, _unnumbered(name, path), self.shape) for name in self.objects)
+        return frozenset((self.rule, path, _unnumbered(name, path), unnumbered(self.about)) for name in self.objects)
 
     @property
     def changes(self) -> tuple[Change, ...]:
