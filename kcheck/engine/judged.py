@@ -127,7 +127,7 @@ class _Inputs:
         roots = [root.configuration for root in self.reading.roots if name in root.configuration.variables]
         files = [path for path, own in self.files if name in own and any(_is_near(path, root.folder) for root in roots)]
         values = f"--var-file {' or '.join(files[:_MOST_FILES])}" if files else f"--var {name}=VALUE"
-        remedy = f"{values} gives it"
+        remedy = f"set it with {values}"
         declared = roots[0].variables[name].header if roots else place
         return MissingInput(reason, rules.total(), declared, remedy, rules, f"var.{name}")
 
@@ -151,7 +151,7 @@ _VARIABLE = re.compile(r"var\.(\w+) has no default")
 _REMEDIES = (
     (
         re.compile(r"is read from the cloud|asks the cloud|only known after apply"),
-        "a plan may know it: terraform show -json PLAN > plan.json, then kcheck check plan.json",
+        "a plan may have it: terraform show -json PLAN > plan.json; kcheck check plan.json",
     ),
 )
 """How an input can be given, by what is said of it; other reasons say it themselves."""

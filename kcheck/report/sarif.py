@@ -121,14 +121,14 @@ class _Log:
         for bug in result.bugs:
             yield {"level": "error", "message": {"text": f"bug in {bug.rule or 'the model'}: {bug.message}"}}
         for one in result.judged.not_judged:
-            text = f"cluster {one.cluster.address} was not judged: {input_text(one.input)}"
+            text = f"cluster {one.cluster.address} was not checked: {input_text(one.input)}"
             place = self.location(one.cluster.place)
             yield {"level": "warning", "message": {"text": text}, "locations": [place]}
         for skipped in result.judged.skipped:
             yield {"level": "note", "message": {"text": f"not read: {skipped_text(skipped)}"}}
         for missing in result.judged.inputs:
             places = [] if missing.place is None else [self.location(missing.place)]
-            text = f"not known: {input_text(missing)}"
+            text = f"unknown: {input_text(missing)}"
             yield {"level": "note", "message": {"text": text}, **({"locations": places} if places else {})}
 
     def location(self, span: Span) -> dict[str, object]:

@@ -47,6 +47,11 @@ def shown(value: object, unit: str = "") -> str:
     return str(value)
 
 
+def counted(number: int, word: str, plural: str = "") -> str:
+    """How many there are of something: `1 node`, `1,200 nodes`."""
+    return f"{number:,} {word if number == 1 else plural or f'{word}s'}"
+
+
 def round_up(count: int) -> int:
     """A count as people write it: 37 as 40, 616 as 620, 1,234 as 1,250; small ones as they are."""
     step = 1 if count <= 20 else 5 if count <= 100 else 10 if count <= 1_000 else 50
