@@ -15,7 +15,7 @@ from kcheck import __version__
 from kcheck.report.fingerprint import fingerprints
 from kcheck.report.places import Repository, by_name
 from kcheck.report.rule import url
-from kcheck.report.text import input_text, skipped_text
+from kcheck.report.text import input_text, sentence, skipped_text
 from kcheck.source.findings import Severity
 from kcheck.syntax import edit
 
@@ -91,7 +91,8 @@ class _Log:
 
     def result(self, finding: Finding, index: int, fingerprint: str) -> dict[str, object]:
         """One finding."""
-        details = [finding.message, f"Help: {finding.help}." if finding.help else ""]
+        details = "\n".join(map(sentence, finding.details))
+        parts = [sentence(finding.message), details, sentence(f"Help: {finding.help}") if finding.help else ""]
         fixes = self.fixes(finding)
         related = [
             {"id": number, **self.location(place.span), "message": {"text": place.message}}
@@ -101,7 +102,7 @@ class _Log:
             "ruleId": finding.rule,
             "ruleIndex": index,
             "level": _LEVELS[finding.severity],
-            "message": {"text": "\n\n".join(filter(None, details))},
+            "message": {"text": "\n\n".join(filter(None, parts))},
             "locations": [
                 {
                     **self.location(finding.span),

@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from kcheck.engine.judged import MissingInput, NotJudged
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
-    from kcheck.source.findings import Finding, Skipped
+    from kcheck.source.findings import Finding, Related, Skipped
     from kcheck.source.text import Span
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _MOST_INPUTS = 3
 _MOST_OTHERS = 3
 _MOST_LINES = 5
-_WIDEST = 160
+_WIDEST = 100
+_ALSO = "also "
 
 
 def render(report: Report) -> str:
@@ -47,7 +48,7 @@ def _pages(report: Report) -> dict[str, str]:
 
 
 def finding_text(finding: Finding, address: str = "") -> str:
-    """One finding: place, message, source line, related places, fix and help; its rule links to an address."""
+    """One finding: place, headline, source line, details, other places, fix and help; its rule links to an address."""
     place = finding.span.begin
     head = click.style(finding.severity.word, fg=_COLOURS[finding.severity], bold=True)
     waste = " (waste)" if finding.waste else ""
@@ -55,36 +56,53 @@ def finding_text(finding: Finding, address: str = "") -> str:
     name = click.style(finding.rule, bold=True)
     lines = [f"{path} {head}{waste} {linked(name, address) if address else name}: {finding.message}"]
     lines += excerpt(finding.span)
-    if finding.span.source.private:  # a plan has no lines to look at
-        lines.append(f"   = {finding.object.rpartition(f'{finding.span.source.path}:')[2]}")
-    also = [related.message for related in finding.related if related.message.startswith("also ")]
-    if also:
-        more = f" and {len(also) - _MOST_OTHERS} more" if len(also) > _MOST_OTHERS else ""
-        lines.append(f"   = also: {', '.join(name.removeprefix('also ') for name in also[:_MOST_OTHERS])}{more}")
-    shown: Counter[str] = Counter()
-    for related in finding.related:
-        if related.message in also:
-            continue
-        shown[related.message] += 1
-        if shown[related.message] > _MOST_OTHERS:
-            continue
-        at = related.span.begin
-        private = related.span.source.private
-        source = _attribute(related.span) if private else " ".join(related.span.source.line(at.line).split())
-        what = "" if related.message in source else f"{related.message}: "
-        lines.append(f"   = {related.span.source.path}:{at.line}  {what}{_short(source)}")
-    left = sum(count - _MOST_OTHERS for count in shown.values() if count > _MOST_OTHERS)
-    if left:
-        lines.append(f"   = and {counted(left, 'more place')}")
-    if finding.fix is not None:
-        lines.append(f"   = fix ({finding.fix.safety}): {finding.fix.title}")
-    if finding.help:
-        lines.append(f"   = help: {finding.help}")
+    margin = " " * (2 + (1 if finding.span.source.private else len(str(place.line))))
+    lines += [f"{margin}= {line}" for line in _notes(finding)]
     return "\n".join(lines) + "\n"
 
 
+def _notes(finding: Finding) -> Iterator[str]:
+    """What stands below the source line."""
+    source = finding.span.source
+    if source.private:  # a plan has no lines to look at
+        yield finding.object.rpartition(f"{source.path}:")[2]
+    yield from finding.details
+    also = [related.message for related in finding.related if related.message.startswith(_ALSO)]
+    if also:
+        own = f"{finding.object.partition(':')[0]}:"
+        names = [message.removeprefix(_ALSO).removeprefix(own) for message in also[:_MOST_OTHERS]]
+        yield f"also: {', '.join(names)}{_rest(len(also))}"
+    yield from _places([related for related in finding.related if not related.message.startswith(_ALSO)])
+    if finding.fix is not None:
+        yield f"fix ({finding.fix.safety}): {finding.fix.title}"
+    if finding.help:
+        yield f"help: {finding.help}"
+
+
+def _rest(number: int) -> str:
+    """How many more there are than are listed."""
+    return f" and {number - _MOST_OTHERS:,} more" if number > _MOST_OTHERS else ""
+
+
+def _places(places: list[Related]) -> Iterator[str]:
+    """Other places with their code; of those with the same note the first ones."""
+    listed: Counter[str] = Counter()
+    for related in places:
+        listed[related.message] += 1
+        if listed[related.message] > _MOST_OTHERS:
+            continue
+        source, at = related.span.source, related.span.begin
+        code = _attribute(related.span) if source.private else " ".join(source.line(at.line).split())
+        note = "" if related.message in code else related.message
+        code = _short(code.rstrip("{[(= ") if note else code)
+        yield f"{source.path}:{at.line}  {f'{code} ({note})' if code and note else code or note}"
+    left = sum(number - _MOST_OTHERS for number in listed.values() if number > _MOST_OTHERS)
+    if left:
+        yield f"and {counted(left, 'more place')}"
+
+
 def excerpt(span: Span) -> list[str]:
-    """The source line with carets below the span."""
+    """The source line with carets below the span; of a long line the part around it."""
     if span.source.private:
         text = _attribute(span)
         return [f"   | {text}"] if text else []
@@ -98,10 +116,13 @@ def excerpt(span: Span) -> list[str]:
     cut = min(indent, place.column - 1)
     text = line[cut:].replace("\t", " ")
     start = place.column - 1 - cut
-    carets = max(1, min(last - place.column, len(text) - start))
+    if len(text) > _WIDEST and start > _WIDEST // 2:
+        cut = start - _WIDEST // 4
+        text, start = f"...{text[cut:]}", start - cut + 3
+    carets = max(1, min(last - place.column, len(text) - start, _WIDEST - start))
     number = str(place.line)
     pad = " " * len(number)
-    return [f" {number} | {_short(text)}", f" {pad} | {' ' * start}{'^' * carets}"[:_WIDEST]]
+    return [f" {number} | {_short(text)}", f" {pad} | {' ' * start}{'^' * carets}"]
 
 
 def _attribute(span: Span) -> str:
@@ -187,6 +208,11 @@ def _not_judged(clusters: list[NotJudged]) -> Iterator[str]:
         checks = f" ({counted(first.input.checks, 'check')})" if first.input.checks else ""
         remedy = f"; {first.input.remedy}" if first.input.remedy else ""
         yield f"{counted(len(group), 'cluster')} not checked: {where}{need}{checks}{remedy}"
+
+
+def sentence(text: str) -> str:
+    """A text with its period."""
+    return text if text.endswith((".", "!", "?", ":")) else f"{text}."
 
 
 def input_text(missing: MissingInput) -> str:
