@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source.units import data_text
-from kcheck.source.values import Item, reason_of
+from kcheck.source.values import Item, cause_of, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -201,15 +201,21 @@ def _unnumbered(name: str, path: str) -> str:
 
 
 class UnknownInput(str):
-    """Why a value that a check needs is not known; `place` is where the code asks for it, if that is known."""
+    """Why a value that a check needs is not known; `cause` is the missing input alone.
 
-    __slots__ = ("place",)
+    `place` is where the code asks for it, if that is known.
+    """
+
+    __slots__ = ("cause", "place")
+    cause: str
     place: Span | None
 
 
 def unknown_input(value: Unset | Unknown) -> UnknownInput:
     """The input that a value waits for; what kcheck brings along is no place in the user's code."""
-    result = UnknownInput(reason_of(value))
+    reason = reason_of(value)
+    result = UnknownInput(reason)
+    result.cause = cause_of(reason)
     origin = value.origin.outside(None) if value.origin else None
     result.place = origin.written if origin and origin.spans else None
     return result

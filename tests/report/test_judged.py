@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.files.tree import Tree
-from kcheck.source.findings import Skipped
+from kcheck.source.findings import Skipped, unknown_input
+from kcheck.source.values import Unknown, following
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -160,6 +161,23 @@ resource "google_container_node_pool" "one" {{
   node_count = {count}
 }}
 """
+
+
+def test_a_reason_has_the_input_that_is_its_first_cause() -> None:
+    reason = following("the cluster of default pool is not known", "var.pools has no default")
+    value = Unknown(following("pools of main may be missing", reason))
+    assert value.reason == (
+        "pools of main may be missing: the cluster of default pool is not known: var.pools has no default"
+    )
+    assert unknown_input(value).cause == "var.pools has no default"
+    assert unknown_input(Unknown("it cannot be iterated: no map")).cause == "it cannot be iterated: no map"
+
+
+@pytest.mark.usefixtures("tree")
+def test_an_input_is_counted_once_whatever_waits_for_it() -> None:
+    reasons = [one["reason"] for one in check()["inputs"]]
+    assert reasons.count("var.pools has no default") == 1
+    assert not any("var.pools" in reason for reason in reasons if reason != "var.pools has no default")
 
 
 def test_no_place_is_inside_kcheck(write: Write) -> None:

@@ -21,12 +21,12 @@ def every(world: World) -> list[Wall]:
 
 def nodes(wall: Wall, _world: World) -> Value[int]:
     """The nodes that the cluster has at a wall."""
-    return Unknown(wall.arithmetic) if wall.number is None else computed(wall, wall.number)
+    return Unknown(wall.why) if wall.number is None else computed(wall, wall.number)
 
 
 def reach(wall: Wall, _world: World) -> Value[str]:
     """The same as a text that says whether it is exact."""
-    return Unknown(wall.arithmetic) if wall.nodes is None else computed(wall, str(wall.nodes))
+    return Unknown(wall.why) if wall.nodes is None else computed(wall, str(wall.nodes))
 
 
 def short(wall: Wall, world: World) -> Value[bool]:
