@@ -170,12 +170,21 @@ def read(group: str, path: str) -> File:
     if rule:
         if ("severity" in rule) == ("grade" in rule):
             wrong.append(f"{_place(found[0].span)}: the rule needs a severity or a grade, not both")
-        fix = rule.get("fix")
-        if fix is not None and not (("changes" in fix) ^ ("set" in fix and "to" in fix)):
-            wrong.append(f"{_place(_key(found[0], 'fix'))}: fix needs set and to, or a list of them as changes")
+        if "fix" in rule and (missing := _fix_problem(rule["fix"])):
+            wrong.append(f"{_place(_key(found[0], 'fix'))}: {missing}")
     if wrong:
         raise RuleError("\n".join(wrong))
     return File(source.path, group, name, rule, found[0])
+
+
+def _fix_problem(fix: FixTable) -> str:
+    """What a fix lacks, or has too much of; empty for a good one."""
+    forms = [name for name in ("set", "append", "changes") if name in fix]
+    if len(forms) != 1:
+        return f"fix needs one of set, append and changes, not {' and '.join(forms) or 'none'}"
+    if ("to" in fix) == (forms == ["changes"]):
+        return "fix needs `to` inside of each of its changes" if "to" in fix else f"fix needs `to` beside {forms[0]}"
+    return ""
 
 
 def _key(root: yaml.Target, name: str) -> Span:

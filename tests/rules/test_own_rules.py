@@ -56,7 +56,10 @@ def run(*arguments: str) -> Any:
         ("{object.metadata.name}", "{name}", [":7:12: undeclared reference to 'name'"]),
         ("{object.metadata.name}", "{limits.docker_hub.pullz}", [":7:12: ", "did you mean limits.docker_hub.pulls?"]),
         ("subject: object", "subject: resource", [":4:13: undeclared reference to 'object.kind'", ":5:", ":6:", ":7:"]),
-        ("message: ", "fix: {set: object.a, safety: safe}\nmessage: ", [":7:1: fix needs set and to, or a list of them as changes"]),
+        ("message: ", "fix: {set: object.a, safety: safe}\nmessage: ", [":7:1: fix needs `to` beside set"]),
+        ("message: ", "fix: {to: '1', safety: safe}\nmessage: ", [":7:1: fix needs one of set, append and changes, not none"]),
+        ("message: ", "fix: {set: object.a, append: object.b, to: '1', safety: safe}\nmessage: ", [":7:1: fix needs one of set, append and changes, not set and append"]),
+        ("message: ", "fix: {changes: [], to: '1', safety: safe}\nmessage: ", [":7:1: fix needs `to` inside of each of its changes"]),
         ("message: ", "fix: {set: object.a, to: b, safety: safe}\nmessage: ", [":7:26: undeclared reference to 'b'"]),
         ("message: ", "fix: {changes: [{set: object, to: 1}], safety: safe}\nmessage: ", [":7:23: `object` is no place"]),
         ("message: ", "at_most: {info: b}\nmessage: ", [":7:17: undeclared reference to 'b'"]),
@@ -176,6 +179,42 @@ def test_examples_that_do_not(
     assert text.startswith("FAILED own/job-without-team: 1 example\n  ")
     for line in expected:
         assert line in text
+
+
+MAIN = """resource "aws_eks_node_group" "gpu" {
+  max_size = 8
+  cidrs    = ["10.0.0.0/8"]
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("fix", "fixed"),
+    [
+        ("{set: resource.values.max_size, to: '16', safety: costs}", MAIN.replace("8\n", "16\n", 1)),
+        ("{set: resource.values.min_size, to: '1', safety: costs}", MAIN.replace("8\n", "8\n  min_size = 1\n", 1)),
+        ("{append: resource.values.cidrs, to: \"'10.1.0.0/16'\", safety: safe}", MAIN.replace('/8"]', '/8", "10.1.0.0/16"]')),
+        (
+            "{changes: [{set: resource.values.max_size, to: '16'}, {append: resource.values.cidrs, to: \"'10.1.0.0/16'\"}], safety: costs}",
+            MAIN.replace("8\n", "16\n", 1).replace('/8"]', '/8", "10.1.0.0/16"]'),
+        ),
+        ("{set: resource.values.max_size, to: '16', safety: costs, withheld: [{where: resource.values.max_size == 8, help: look}]}", None),
+        ("{append: resource.values.cidrs, to: \"'10.1.0.0/16'\", safety: safe, withheld: [{where: resource.values.max_size == 8, help: look}]}", None),
+    ],
+)  # fmt: skip
+def test_every_form_of_a_fix_works(fix: str, fixed: str | None, write: Callable[[Mapping[str, str]], Path]) -> None:
+    rule = (
+        "summary: a\nseverity: warning\nsubject: resource\nwhen: resource.type == 'aws_eks_node_group'\n"
+        "problem: resource.values.max_size < 10 && size(resource.values.cidrs) < 2 && !has(resource.values.min_size)\n"
+        f"at: resource.values.max_size\nmessage: b\nfix: {fix}\n"
+    )
+    example = {"bad": MAIN, "good": MAIN.replace("8\n", "16\n", 1)} | ({"fixed": fixed} if fixed else {})
+    folder = write({PATH: rule + "---\n" + json.dumps({"examples": [example]}), "main.tf": MAIN})
+    tested = run("rules", "--test", "policies")
+    assert (tested.exit_code, tested.stdout) == (0, "ok own/job-without-team: 1 example\n")
+    assert ("help: look" in run("check", "--rules", "policies").stdout) == (fixed is None)
+    run("fix", "--rules", "policies")
+    assert (folder / "main.tf").read_text() == (fixed or MAIN)
 
 
 def test_an_example_writes_nothing_outside_of_its_folder(write: Callable[[Mapping[str, str]], Path]) -> None:
