@@ -18,7 +18,6 @@ def command(name: str, folders: tuple[str, ...]) -> None:
     Of a LIMIT such as eks.pool.quota: its value, its source and date, and what uses it.
     """
     from kcheck.engine import rules
-    from kcheck.numbers import profiles
     from kcheck.report import limit
     from kcheck.report import rule as page
 
@@ -27,9 +26,9 @@ def command(name: str, folders: tuple[str, ...]) -> None:
     if found is not None:
         click.echo(page.as_text(found, known), nl=False)
         return
-    numbers = [(full, entry) for full in limit.full_names(name) if (entry := profiles.entry(full))]
+    numbers = limit.meant(name)
     if numbers:
-        click.echo("\n".join(limit.as_text(full, entry) for full, entry in numbers), nl=False)
+        click.echo("\n".join(limit.as_text(full, entry) for full, entry in numbers.items()), nl=False)
         return
     names = [*(own.name for own in known), *(full.partition(".")[2] for full in limit.names())]
     close = difflib.get_close_matches(name, names, n=1)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from kcheck.engine.rule_files import RuleError
 from kcheck.numbers import profiles
 from kcheck.numbers.profiles import Loader
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcheck.engine import rule_files
     from kcheck.numbers.profiles import ProfileValue
 
@@ -103,23 +104,17 @@ class Rule(NamedTuple):
         """Why, and examples: read when explain, docs or tests ask for them."""
         return _details(self.path)
 
-    def entries(self) -> list[ProfileValue | str]:
-        """The sources: entries of profiles, or addresses."""
-        return [source_entry(self, source) for source in self.sources]
+    def entries(self) -> dict[str, ProfileValue | None]:
+        """The sources: numbers of the profiles by full name, and addresses."""
+        found: dict[str, ProfileValue | None] = {}
+        for source in self.sources:
+            found |= source_entries(source)
+        return found
 
 
-def source_entry(rule: Rule, text: str) -> ProfileValue | str:
-    """What a source of a rule is: an address, or a number of the profiles.
-
-    Raises:
-        RuleError: it is neither.
-    """
-    if text.startswith(("https://", "http://")):
-        return text
-    found = profiles.entry(text)
-    if found is None:
-        raise RuleError(f"{rule.path}: there is no source {text}")
-    return found
+def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
+    """What a source of a rule is: an address, or numbers of the profiles; empty if it is neither."""
+    return {text: None} if text.startswith(("https://", "http://")) else profiles.entries(text)
 
 
 def _details(path: str) -> Details:

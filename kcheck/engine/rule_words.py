@@ -6,8 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.config.config import nearest
-from kcheck.engine.rule import source_entry
-from kcheck.engine.rule_files import RuleError
+from kcheck.engine.rule import source_entries
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import owners
 from kcheck.syntax import cel
@@ -42,8 +41,8 @@ def expressions(rule: Rule) -> list[str]:
 
 
 def limits(rule: Rule) -> set[str]:
-    """The limits that the expressions of a rule use, as `group.name`."""
-    return {path.removeprefix("limits.") for path in used(rule) if path.count(".") == 2 and path.startswith("limits.")}
+    """The limits that the expressions of a rule use, as `limits.group.name`."""
+    return {path for path in used(rule) if path.count(".") == 2 and path.startswith("limits.")}
 
 
 def used(rule: Rule) -> set[str]:
@@ -137,7 +136,5 @@ def problems(rule: Rule) -> Iterator[Mistake]:
             message = f"`{text}`: there is no word {path}; {nearest(path, tuple(sorted(allowed)))}"
             yield Mistake((steps, text, max(text.find(path), 0)), message)
     for i, source in enumerate(rule.sources):
-        try:
-            source_entry(rule, source)
-        except RuleError:
+        if not source_entries(source):
             yield Mistake((("sources", i), "", 0), f"there is no source {source}: an address or a key of profiles")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -103,6 +104,24 @@ def test_all_mistakes_of_all_files_are_told(write: Callable[[Mapping[str, str]],
     assert f"{PATH}:5:" in text
     assert "policies/b.yml:1:1: summary must be a text, not 1" in text
     assert "policies/Bad Name.yaml: the file names the rule: lower-case words with dashes, not Bad Name" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "numbers"),
+    [
+        ("limits.eks.pool.quota", ["eks.pool.quota"]),
+        ("limits.pool.quota", ["eks.pool.quota"]),
+        ("limits.cluster.pools", [f"{cloud}.cluster.pools" for cloud in ("aks", "eks", "gke", "ack")]),
+        ("limits.job.large", ["any.job.large"]),
+        ("settings.pool.max_pods", ["gke.pool.max_pods"]),
+    ],
+)
+def test_a_source_without_a_cloud_is_that_of_each(
+    source: str, numbers: list[str], write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({PATH: f"{RULE}sources: [{source}]\n"})
+    shown = run("explain", "job-without-team", "--rules", "policies").output
+    assert re.findall(r"^  (\S+) = ", shown, re.MULTILINE) == numbers
 
 
 def test_folders_without_rules_and_names_that_are_taken(write: Callable[[Mapping[str, str]], Path]) -> None:
