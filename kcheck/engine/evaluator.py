@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from kcheck.numbers.clouds import owners
 from kcheck.source.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key, unnumbered
 from kcheck.source.units import duration, shown
 from kcheck.source.values import Origin
@@ -14,15 +15,21 @@ from kcheck.words.subjects import cloud_of
 from kcheck.words.views import ID
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcheck.engine.rule import Grade, Rule
     from kcheck.scale.world import World
     from kcheck.source.text import Span
     from kcheck.words.views import View
 
 
-def limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bool]]:
-    """The limits of a cloud as rules see them: limits.group.name."""
-    return world.remember("limits view", cloud, lambda: _limits_view(cloud, world))
+def limits_view(cloud: str, world: World) -> Mapping[str, object]:
+    """The limits as rules see them: limits.group.name of the cloud at hand, limits.cloud.group.name of any."""
+    return world.remember(
+        "limits view",
+        cloud,
+        lambda: {**{owner: _limits_view(owner, world) for owner in owners()}, **_limits_view(cloud, world)},
+    )
 
 
 def _limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bool]]:

@@ -41,8 +41,8 @@ def expressions(rule: Rule) -> list[str]:
 
 
 def limits(rule: Rule) -> set[str]:
-    """The limits that the expressions of a rule use, as `limits.group.name`."""
-    return {path for path in used(rule) if path.count(".") == 2 and path.startswith("limits.")}
+    """The limits that the expressions of a rule use, as `limits[.cloud].group.name`."""
+    return {path for path in used(rule) if path.startswith("limits.") and profiles.entries(path)}
 
 
 def used(rule: Rule) -> set[str]:
@@ -108,16 +108,25 @@ def _used_words(text: str, subject: str, *, place: bool) -> set[str]:
     return set(usage.paths) | ({f"{path.rstrip('[]')}.{name}" for path in usage.result} if place else set())
 
 
+@cache
+def _limit_words() -> frozenset[str]:
+    """What may stand behind `limits`: groups and their numbers, those of the cloud at hand and of a named one."""
+    own = {
+        f"{prefix}.{key}"
+        for owner in owners()
+        for key in profiles.limits(owner)
+        for prefix in ("limits", f"limits.{owner}")
+    }
+    return frozenset(own | {name.rpartition(".")[0] for name in own} | {f"limits.{owner}" for owner in owners()})
+
+
 def problems(rule: Rule) -> Iterator[Mistake]:
     """What is wrong with a rule that can be told without running it: syntax, and words that do not exist."""
     if rule.subject not in SUBJECTS and rule.subject not in RAW:
         message = f"there is no subject {rule.subject}; {nearest(rule.subject, (*SUBJECTS, *RAW))}"
         yield Mistake((("subject",), "", 0), message)
         return
-    limits = {key for cloud in owners() for key in profiles.limits(cloud)}
-    allowed = (
-        words(rule.subject) | {f"limits.{key}" for key in limits} | {f"limits.{key.split('.')[0]}" for key in limits}
-    )
+    allowed = words(rule.subject) | _limit_words()
     maps = {f"{rule.subject}.{field.name}" for field in SUBJECTS.get(rule.subject, ()) if field.kind == "map"}
     try:
         texts = list(_texts(rule))

@@ -124,6 +124,20 @@ def test_a_source_without_a_cloud_is_that_of_each(
     assert re.findall(r"^  (\S+) = ", shown, re.MULTILINE) == numbers
 
 
+def test_a_limit_of_a_named_cloud_is_known_everywhere(write: Callable[[Mapping[str, str]], Path]) -> None:
+    hole = '"{limits.eks.pool.quota} {limits.job.large} {limits.any.job.large}"'
+    write({PATH: RULE.replace('"{object.metadata.name} has no labels"', hole), "a.yaml": JOB})
+    found = run("check", "--rules", "policies", "--select", "job-without-team").output
+    assert "job-without-team: 450 50 50" in found
+    write({"kcheck.yaml": "limits: {eks.pool.quota: {value: 900, reason: granted}}\n"})
+    assert "job-without-team: 900 50 50" in run("check", "--rules", "policies", "--select", "job-without-team").output
+    write({PATH: RULE.replace('"{object.metadata.name} has no labels"', hole.replace("eks.pool", "ekss.pool"))})
+    assert (
+        "there is no word limits.ekss.pool.quota; did you mean limits.eks.pool.quota?"
+        in run("rules", "--test", "policies").output
+    )
+
+
 def test_folders_without_rules_and_names_that_are_taken(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"policies/README.md": "", "more/images/docker-hub-image.yaml": RULE, "flat/a-rule.yml": RULE})
     assert (
