@@ -47,7 +47,16 @@ def limits(rule: Rule) -> set[str]:
 
 def used(rule: Rule) -> set[str]:
     """The words and limits that a rule uses, its places included, as paths."""
-    return {path for steps, text in _texts(rule) for path in _used_words(text, rule.subject, place=_is_place(steps))}
+    return set(places(rule))
+
+
+def places(rule: Rule) -> dict[str, tuple[str, ...]]:
+    """The words and limits that a rule uses, each with the keys of the rule that use it."""
+    found: dict[str, dict[str, None]] = {}
+    for steps, text in _texts(rule):
+        for path in _used_words(text, rule.subject, place=_is_place(steps)):
+            found.setdefault(path, {})[str(steps[0])] = None
+    return {path: tuple(keys) for path, keys in found.items()}
 
 
 @cache

@@ -330,7 +330,7 @@ def test_explain_tells_of_numbers(name: str, lines: list[str]) -> None:
 def test_explain_hints_at_numbers() -> None:
     run = CliRunner().invoke(cli, ["explain", "eks.pool.quotas"])
     assert run.exit_code == 2
-    assert "there is no rule and no limit `eks.pool.quotas`; `eks.pool.quota" in run.output
+    assert "there is no rule, limit or word `eks.pool.quotas`; did you mean eks.pool.quota" in run.output
 
 
 def test_silence_is_told_from_both_sides() -> None:
