@@ -47,6 +47,26 @@ def shown(value: object, unit: str = "") -> str:
     return str(value)
 
 
+_NOUN = re.compile(
+    r"( (?:(?!of|in|to|for|at|and|or|x)[\w-]+ ){0,2})"
+    r"(nodes|pods|GPUs|TPUs|pools|zones|addresses|machines|workers|processes|replicas|jobs|queues|classes|priorities"
+    r"|services|Services|containers|images|pulls|copies|subnets|disks|interfaces|ports|loops|rounds|writes|reads|cards"
+    r"|slices|types|requests|volumes|seconds|minutes|hours|days|files|clusters|workloads|cores|vCPUs|routes|blocks)\b"
+)
+
+
+def singular(text: str) -> str:
+    """What follows the number 1 in a sentence, its noun in the singular."""
+    return _NOUN.sub(lambda match: match[1] + _one(match[2]), text, count=1) if _NOUN.match(text) else text
+
+
+def _one(noun: str) -> str:
+    """The singular of a noun."""
+    if noun.endswith("ies"):
+        return f"{noun[:-3]}y"
+    return noun[:-2] if noun.endswith("sses") else noun[:-1]
+
+
 def round_up(count: int) -> int:
     """A count as people write it: 37 as 40, 616 as 620, 1,234 as 1,250; small ones as they are."""
     step = 1 if count <= 20 else 5 if count <= 100 else 10 if count <= 1_000 else 50

@@ -132,10 +132,7 @@ def test_a_limit_of_a_named_cloud_is_known_everywhere(write: Callable[[Mapping[s
     write({"kcheck.yaml": "limits: {eks.pool.quota: {value: 900, reason: granted}}\n"})
     assert "job-without-team: 900 50 50" in run("check", "--rules", "policies", "--select", "job-without-team").output
     write({PATH: RULE.replace('"{object.metadata.name} has no labels"', hole.replace("eks.pool", "ekss.pool"))})
-    assert (
-        "there is no word limits.ekss.pool.quota; did you mean limits.eks.pool.quota?"
-        in run("rules", "--test", "policies").output
-    )
+    assert "there is no word limits.ekss; did you mean limits.eks?" in run("rules", "--test", "policies").output
 
 
 def test_folders_without_rules_and_names_that_are_taken(write: Callable[[Mapping[str, str]], Path]) -> None:

@@ -35,7 +35,7 @@ RULES = rules.load()
 EXAMPLES = [
     pytest.param(rule, example, id=f"{rule.name}-{i}")
     for rule in RULES
-    for i, example in enumerate(rule.details.examples)
+    for i, example in enumerate(rule.documentation.examples)
 ]
 
 
@@ -57,7 +57,7 @@ def test_fix_of_bad_is_fixed(rule: Rule, example: Example) -> None:
 FIXED = [
     pytest.param(rule, example, id=f"{rule.name}-{i}")
     for rule in RULES
-    for i, example in enumerate(rule.details.examples)
+    for i, example in enumerate(rule.documentation.examples)
     if example.fixed is not None
 ]
 
@@ -108,10 +108,10 @@ def test_rules_have_the_published_shape(rule: Rule, shapes: list[jsonschema.Draf
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_rule_is_complete(rule: Rule) -> None:
     assert rule.subject in SUBJECTS or rule.subject in raw_views.SUBJECTS
-    assert len(rule.details.why) > 80
-    assert rule.details.examples
-    assert rule.fixable == any(example.fixed is not None for example in rule.details.examples)
-    assert all(example.bad and example.good for example in rule.details.examples)
+    assert len(rule.documentation.why) > 80
+    assert rule.documentation.examples
+    assert rule.fixable == any(example.fixed is not None for example in rule.documentation.examples)
+    assert all(example.bad and example.good for example in rule.documentation.examples)
     assert rule.entries() or rule.subject == "input"
     assert bool(rule.severity) != bool(rule.grade)
     assert rule.severity in ("", "error", "warning", "info")

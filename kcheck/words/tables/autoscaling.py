@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck.words.derive import basics, growth, karpenter, pools, savings, scaling
-from kcheck.words.tables.field import Field, made, record, simple
+from kcheck.words.tables.field import Field, flag, made, named, record, simple
 
 AUTOSCALER = (
     made("kind", "string", "cluster-autoscaler, or gke and ack where the cloud runs it and shows little", lambda a, _w: basics.computed(a, a.kind)),
@@ -82,7 +82,7 @@ FLAG = (
 
 KARPENTER_POOL = (
     made("kind", "string", "NodePool, or Provisioner in old code", lambda p, _w: basics.computed(p, p.kind)),
-    simple("name", "string", "its name"),
+    named("its name"),
     simple("api", "string", "its apiVersion", nullable=False),
     made("version", "string", "the version in its apiVersion: v1, v1beta1, v1alpha5", karpenter.group_version),
     made("removed_in", "string", "first version of Karpenter without it; null while it is there", karpenter.removed_in, nullable=True),
@@ -97,7 +97,7 @@ KARPENTER_POOL = (
     made("protected", "bool", "whether a budget forbids it, at least at some times", karpenter.protected),
     simple("expire_after", "int", "age at which nodes are replaced; null is never", "seconds"),
     simple("gpu", "bool", "whether its nodes have GPUs or other accelerators", nullable=False),
-    simple("spot", "bool", "whether its nodes are spot and nothing else"),
+    flag("spot", "whether its nodes are spot and nothing else"),
     made("serves", "bool", "whether GPU workloads are applied with it, and all of them run for ever", karpenter.serves),
     made("trains", "bool", "whether a job with GPUs that may land on its nodes is applied with it", karpenter.trains),
 )  # fmt: skip

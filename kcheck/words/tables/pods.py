@@ -16,7 +16,7 @@ from kcheck.words.derive import (
     tolerations,
     volumes,
 )
-from kcheck.words.tables.field import Field, made, plain, record, records, simple
+from kcheck.words.tables.field import Field, made, named, plain, record, records, simple
 
 _CLUSTER = record("cluster", "cluster", "the cluster it runs on", basics.cluster_of)
 _SCALE = made(
@@ -28,7 +28,7 @@ _SCALE = made(
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "workload": (
         plain("kind", "string", "Deployment, Job, PyTorchJob ..."),
-        simple("name", "string", "its name"),
+        named("its name"),
         simple("namespace", "string", "its namespace as written"),
         plain("per_node", "bool", "whether every node runs it"),
         plain("batch", "bool", "whether it ends: a job"),
@@ -156,7 +156,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("containers", "container", "their containers", lambda t, _w: list(t.containers)),
     ),
     "container": (
-        simple("name", "string", "its name"),
+        named("its name"),
         plain("first", "bool", "whether it is an init container"),
         made("workload", "string", "kind and name of the workload", jobs.called),
         made("namespace", "string", "the workload's namespace", jobs.of_owner("namespace"), nullable=True),
