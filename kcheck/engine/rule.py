@@ -65,9 +65,10 @@ class Sentence(NamedTuple):
 class Example(NamedTuple):
     """Files that a rule fires on (`bad`), those that `fix` makes of them, and files it is silent on (`good`).
 
-    Each is a folder: file name -> text. `nodes` and `price` stand for the flags.
+    Each is a folder: file name -> text. `nodes` and `price` stand for the flags; `number` counts from 0.
     """
 
+    number: int
     bad: dict[str, str]
     good: dict[str, str]
     fixed: dict[str, str] | None
@@ -133,7 +134,9 @@ def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
 def _documentation(path: str) -> Documentation:
     documents = [document for document in yaml.load_all(read_bytes(path), Loader) if document is not None]
     data = documents[1] if len(documents) > 1 else {}
-    return Documentation(data.get("why", "").strip(), tuple(_example(item) for item in data.get("examples", ())))
+    return Documentation(
+        data.get("why", "").strip(), tuple(_example(i, item) for i, item in enumerate(data.get("examples", ())))
+    )
 
 
 def read_bytes(path: str) -> bytes:
@@ -142,12 +145,13 @@ def read_bytes(path: str) -> bytes:
         return file.read()
 
 
-def _example(data: rule_files.ExampleTable) -> Example:
+def _example(number: int, data: rule_files.ExampleTable) -> Example:
     def files(value: rule_files.Files) -> dict[str, str]:
         return value if isinstance(value, dict) else {data.get("file", "main.tf"): value}
 
     fixed = data.get("fixed")
     return Example(
+        number,
         files(data["bad"]) if "bad" in data else {},
         files(data["good"]) if "good" in data else {},
         None if fixed is None else files(fixed),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.syntax import yaml
 
 SUFFIXES = (".yaml", ".yml")
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _ESCAPES = {"x": 4, "u": 6, "U": 10}
 """How long the escapes of a double-quoted text are that have a number."""
 
@@ -102,31 +102,33 @@ class ExampleTable(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class File:
-    """A file that has the shape of a rule: its two documents, and where their parts are."""
+    """A file that has the shape of a rule: its first document, and where the parts of both are."""
 
     path: str
     group: str
     name: str
     rule: RuleTable
     root: yaml.Target
+    documentation: yaml.Target | None
 
     def location(self, path: tuple[str | int, ...], text: str = "", index: int = 0) -> str:
         """The place of a key, or of a character of a text in its value."""
         from kcheck.syntax import yaml
 
-        node = yaml.get(self.root, *path)
+        root = self.documentation if path[0] in ("why", "examples") and self.documentation is not None else self.root
+        node = yaml.get(root, *path)
         if node is None and path[:1] == ("fix",):  # one change needs no list
             path = ("fix", path[-1])
-            node = yaml.get(self.root, *path)
+            node = yaml.get(root, *path)
         while node is None and len(path) > 1:  # a sentence may be a text alone
             path = path[:-1]
-            node = yaml.get(self.root, *path)
+            node = yaml.get(root, *path)
         if isinstance(node, yaml.Scalar):
             begin = node.text.find(text)
             offset = None if begin < 0 else _offset(node, begin + index)
             start = node.start if offset is None else offset
             return _place(node.source.span(start, start))
-        outer = node if node is not None else next(filter(None, (yaml.get(self.root, *path[:1]), self.root)))
+        outer = node if node is not None else next(filter(None, (yaml.get(root, *path[:1]), root)))
         return _place(outer.span)
 
 
@@ -164,7 +166,7 @@ def read(group: str, path: str) -> File:
     name = os.path.basename(path).rpartition(".")[0]
     found = [document.root for document in documents if document.root is not None]
     wrong = []
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         wrong.append(f"{source.path}: the file names the rule: lower-case words with dashes, not {name}")
     if not found:
         raise RuleError(f"{source.path}:1:1: there is no rule in it")
@@ -182,7 +184,7 @@ def read(group: str, path: str) -> File:
             wrong.append(f"{_place(_key(found[0], 'fix'))}: {missing}")
     if wrong:
         raise RuleError("\n".join(wrong))
-    return File(source.path, group, name, rule, found[0])
+    return File(source.path, group, name, rule, found[0], found[1] if len(found) > 1 else None)
 
 
 def _fix_problem(fix: FixTable) -> str:

@@ -188,7 +188,10 @@ def test_examples_that_show_what_they_say(write: Callable[[Mapping[str, str]], P
         (
             {"bad": JOB.replace("name: a", "name: a\n  labels: '{{ x }}'")},
             "",
-            ["`bad` must fire: it is undecided on a.yaml:Job/a: `{{ x }}` is filled in later"],
+            [
+                "policies/own/job-without-team.yaml:9:",
+                "`bad` must fire: nothing is found; undecided on a.yaml:Job/a: `{{ x }}` is filled in later",
+            ],
         ),
         ({"good": JOB}, "", ["`good` must be silent: a.yaml:3:1 a has no labels"]),
         ({"good": "a: 1\n"}, "", ["`good` has nothing that kcheck looks at: silence shows nothing"]),

@@ -1,0 +1,180 @@
+"""`kcheck rules new` writes a rule that works, and `kcheck rules --test` says what is wrong with one that does not."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.engine import new_rule, rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+Write = "Callable[[Mapping[str, str]], Path]"
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(cli, list(arguments))
+
+
+@pytest.mark.parametrize("subject", ["object", "resource", *sorted({rule.subject for rule in rules.load()})])
+def test_a_new_rule_passes_its_test(subject: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    folder = write({})
+    done = run("rules", "new", "pod-without-team", "--subject", subject)
+    assert (done.exit_code, done.stdout) == (0, "wrote policies/own/pod-without-team.yaml\n")
+    tested = run("rules", "--test", "policies")
+    assert (tested.exit_code, tested.stdout) == (0, "ok own/pod-without-team: 1 example\n")
+    text = (folder / "policies/own/pod-without-team.yaml").read_text()
+    assert "summary: Pod without team\n" in text
+    assert len(re.findall(r"(?m)#.*fires? (where|here)|#.*silent here", text)) >= 3
+
+
+def test_where_a_new_rule_goes(write: Callable[[Mapping[str, str]], Path]) -> None:
+    folder = write(
+        {"kcheck.yaml": "rules: [mine]\n", "mine/own/a-rule.yaml": new_rule.text("a-rule", "object", "mine")}
+    )
+    assert run("rules", "new", "pods/pod-without-team").stdout == "wrote mine/pods/pod-without-team.yaml\n"
+    assert (
+        run("rules", "new", "pod-without-owner", "--dir", "other").stdout == "wrote other/own/pod-without-owner.yaml\n"
+    )
+    assert (folder / "other/own/pod-without-owner.yaml").exists()
+    listed = run("rules").stdout
+    assert "\npods\n  pod-without-team (warning, fix: safe)\n    Pod without team\n" in listed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("a-rule",), "there is a rule a-rule already: policies/own/a-rule.yaml"),
+        (("other/a-rule",), "there is a rule a-rule already: policies/own/a-rule.yaml"),
+        (("docker-hub-image",), "there is a rule docker-hub-image already: "),
+        (
+            ("Pod_Without",),
+            "a rule is named by lower-case words with dashes, such as pod-without-team, not Pod_Without",
+        ),
+        (("My Group/pod",), "not My Group"),
+        (("../pod",), "not .."),
+        (("a/b/pod",), "not a/b"),
+        (("",), "a rule is named by lower-case words"),
+        (("pod-x", "--subject", "workloads"), "there is no subject workloads; did you mean workload?"),
+        (("pod-x", "--dir", "file.txt"), "file.txt"),
+    ],
+)
+def test_what_is_refused(arguments: tuple[str, ...], message: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    before = "# mine\n" + new_rule.text("a-rule", "object", "policies")
+    folder = write({"policies/own/a-rule.yaml": before, "file.txt": ""})
+    done = run("rules", "new", *arguments)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert (folder / "policies/own/a-rule.yaml").read_text() == before
+    assert [path.name for path in folder.rglob("*.yaml")] == ["a-rule.yaml"]
+
+
+# --- broken rules: what --test says of them
+
+PATH = "policies/own/image-pulled-again.yaml"
+RULE = """summary: Image is pulled at every start
+severity: warning
+subject: image
+when: image.registry == "registry.example.com"
+problem: image.pull_policy == "Always"
+at: image.pull_policy
+message: "{image.text} is pulled at every start"
+fix: {set: image.pull_policy, to: "'IfNotPresent'", safety: safe}
+---
+why: |
+  Each start of a pod asks the registry; with hundreds of pods at once it refuses some of them, and the job waits.
+examples:
+  - file: pod.yaml
+    bad: &bad |
+      apiVersion: v1
+      kind: Pod
+      metadata:
+        name: serve
+      spec:
+        containers:
+          - name: serve
+            image: registry.example.com/serve:1
+            imagePullPolicy: Always
+    fixed: &good |
+      apiVersion: v1
+      kind: Pod
+      metadata:
+        name: serve
+      spec:
+        containers:
+          - name: serve
+            image: registry.example.com/serve:1
+            imagePullPolicy: IfNotPresent
+    good: *good
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status", "expected"),
+    [
+        (
+            'when: image.registry == "r', 'when: image.registri == "r', 2,
+            [f"{PATH}:4:12: `image.registri == \"registry.example.com\"`: there is no word image.registri; did you mean image.registry?"],
+        ),
+        (
+            'problem: image.pull_policy == "Always"', "problem: image.pull_policy > 3", 2,
+            [f"{PATH}:5:", "`image.pull_policy`", "is text", "a number"],
+        ),
+        (
+            'when: image.registry == "registry', 'when: image.registry == "other', 1,
+            [
+                "FAILED own/image-pulled-again: 1 example\n",
+                f"  {PATH}:14:10: `bad` must fire: found is image-pulled-every-start; `when` is false for ",
+                ': image.registry is "registry.example.com"\n',
+            ],
+        ),
+        (
+            "imagePullPolicy: IfNotPresent\n    good", "imagePullPolicy: Never\n    good", 1,
+            [f"  {PATH}:24:12: fix makes something else of pod.yaml:\n", "  -      imagePullPolicy: Never\n"],
+        ),
+        ("summary: Image", "summary: [Image", 2, [f"{PATH}:1:10: this bracket is not closed\n"]),
+        ('== "Always"', '== "Always', 2, [f"{PATH}:5:", "Syntax error"]),
+        (
+            "problem: image.pull_policy", "problem: has(image.pull_policy) && image.pull_policy", 1,
+            [f"  {PATH}:5:10: has() asks whether a value is known, which is for `when` only; compare with null to ask for unset\n"],
+        ),
+    ],
+    ids=["misspelt", "type", "silent", "fixed", "yaml", "cel", "has"],
+)  # fmt: skip
+def test_what_is_said_of_broken_rules(
+    old: str, new: str, status: int, expected: list[str], write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    assert RULE.count(old) == 1
+    write({PATH: RULE})
+    assert run("rules", "--test", "policies").stdout == "ok own/image-pulled-again: 1 example\n"
+    write({PATH: RULE.replace(old, new)})
+    done = run("rules", "--test", "policies")
+    assert done.exit_code == status
+    for text in expected:
+        assert text in done.output
+    assert "Usage" not in done.output
+
+
+def test_strict_asks_for_what_kchecks_own_rules_have(write: Callable[[Mapping[str, str]], Path]) -> None:
+    rule = RULE.replace("why: |\n", "why: |\n  Short.\nold: |\n").replace('"Always"', '"Always" && image.nodes > 64')
+    rule = re.sub(r"old: \|\n.*\n", "", rule)
+    write({PATH: rule.replace('every start"\nfix', "every start" + ", again" * 20 + '"\nfix'), "x.yaml": ""})
+    assert run("rules", "--test", "policies").exit_code == 1  # nodes are not known here
+    rule = rule.replace("&& image.nodes > 64", "&& size(image.text) > 3")
+    write({PATH: rule.replace('every start"\nfix', "every start" + ", again" * 20 + '"\nfix')})
+    assert run("rules", "--test", "policies").exit_code == 0
+    done = run("rules", "--test", "policies", "--strict")
+    assert done.exit_code == 1
+    for text in (
+        f"  {PATH}:5:56: 3 has no source",
+        f"  {PATH}:7:10: 199 characters, 100 at most: registry.example.com/serve:1 is pulled",
+        f"  {PATH}:11:3: `why` needs more than 80 characters",
+        f"  {PATH}:1:1: the rule needs sources",
+    ):
+        assert text in done.stdout
