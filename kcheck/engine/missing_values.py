@@ -35,20 +35,17 @@ def failures(rule: Rule, world: World) -> Iterator[str]:
             steps = path.split(".")[1:]
             after = _verdict(evaluator, condition, without(evaluator.view.data, steps))
             if after not in (before, None):
-                yield f"it is {_word(after)} for {thing.id} where {path} is not known, else {_word(before)}"
+                wrong = "fires" if after else "is silent"
+                yield f"where {path} is not known the rule must be undecided; it {wrong} on {thing.id}"
             if path in nullable:
                 try:
                     _verdict(evaluator, condition, without(evaluator.view.data, steps, [None]))
                 except cel.ExpressionError as error:
-                    yield f"it fails for {thing.id} where {path} is null: {error}"
+                    yield f"where {path} is null the rule fails on {thing.id}: {error}"
 
 
 def _verdict(evaluator: Evaluator, condition: cel.Expression, data: dict[str, object]) -> bool | None:
     return cel.condition(condition, evaluator.new_activation(data))
-
-
-def _word(verdict: bool | None) -> str:
-    return "undecided" if verdict is None else "a problem" if verdict else "none"
 
 
 def without(data: dict[str, object], steps: list[str], replacement: list[None] | None = None) -> dict[str, object]:

@@ -115,21 +115,34 @@ class File:
         """The place of a key, or of a character of a text in its value."""
         from kcheck.syntax import yaml
 
-        root = self.documentation if path[0] in ("why", "examples") and self.documentation is not None else self.root
-        node = yaml.get(root, *path)
+        if path[0] in ("why", "examples"):
+            return self._documentation_place(path)
+        node = yaml.get(self.root, *path)
         if node is None and path[:1] == ("fix",):  # one change needs no list
             path = ("fix", path[-1])
-            node = yaml.get(root, *path)
+            node = yaml.get(self.root, *path)
         while node is None and len(path) > 1:  # a sentence may be a text alone
             path = path[:-1]
-            node = yaml.get(root, *path)
+            node = yaml.get(self.root, *path)
         if isinstance(node, yaml.Scalar):
             begin = node.text.find(text)
             offset = None if begin < 0 else _offset(node, begin + index)
             start = node.start if offset is None else offset
             return _place(node.source.span(start, start))
-        outer = node if node is not None else next(filter(None, (yaml.get(root, *path[:1]), root)))
+        outer = node if node is not None else next(filter(None, (yaml.get(self.root, *path[:1]), self.root)))
         return _place(outer.span)
+
+    def _documentation_place(self, path: tuple[str | int, ...]) -> str:
+        """The place of a key of the second document, or of what is there of the path to it."""
+        from kcheck.syntax import yaml
+
+        found: yaml.Node | None = None
+        for i, step in enumerate(path if self.documentation is not None else ()):
+            above = yaml.get(self.documentation, *path[:i])
+            entry = yaml.entries(above).get(str(step)) if isinstance(above, yaml.Mapping) else None
+            node = entry.key if entry else yaml.get(self.documentation, *path[: i + 1])
+            found = node or found
+        return _place((found or self.documentation or self.root).span)
 
 
 def find(folder: str) -> Iterator[tuple[str, str]]:

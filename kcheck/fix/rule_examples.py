@@ -39,10 +39,11 @@ _MOST_VALUES = 6
 
 def failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
     """What an example shows otherwise than it says; `folders` hold the rules beside kcheck's own."""
+    silent = bad_failures(rule, example, folders)
     return [
-        *bad_failures(rule, example, folders),
+        *silent,
         *good_failures(rule, example, folders),
-        *fix_failures(rule, example, folders),
+        *(fix_failures(rule, example, folders) if not silent else ()),
     ]
 
 

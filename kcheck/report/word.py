@@ -52,7 +52,12 @@ def as_text(name: str, rules: Sequence[Rule]) -> str | None:
         blocks = _raw(subject, rest, rules)
     elif not rest and subject in SUBJECTS:
         blocks = _subject(
-            subject, ((field.name, type_name(field), field.meaning) for field in SUBJECTS[subject]), rules
+            subject,
+            (
+                (field.name, type_name(field) + (", may be null" if field.nullable else ""), field.meaning)
+                for field in SUBJECTS[subject]
+            ),
+            rules,
         )
     elif found := _found(name):
         blocks = _word(*found, rules)

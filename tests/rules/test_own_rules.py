@@ -47,7 +47,7 @@ def run(*arguments: str) -> Any:
         ("at: object.metadata.labels", "at: object", [":6:5: `object` is no place: <object>.<field>"]),
         ("at: object.metadata.labels", "at: 'object.metadata. + .labels'", [":6:"]),
         ("subject: object", "subject: objct", [":3:10: there is no subject objct; did you mean object?"]),
-        ('"Job"', '"Job" &&', [":4:30: Syntax error: mismatched input '<EOF>' at column 24"]),
+        ('"Job"', '"Job" &&', [":4:30: Syntax error: the expression ends too early at column 24"]),
         ('when: object.kind == "Job"', "when: 'object.kind == ''Job'' && x'", [":4:34: undeclared reference to 'x'"]),
         ('"!has(object.metadata.labels)"', '"\\"\\u00e9\\" == y"', [":5:25: undeclared reference to 'y'"]),
         ('"!has(object.metadata.labels)"', "|\n  object.a &&\n    object.b + y > 1", [":7:16: undeclared reference to 'y'"]),
