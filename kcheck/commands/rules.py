@@ -70,16 +70,15 @@ def _read(folder: str, beside: tuple[str, ...]) -> list[Rule]:
 
 def _failures(rule: Rule, folders: tuple[str, ...], *, strict: bool) -> list[str]:
     """What is wrong with a rule, each with its place: first what its examples do not show."""
-    from kcheck.engine import rule_checks, rule_files
+    from kcheck.engine import rule_checks
     from kcheck.fix import rule_examples
 
-    file = rule_files.read(rule.group, rule.path)
     wrong = list(rule_checks.misplaced_presence(rule))
     for example in rule.documentation.examples:
         wrong += rule_examples.failures(rule, example, folders)
         wrong += rule_examples.headline_failures(rule, example, folders) if strict else []
     wrong += rule_checks.shortcomings(rule) if strict else []
-    return [f"{file.location(*mistake.place)}: {mistake.message}" for mistake in wrong]
+    return rule_checks.located(rule, wrong)
 
 
 @command.command("new", short_help="Write a rule of your own that works, to be changed.")
@@ -107,7 +106,5 @@ def new(name: str, folder: str | None, subject: str) -> None:
 
     own, path = options.with_usage_errors(written)
     click.echo(f"wrote {path}")
-    click.echo(
-        f"Next: change it; `kcheck rules --test {own}` runs its examples, `kcheck check --rules {own}` uses it.",
-        err=True,
-    )
+    test = new_rule.next_step(name.rpartition("/")[2], own)
+    click.echo(f"Next: change it, test it with `{test}`, and run it with `kcheck check --rules {own}`.", err=True)

@@ -11,6 +11,7 @@ import yaml
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine import rule_files, rules
+from kcheck.source.bundled import RULES
 from kcheck.words.raw_views import SUBJECTS as RAW
 from kcheck.words.subjects import SUBJECTS
 
@@ -67,6 +68,12 @@ _RESOURCE_EXAMPLE = """\
         tags            = { team = "vision" }
       }
 """
+_MISTAKES = """\
+# mistakes:                               # put back into a generated cluster: the rule finds them, and no other
+#   - cluster: eks
+#     changes:
+#       - {file: cluster.tf, drop: a regular expression}
+"""
 _WRITTEN = {"object": (_OBJECT, _OBJECT_EXAMPLE), "resource": (_RESOURCE, _RESOURCE_EXAMPLE)}
 
 
@@ -83,10 +90,10 @@ def write(name: str, folder: str, subject: str) -> str:
             raise ConfigError(
                 f"a rule is named by lower-case words with dashes, such as pod-without-team, not {part or name}"
             )
-    beside = rules.read(folder) if os.path.isdir(folder) and any(rule_files.find(folder)) else []
-    for rule in (*rules.load(), *beside):
-        if rule.name == own:
-            raise ConfigError(f"there is a rule {own} already: {rule.path}")
+    beside = rule_files.find(folder) if os.path.isdir(folder) else ()
+    for there in (*(rule.path for rule in rules.load()), *(path for _, path in beside)):
+        if os.path.basename(there).rpartition(".")[0] == own:
+            raise ConfigError(f"there is a rule {own} already: {there}")
     path = os.path.join(folder, group, f"{own}.yaml")
     content = text(own, subject, folder)
     try:
@@ -114,7 +121,7 @@ def text(name: str, subject: str, folder: str) -> str:
         origin = f"# It begins as a copy of kcheck's {model.name}: change what it asks for.\n"
     title = name.replace("-", " ")
     return f"""\
-# A rule of your own. `kcheck rules --test {folder}` runs its examples; docs/writing-rules.md has all keys.
+# `{next_step(name, folder)}` tests it; docs/writing-rules.md has all keys.
 {origin}summary: {_scalar(title[0].upper() + title[1:])}
 severity: {severity:31} # error: breaks at scale; warning: slow or fragile; info: worth knowing
 subject: {subject:32} # `kcheck explain {subject}` lists its words
@@ -122,7 +129,16 @@ subject: {subject:32} # `kcheck explain {subject}` lists its words
 why: |
   What happens, and what would help. `kcheck explain {name}` prints it.
 examples:
-{example}"""
+{example}{_MISTAKES if _is_bundled(folder) else ""}"""
+
+
+def next_step(name: str, folder: str) -> str:
+    """The command that tests a rule of a folder."""
+    return f"scripts/accept {name}" if _is_bundled(folder) else f"kcheck rules --test {folder}"
+
+
+def _is_bundled(folder: str) -> bool:
+    return os.path.realpath(folder) == os.path.realpath(RULES)
 
 
 def _model(subject: str) -> Rule:

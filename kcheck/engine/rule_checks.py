@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kcheck.engine import rule_words
+from kcheck.engine import rule_files, rule_words
 from kcheck.engine.rule_words import Mistake
 from kcheck.syntax import cel
 from kcheck.words.raw_views import SUBJECTS as RAW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kcheck.engine.rule import Rule
 
@@ -20,6 +20,12 @@ LONGEST_HEADLINE = 100
 
 _LEAST_WHY = 80
 _ADVICE = re.compile(r"(use|avoid|prefer|require|no|do|should|check|enable)-")
+
+
+def located(rule: Rule, mistakes: Iterable[Mistake]) -> list[str]:
+    """What is wrong with a rule, each with file, line and column."""
+    file = rule_files.read(rule.group, rule.path)
+    return [f"{file.location(*mistake.place)}: {mistake.message}" for mistake in mistakes]
 
 
 def misplaced_presence(rule: Rule) -> Iterator[Mistake]:

@@ -11,6 +11,7 @@ import pytest
 from kcheck.config import settings
 from kcheck.config.config import parse_price
 from kcheck.engine import linter, rule_checks, rule_files, rule_words, rules
+from kcheck.engine.rule_checks import located
 from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix, rule_examples
@@ -32,17 +33,17 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_fires_on_bad(rule: Rule, example: Example) -> None:
-    assert not rule_examples.bad_failures(rule, example)
+    assert located(rule, rule_examples.bad_failures(rule, example)) == []
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_is_silent_on_good(rule: Rule, example: Example) -> None:
-    assert not rule_examples.good_failures(rule, example)
+    assert located(rule, rule_examples.good_failures(rule, example)) == []
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_fix_of_bad_is_fixed(rule: Rule, example: Example) -> None:
-    assert not rule_examples.fix_failures(rule, example)
+    assert located(rule, rule_examples.fix_failures(rule, example)) == []
 
 
 FIXED = [
@@ -89,7 +90,7 @@ def test_rules_have_the_published_shape(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_rule_is_what_strict_asks_for(rule: Rule) -> None:
-    assert rule_checks.shortcomings(rule) == []
+    assert located(rule, rule_checks.shortcomings(rule)) == []
     assert set(rule.unless) <= {other.name for other in RULES}
 
 
@@ -100,12 +101,12 @@ def test_names_are_unique() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_words_exist(rule: Rule) -> None:
-    assert not list(rule_words.problems(rule))
+    assert located(rule, rule_words.problems(rule)) == []
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_presence_is_asked_in_when_only(rule: Rule) -> None:
-    assert list(rule_checks.misplaced_presence(rule)) == []
+    assert located(rule, rule_checks.misplaced_presence(rule)) == []
 
 
 DEFAULT_SIZED = """
