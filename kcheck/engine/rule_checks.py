@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from kcheck.engine import rule_files, rule_words
 from kcheck.engine.rule_words import Mistake
-from kcheck.syntax import cel
 from kcheck.words.raw_views import SUBJECTS as RAW
 
 if TYPE_CHECKING:
@@ -24,17 +23,19 @@ _ADVICE = re.compile(r"(use|avoid|prefer|require|no|do|should|check|enable)-")
 
 def located(rule: Rule, mistakes: Iterable[Mistake]) -> list[str]:
     """What is wrong with a rule, each with file, line and column."""
+    found = list(mistakes)
+    if not found:
+        return []
     file = rule_files.read(rule.group, rule.path)
-    return [f"{file.location(*mistake.place)}: {mistake.message}" for mistake in mistakes]
+    return [f"{file.location(*mistake.place)}: {mistake.message}" for mistake in found]
 
 
 def misplaced_presence(rule: Rule) -> Iterator[Mistake]:
     """`has()` outside of `when`: of a word it asks whether the value is known, so it would hide what is not."""
     if rule.subject in RAW:
         return
-    for one in rule_words.texts(rule):
-        names = (rule.subject, "limits", "each") if one.each else (rule.subject, "limits")
-        if one.steps != ("when",) and not one.is_place and cel.usage(cel.compile(one.text, names)).presence:
+    for one, usage in rule_words.usages(rule):
+        if one.steps != ("when",) and usage.presence:
             at = max(one.text.find("has("), 0)
             message = (
                 "has() asks whether a value is known, which is for `when` only; compare with null to ask for unset"
@@ -76,10 +77,8 @@ def _incomplete(rule: Rule) -> Iterator[Mistake]:
 
 def _numbers(rule: Rule) -> Iterator[Mistake]:
     """Numbers without a name: what one means and where it comes from stands in the profiles."""
-    for one in rule_words.texts(rule):
-        names = (rule.subject, "limits", "each") if one.each else (rule.subject, "limits")
-        found = () if one.is_place else cel.usage(cel.compile(one.text, names)).numbers
-        for number in sorted(set(found) - {0, 1}):
+    for one, usage in rule_words.usages(rule):
+        for number in sorted(set(usage.numbers) - {0, 1}):
             match = re.search(rf"(?<![\w.]){re.escape(str(number))}(?![\w.])", one.text)
             message = f"{number} has no source: name it in profiles/<cloud>/limits.yaml, write limits.<group>.<name>"
             yield Mistake((one.steps, one.text, match.start() if match else 0), message)
