@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.engine import rule_words
 from kcheck.model import Input
+from kcheck.numbers.clouds import owners
 from kcheck.source.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key
 from kcheck.source.interval import Interval
 from kcheck.source.units import duration, shown, singular
@@ -29,9 +30,13 @@ _MOST_RECORDS = 4
 """A sentence that stands for each record of a list is said of so many of them."""
 
 
-def limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bool]]:
-    """The limits of a cloud as rules see them: limits.group.name."""
-    return world.remember("limits view", cloud, lambda: _limits_view(cloud, world))
+def limits_view(cloud: str, world: World) -> dict[str, object]:
+    """The limits as rules see them: limits.group.name of the cloud at hand, limits.cloud.group.name of any."""
+    return world.remember(
+        "limits view",
+        cloud,
+        lambda: {**{owner: _limits_view(owner, world) for owner in owners()}, **_limits_view(cloud, world)},
+    )
 
 
 def _limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bool]]:
@@ -236,7 +241,7 @@ class Evaluator:
         """What a hole shows: a value, None for null, the bounds of a number, or UNDECIDED where neither is known."""
         if each is not None:
             variables = (*self.variables, "each")
-            data = {self.view.subject: self.view.data, "limits": self.limits, "each": each[1]}
+            data: dict[str, object] = {self.view.subject: self.view.data, "limits": self.limits, "each": each[1]}
             return cel.evaluate(cel.compile(text, variables), cel.activation(data, variables))
         value = self.result(text)
         if value is not cel.UNDECIDED:
