@@ -92,7 +92,11 @@ def test_node_pool(pools: Callable[..., list[dict[str, Any]]]) -> None:
 
 def test_node_pool_of_beta(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(BETA)
-    assert [value(pool, name) for name in ("api", "expire_after", "removed_in")] == ["karpenter.sh/v1beta1", 864000, "1.1"]
+    assert [value(pool, name) for name in ("api", "expire_after", "removed_in")] == [
+        "karpenter.sh/v1beta1",
+        864000,
+        "1.1",
+    ]
 
 
 def test_provisioner(pools: Callable[..., list[dict[str, Any]]]) -> None:

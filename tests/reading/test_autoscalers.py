@@ -11,7 +11,6 @@ from kcheck.config.config import Config
 from kcheck.engine import linter
 from kcheck.files import save
 from kcheck.files.tree import Tree
-from kcheck.files import save
 from kcheck.fix import fix
 from kcheck.report import model
 
