@@ -232,6 +232,24 @@ def test_deletion_is_slow(
     assert ("slow-node-deletion" in found) == wanted
 
 
+@pytest.mark.parametrize(
+    ("flags", "nodes", "rule", "severity"),
+    [
+        ((), 20, "delay-after-failure", "INFO"),
+        ((), 200, "delay-after-failure", "INFO"),
+        (("--max-nodes-per-scaleup=100",), 90, "scale-up-slice-small", None),
+        (("--max-nodes-per-scaleup=100",), 500, "scale-up-slice-small", "INFO"),
+        (("--max-nodes-per-scaleup=100",), 501, "scale-up-slice-small", "WARNING"),
+    ],
+)
+def test_what_costs_little_is_an_info(
+    flags: tuple[str, ...], nodes: int, rule: str, severity: str | None, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"autoscaler.yaml": DEPLOYMENT.format(image=UPSTREAM, lines=lines(*flags))})
+    found = {one.rule: one.severity.name for one in linter.run(Tree(["."]), Config(nodes={"": nodes})).findings}
+    assert found.get(rule) == severity
+
+
 PAUSE = "--scale-down-delay-after-delete"
 
 
