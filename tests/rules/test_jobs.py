@@ -272,8 +272,8 @@ def test_queue_without_gpus_is_told_of_its_own_jobs_only(check: Callable[..., Re
     queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
     own = check({"a/queues.yaml": queues, "a/jobs/job.yaml": QUEUED})
     assert found(own)["queue-ignores-gpus"] == "error"
-    message = next(f.message for f in own.findings if f.rule == "queue-ignores-gpus")
-    assert message.startswith("Job train asks for nvidia.com/gpu, for which ClusterQueue gpus has no quota")
+    details = next(f.details for f in own.findings if f.rule == "queue-ignores-gpus")
+    assert details == ("Job train requests nvidia.com/gpu and is never admitted", "coveredResources has cpu")
 
 
 def test_queues_of_another_example_are_not_meant(check: Callable[..., Result]) -> None:

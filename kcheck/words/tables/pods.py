@@ -17,6 +17,7 @@ from kcheck.words.derive import (
     volumes,
 )
 from kcheck.words.tables.field import Field, made, named, plain, record, records, simple
+from kcheck.words.tables.queues import APPLIED
 
 _CLUSTER = record("cluster", "cluster", "the cluster it runs on", basics.cluster_of)
 _SCALE = made(
@@ -39,10 +40,10 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("gpus", "int", "GPUs of one pod, the most that any has", "GPUs", nullable=False),
         made("all_gpus", "int", "GPUs of all its pods together", jobs.all_gpus, "GPUs"),
         made("cards", "string", "what its accelerators are called: GPUs, TPUs", jobs.cards),
+        made("gpu_resources", "string", "the resources by which its pods ask for these", jobs.gpu_resources, kind="list"),
         made("gpu_pods", "int", "its pods with GPUs; all of them where none has", jobs.gpu_pods, "pods"),
         simple("pull_secrets", "bool", "whether it names pull secrets", nullable=False),
         simple("labels", "string", "its labels", kind="map", nullable=False),
-        made("labelled", "bool", "whether a label says its tier, priority, team or owner", jobs.labelled),
         made("gang", "string", "what starts its pods together or not at all: Kueue, Volcano ...; null if nothing is seen", gangs.gang, nullable=True),
         simple("rival", "string", "what comes of a second system that claims it; null if there is none"),
         made("together", "int", "pods that it needs at once: without a launcher, which may come later", gangs.together, "pods"),
@@ -52,15 +53,15 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         simple("least", "int", "pods that its gang starts with", "pods"),
         simple("queue", "string", "the queue it waits in"),
         simple("queue_system", "string", "kueue or volcano"),
-        made("queue_defined", "bool", "whether its queue is in the code, or no queue is", queues.queue_defined),
-        made("queues", "int", "Kueue's LocalQueues for its namespace; 0 where one is the default", queues.queues, "queues"),
-        made("only_queue", "string", "the LocalQueue that it would wait in; null where there are several", queues.only_queue, nullable=True),
+        made("queue_in_code", "bool", "whether the code has its queue; of Kueue, for its namespace", queues.queue_in_code),
+        made("nearby_queues", "string", "queues of its system in its folder or above it, and those of its queue's name in other namespaces: the first five", queues.nearby_queues, kind="list"),
+        made("local_queues", "string", "Kueue's LocalQueues for its namespace, by name, of those applied with it", queues.local_queues, kind="list"),
         simple("priority", "string", "its priority class"),
+        plain("hooked", "bool", "whether a tool such as Helm or Argo CD deletes it (a hook)"),
         made("queue_priority", "string", "its priority class of Kueue", jobs.queue_priority, nullable=True),
-        made("class_defined", "bool", "whether its priority class is in the code, or Kubernetes' own", jobs.class_defined),
-        made("classes", "int", "priority classes that are applied with it", jobs.classes, "classes"),
-        made("default_class", "bool", "whether one of them is the default", jobs.default_class),
-        made("releases", "bool", "whether its cluster has Helm releases, which may bring classes of their own", jobs.releases),
+        record("priority_class", "priority_class", "its priority class: the one that it names, else the default one; null where the code has none",
+               jobs.priority_class, nullable=True),
+        APPLIED,
         made("preemptible", "bool", "whether a class applied with it has a higher number than its own", jobs.preemptible),
         made("on_spot", "bool", "whether its pods ask for spot nodes, or land on such only", jobs.on_spot),
         made("keeps_state", "bool", "whether a volume outlives its pods, or its command names a store", jobs.keeps_state),
