@@ -234,7 +234,8 @@ def nearby_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:
         return near
     spaces = [known(one.namespace) for one in _of_name(workload, world)]
     elsewhere = [f"{space}/{known(workload.queue)}" for space in dict.fromkeys(spaces) if space is not None]
-    return computed(workload, (*near, *elsewhere[:_MOST_NAMES]))
+    here = [name for name in near if not elsewhere or name != known(workload.queue)]
+    return computed(workload, (*here, *elsewhere)[:_MOST_NAMES])
 
 
 def local_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:
