@@ -266,6 +266,12 @@ def _space(one: Namespace | Quota | Workload) -> str | None:
     return known(one.name if isinstance(one, Namespace) else one.namespace)
 
 
+def space(one: Namespace | Quota, _world: World) -> Value[str]:
+    """The name of a namespace, or of that of a quota; empty where none is written."""
+    name = one.name if isinstance(one, Namespace) else one.namespace
+    return name if isinstance(name, Unknown) else Known(known(name) or "", name.origin or Origin((one.place,)))
+
+
 def workloads(one: Namespace | Quota, world: World) -> list[Workload]:
     """The workloads in a namespace, or in that of a quota."""
     index = world.remember(

@@ -45,19 +45,18 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("jobs", "workload", "the jobs that wait in it; of a ClusterQueue, in the LocalQueues that lead to it", queues.jobs),
     ),
     "kube_namespace": (
-        named("its name"),
+        made("name", "string", "its name; empty where a manifest names none", queues.space),
         records("workloads", "workload", "the workloads in it", queues.workloads),
         made("has_quota", "bool", "whether it has a ResourceQuota, or a LocalQueue of Kueue", queues.has("ResourceQuota")),
         made("others_have_quota", "bool", "whether another namespace that is applied with it has a ResourceQuota", queues.has("ResourceQuota", others=True)),
+        made("has_limit_range", "bool", "whether it has a LimitRange", queues.has("LimitRange")),
     ),
     "quota": (
         plain("kind", "string", "ResourceQuota or LimitRange"),
-        simple("namespace", "string", "its namespace"),
+        record("space", "kube_namespace", "its namespace", bundles.itself),
         simple("hard", "string", "what it allows, by resource", kind="map", nullable=False),
         made("counts_cpu", "bool", "whether it counts CPU or memory", queues.quota_has("cpu", "memory", "requests.cpu", "requests.memory")),
         made("gpu_keys", "string", "the resources in it that are accelerators, as written", queues.gpu_keys, kind="list"),
-        made("has_limit_range", "bool", "whether its namespace has a LimitRange", queues.has("LimitRange")),
-        records("workloads", "workload", "the workloads in its namespace", queues.workloads),
         APPLIED,
     ),
     "scheduler": (
