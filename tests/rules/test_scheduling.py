@@ -154,6 +154,23 @@ def test_a_job_without_a_class_has_the_default_one(named: str, default: str, che
     assert details[0] == "Pods above its class low (1) may stop it"
 
 
+def test_a_single_card_is_one(check: Check) -> None:
+    classes = (
+        CLASS.format(name="low", value=1, more="globalDefault: true\n")
+        + "---\n"
+        + CLASS.format(name="high", value=9, more="")
+    )
+    result = check({"job.yaml": job(1, 1), "classes.yaml": classes})
+    details = next(f.details for f in result.findings if f.rule == "preempted-without-checkpoint")
+    assert details[-1].endswith("each stop loses all work of 1 GPU")
+
+
+def test_workloads_without_a_namespace_are_in_none_that_is_not_known(check: Check) -> None:
+    space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: '${SPACE}'}\n"
+    result = check({"job.yaml": job(), "space.yaml": space})
+    assert "namespace-without-quota" not in {*found(result), *(one.rule for one in result.undecided)}
+
+
 def test_a_class_that_never_preempts_stops_nobody(check: Check) -> None:
     never = CLASS.format(name="high", value=9, more="preemptionPolicy: Never\n")
     classes = CLASS.format(name="low", value=1, more="globalDefault: true\n") + "---\n" + never

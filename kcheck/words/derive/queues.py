@@ -261,32 +261,33 @@ def queued_by_default(workload: Workload, world: World) -> bool:
 # --- namespaces and quotas
 
 
-def _space(one: Namespace | Quota | Workload) -> str | None:
-    """The name of a namespace, or of the one that something is in."""
-    return known(one.name if isinstance(one, Namespace) else one.namespace)
-
-
-def space(one: Namespace | Quota, _world: World) -> Value[str]:
-    """The name of a namespace, or of that of a quota; empty where none is written."""
+def _space(one: Namespace | Quota | Workload) -> Value[str]:
+    """The name of a namespace, or of the one that something is in; empty where none is written."""
     name = one.name if isinstance(one, Namespace) else one.namespace
     return name if isinstance(name, Unknown) else Known(known(name) or "", name.origin or Origin((one.place,)))
 
 
+def space(one: Namespace | Quota, _world: World) -> Value[str]:
+    """The name of a namespace, or of that of a quota."""
+    return _space(one)
+
+
 def workloads(one: Namespace | Quota, world: World) -> list[Workload]:
-    """The workloads in a namespace, or in that of a quota."""
+    """The workloads in a namespace, or in that of a quota; none where its name is not known."""
     index = world.remember(
         "workloads by namespace",
         world.deployed.scope(one),
-        lambda: grouped(world.deployed.beside(one).workloads, _space),
+        lambda: grouped(world.deployed.beside(one).workloads, lambda w: known(_space(w))),
     )
-    return index.get(_space(one), [])
+    name = known(_space(one))
+    return index.get(name, []) if name is not None else []
 
 
 def has(kind: str, *, others: bool = False) -> Callable[[Namespace | Quota, World], Value[bool]]:
     """Whether a namespace, or another one, has a quota or a LimitRange; what names no namespace may be its own."""
 
     def told(one: Namespace | Quota, world: World) -> Value[bool]:
-        own = _space(one)
+        own = known(_space(one)) or None
         found = [quota for quota in world.deployed.beside(one).limits if quota.kind == kind]
         # a driver's own quota on pods of a priority says nothing of teams
         spaces = [
