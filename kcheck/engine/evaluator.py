@@ -231,10 +231,12 @@ class Evaluator:
                 parts.append("not set")
                 continue
             kind = rule_words.result_type(part.text, self.view.subject, each[0] if each else "")
-            single = value == 1 and type(value) is int
             complete = complete and value is not cel.UNDECIDED
             unknown = "an unknown number of" if kind.unit and "seconds" not in kind.unit else "unknown"
-            parts.append(unknown if value is cel.UNDECIDED else shown(value, kind.unit))
+            shown_value = unknown if value is cel.UNDECIDED else shown(value, kind.unit)
+            counted = single and parts[-1] == " "  # {workload.gpus} {workload.cards}
+            parts.append(singular(f" {shown_value}")[1:] if counted else shown_value)
+            single = value == 1 and type(value) is int
         return " ".join("".join(parts).split()), complete
 
     def hole(self, text: str, each: tuple[str, dict[str, object]] | None) -> object:

@@ -52,7 +52,7 @@ def counted(number: int, word: str, plural: str = "") -> str:
 
 _NOUN = re.compile(
     r"( (?:(?!of|in|to|for|at|and|or|x)[\w-]+ ){0,2})"
-    r"(nodes|pods|GPUs|TPUs|pools|zones|addresses|machines|workers|processes|replicas|jobs|queues|classes|priorities"
+    r"(nodes|pods|GPUs|TPUs|accelerators|pools|zones|addresses|machines|workers|processes|replicas|jobs|queues|classes|priorities"
     r"|services|Services|containers|images|pulls|copies|subnets|disks|interfaces|ports|loops|rounds|writes|reads|cards"
     r"|slices|types|requests|volumes|seconds|minutes|hours|days|files|clusters|workloads|cores|vCPUs|routes|blocks)\b"
 )
