@@ -8,7 +8,7 @@ import kcheck.syntax.outlines  # noqa: F401 - places say by which keys they are 
 from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange, Subnet, Thing
 from kcheck.scale.walls.model import Wall
 from kcheck.source.values import known
-from kcheck.words.derive import basics, limits, scaling
+from kcheck.words.derive import basics, control_plane, limits, scaling
 from kcheck.words.tables import autoscaling, clusters, networks, pods, queues
 from kcheck.words.tables.field import Field, made
 
@@ -48,6 +48,8 @@ def things(subject: str, world: World) -> Sequence[Thing]:
     match subject:
         case "wall":
             return limits.every(world)
+        case "setting":
+            return control_plane.settings(world)
         case "autoscaler":
             return [a for a in inventory.autoscalers if scaling.has_work(a, world)]
         case "flag":
@@ -67,7 +69,7 @@ def cloud_of(thing: Thing, world: World) -> str:
     """The cloud whose limits hold for a thing; `any` where it is not known."""
     if isinstance(thing, Cluster | Subnet | PodRange):
         return thing.cloud
-    if isinstance(thing, Wall):
+    if isinstance(thing, Wall | control_plane.Setting):
         return thing.cluster.cloud
     if isinstance(thing, NodePool | Autoscaler | KarpenterPool) or thing in world.inventory.cluster_of:
         cluster = known(basics.cluster_of(thing, world))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kcheck.model import NOTHING
-from kcheck.scale import control_plane_load as load
-from kcheck.source.units import minor_version
+from kcheck.model import Thing
+from kcheck.source.units import as_text, minor_version
 from kcheck.source.values import Known, Unknown, Unset, Value, equals, known, mapped
 from kcheck.words.derive.basics import anyone, computed
 
@@ -18,38 +18,48 @@ if TYPE_CHECKING:
     from kcheck.source.text import Span
 
 
-def setting(name: str) -> Callable[[Cluster, World], Value[object]]:
-    """A setting of a control plane of your own; unset where the cloud runs it."""
-    return lambda cluster, _world: getattr(cluster.plane, name) if cluster.plane else NOTHING
+_NAMES = {
+    "data_dir": "data-dir",
+    "etcd_quota": "quota-backend-bytes",
+    "event_servers": "etcd-servers-overrides",
+    "reads_inflight": "max-requests-inflight",
+    "writes_inflight": "max-mutating-requests-inflight",
+    "controller_qps": "kube-api-qps",
+    "controller_burst": "kube-api-burst",
+    "serial_pulls": "serializeImagePulls",
+}
+"""What the components of a control plane call its settings."""
 
 
-def events_apart(cluster: Cluster, _world: World) -> Value[bool]:
-    """Whether events have an etcd of their own."""
-    if cluster.plane is None:
-        return NOTHING
-    servers = cluster.plane.event_servers
-    if isinstance(servers, Unknown):
-        return servers
-    if isinstance(servers, Unset):
-        return Known(value=False, origin=servers.origin)
-    return Known("/events#" in servers.value, servers.origin)
+@dataclass(frozen=True, eq=False, repr=False)
+class Setting(Thing):
+    """A setting of a self-managed control plane, or of its kubelets. It has the id and the place of its cluster."""
+
+    cluster: Cluster
+    name: str
+    value: Value[object]
 
 
-def creation_time(cluster: Cluster, world: World) -> Value[int]:
-    """Seconds that the controllers take to create a pod for each node of the target; null where the cloud runs them."""
-    if cluster.plane is None:
-        return NOTHING
-    target, rate = world.sizes.target(cluster), cluster.plane.controller_qps
-    if not isinstance(rate, Known):
-        return rate
-    return mapped(target, lambda nodes: load.creation_time(nodes, max(1, rate.value)))
+def settings(world: World) -> list[Setting]:
+    """The settings of all self-managed control planes."""
+    return [
+        Setting(cluster.id, cluster.place, cluster, name, getattr(cluster.plane, field))
+        for cluster in world.inventory.clusters
+        if cluster.plane is not None
+        for field, name in _NAMES.items()
+    ]
 
 
-def heartbeats(cluster: Cluster, world: World) -> Value[int]:
-    """Writes a second by which the kubelets of the target say that they live."""
-    limits = world.numbers.limits("any")
-    lease, status = limits["kubelet.lease_period"].number, limits["kubelet.status_period"].number
-    return mapped(world.sizes.target(cluster), lambda nodes: load.heartbeats(nodes, lease, status))
+def number(setting: Setting, _world: World) -> Value[object]:
+    """The value of a setting; unset where it is no number."""
+    own = setting.value
+    return Unset(own.origin) if isinstance(own, Known) and type(own.value) is not int else own
+
+
+def text(setting: Setting, _world: World) -> Value[object]:
+    """The value of a setting as text; unset where it is a number."""
+    own = setting.value
+    return Unset(own.origin) if isinstance(own, Known) and type(own.value) is int else mapped(own, as_text)
 
 
 def minor(cluster: Cluster, _world: World) -> Value[int]:

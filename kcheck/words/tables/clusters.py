@@ -5,7 +5,7 @@ from __future__ import annotations
 from kcheck.model import NOTHING
 from kcheck.scale import addresses as demands
 from kcheck.words.derive import basics, control_plane, dns, gpus, growth, needs, pools, savings, spot, taints
-from kcheck.words.tables.field import Field, flag, made, named, record, records, simple
+from kcheck.words.tables.field import Field, flag, made, named, plain, record, records, simple
 
 _TARGET = made(
     "target", "int", "nodes the cluster is meant to reach: --nodes, else the sum of its pools' maxima",
@@ -50,22 +50,12 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("sufficient_outbound_ips", "int", "public addresses with room for the outbound ports of all nodes",
               needs.outbound_addresses, "addresses", nullable=True),
         made("device_plugin", "bool", "whether a device plugin for GPUs is installed by the same code", needs.device_plugin),
-        made("etcd_data_dir", "string", "folder of etcd's data (self-managed)", control_plane.setting("data_dir"), nullable=True),
-        made("etcd_quota", "int", "most that etcd's database may have (self-managed)", control_plane.setting("etcd_quota"), "bytes", nullable=True),
-        made("events_apart", "bool", "whether events have an etcd of their own (self-managed)", control_plane.events_apart, nullable=True),
-        made("reads_inflight", "int", "reads that the API server takes at a time (self-managed)", control_plane.setting("reads_inflight"), "requests", nullable=True),
-        made("writes_inflight", "int", "writes that it takes at a time (self-managed)", control_plane.setting("writes_inflight"), "requests", nullable=True),
-        made("controller_qps", "int", "requests a second of the controllers (self-managed)", control_plane.setting("controller_qps"), nullable=True),
-        made("controller_burst", "int", "requests that they may send at once (self-managed)", control_plane.setting("controller_burst"), "requests", nullable=True),
-        made("serial_pulls", "bool", "whether its kubelets pull one image at a time (self-managed)", control_plane.setting("serial_pulls"), nullable=True),
         made("dns_replicas", "int", "replicas that CoreDNS keeps whatever the size; null where it scales, or a cache is on each node",
               dns.replicas, "replicas", nullable=True),
         simple("dns_scaling", "bool", "the place where its add-on would be told to scale it; null (EKS)"),
         simple("dns_compute", "string", "computeType of that add-on: fargate, ec2; null where it says none (EKS)"),
         made("dns_addon", "bool", "whether an add-on of CoreDNS is in its code (EKS)", dns.addon),
         made("dns_sufficient", "int", "replicas for its target by the usual rule", dns.sufficient, "replicas"),
-        made("heartbeats", "int", "writes a second by which its kubelets say that they live", control_plane.heartbeats),
-        made("creation_time", "int", "how long its controllers take to create a pod for each node (self-managed)", control_plane.creation_time, "seconds", nullable=True),
         _TARGET,
         made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.sizes.maximum(c), "nodes"),
         made("asked", "int", "nodes asked for by --nodes or in the settings; null if none were",
@@ -81,6 +71,14 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("whole_gpu_pods", "int", "pods that run for ever with one whole GPU each", gpus.whole_cards, "pods"),
         made("shares_gpus", "bool", "whether anything in the code shares cards", gpus.shared),
         records("pools", "pool", "its node pools", lambda c, w: w.pools.all_of_cluster(c)),
+        records("settings", "setting", "the settings of its control plane and its kubelets (self-managed)",
+                lambda c, w: [one for one in control_plane.settings(w) if one.cluster is c]),
+    ),
+    "setting": (
+        plain("name", "string", "what its component calls it: quota-backend-bytes, kube-api-qps, serializeImagePulls ..."),
+        made("number", "int", "its value, or its default; null where that is no number", control_plane.number, nullable=True),
+        made("text", "string", "its value, or its default; null where nothing is, or a number", control_plane.text, nullable=True),
+        record("cluster", "cluster", "its cluster", basics.cluster_of),
     ),
     "pool": (
         named("the pool's name"),
