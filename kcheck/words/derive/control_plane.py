@@ -90,34 +90,24 @@ def services(cluster: Cluster, world: World) -> Value[int]:
     return computed(cluster, sum(service.addressed for service in world.deployed.on(cluster).services))
 
 
-def region(cluster: Cluster, world: World) -> Value[str]:
-    """The region of the zone that a cluster is in, where it and its pools have that as a literal of their own."""
-    own, pools = cluster.location, world.pools.of_cluster(cluster)
-    if not isinstance(own, Known) or not known(cluster.zonal):
-        return computed(cluster, None)
-    places: list[tuple[Span, Value[str]]] = [(cluster.place, own)]
-    for pool in pools:
-        refers = (
-            isinstance(pool.placement.location, Known) and pool.placement.location.origin.written == own.origin.written
-        )
-        if not refers and not isinstance(pool.placement.location, Unset):
-            places.append((pool.place, pool.placement.location))
-    if all(_is_beside(value, place) for place, value in places):
-        return computed(cluster, own.value.rpartition("-")[0])
-    return computed(cluster, None)
+def location_form(cluster: Cluster, world: World) -> Value[str]:
+    """How the code has the location of a cluster: a literal of its own and of its pools, an expression, or of a module."""
+    own, place = cluster.location, cluster.place
+    if not isinstance(own, Known):
+        return own
+    if not _is_beside(own, place):
+        written = place.source.private or place.member("location") is not None
+        return computed(cluster, "expression" if written else "module")
+    of_pools = [(pool.place, pool.placement.location) for pool in world.pools.of_cluster(cluster)]
+    apart = [
+        (place, value)
+        for place, value in of_pools
+        if not isinstance(value, Unset)
+        and not (isinstance(value, Known) and value.origin.written == own.origin.written)
+    ]
+    return computed(cluster, "literal" if all(_is_beside(value, place) for place, value in apart) else "expression")
 
 
 def _is_beside(value: Value[str], place: Span) -> bool:
     """Whether a location is the literal of that name in the block that begins at a place."""
     return isinstance(value, Known) and value.origin.literal and value.origin.written == place.member("location")
-
-
-def location_text(cluster: Cluster, _world: World) -> Value[str]:
-    """What gives its location where that is no literal of its own; null where the call of a module does."""
-    place = cluster.place
-    if _is_beside(cluster.location, place) or not known(cluster.zonal):
-        return computed(cluster, None)
-    if place.source.private:
-        return computed(cluster, "the code behind the plan")
-    written = place.member("location")
-    return computed(cluster, f"`{written.text}`" if written is not None else None)
