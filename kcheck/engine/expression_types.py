@@ -27,7 +27,7 @@ _OF_TEXT = {
 _CONVERSIONS = {"string": "string", "int": "int", "uint": "int", "double": "double", "bool": "bool", "type": "type"}
 _MEASURES = {
     "time": ("seconds", "whole seconds"), "size": ("bytes", "memory", "GB", "GiB"), "share": ("percent",),
-    "processors": ("millicores", "cores", "vCPUs"), "money": ("mills",),
+    "processors": ("millicores", "cores", "vCPUs"), "money": ("mills",), "node time": ("node-seconds",),
 }  # fmt: skip
 _CALLED = {"string": "text", "int": "a number", "double": "a number", "bool": "true or false", "null": "null"}
 
@@ -239,10 +239,7 @@ class Checker:
             return ANY
         if kinds and node.name != "_+_" and not kinds <= NUMBERS:
             self._wrong(node, f"{sides[0].described} is {sides[0].what}; a number is needed here")
-        unit = {side.unit for side in sides if side.unit}
-        kept = unit.pop() if len(unit) == 1 and node.name in ("_+_", "_-_", "_%_") else ""
-        if node.name in ("_*_", "_/_") and sides[0].unit and not sides[1].unit:
-            kept = sides[0].unit
+        kept = _unit_of(node.name, sides)
         bounded = next((side for side in sides if side.bounded), None)
         joined = _joined(sides)
         word = bounded.word if bounded else ""
@@ -349,6 +346,15 @@ def _joined(types: list[Type]) -> Type:
         real[0].kind, held[0] if held else real[0].of, real[0].subject, nullable, any(one.bounded for one in real),
         units.pop() if len(units) == 1 else "",
     )  # fmt: skip
+
+
+def _unit_of(operator: str, sides: list[Type]) -> str:
+    """The unit of a sum, a product ...; a number of things times an amount is an amount."""
+    left, right = (side.unit for side in sides)
+    if operator in ("_*_", "_/_"):
+        amounts = [unit for unit in (left, right) if _measure(unit)]
+        return amounts[0] if len(amounts) == 1 else "" if right else left
+    return left or right if not left or not right or left == right else ""
 
 
 def _measure(unit: str) -> str:

@@ -95,9 +95,11 @@ def _sentence(steps: Steps, sentence: Sentence, given: tuple[str, ...]) -> Itera
 # --- what is used
 
 
-def expressions(rule: Rule) -> list[str]:
-    """All expressions of a rule, its places aside."""
-    return [one.text for one in texts(rule) if not one.is_place]
+def usages(rule: Rule) -> Iterator[tuple[Text, cel.Usage]]:
+    """The expressions of a rule, its places aside, with what they use."""
+    for one in texts(rule):
+        if not one.is_place:
+            yield one, cel.usage(cel.compile(one.text, _names(one, rule.subject)))
 
 
 def limits(rule: Rule) -> set[str]:
@@ -123,15 +125,19 @@ def looked_at(rule: Rule) -> Wanted:
 
 def _used_words(one: Text, subject: str) -> set[str]:
     """The words that an expression or a place uses; of a place, the field may be that of each object in a list."""
-    names = (subject, "limits", "each") if one.each else (subject, "limits")
     prefix, name = cel.split_place(one.text) if one.is_place else (one.text, "")
-    usage = cel.usage(cel.compile(prefix, names))
+    usage = cel.usage(cel.compile(prefix, _names(one, subject)))
     found = set(usage.paths) | ({f"{path.rstrip('[]')}.{name}" for path in usage.result} if name else set())
     if not one.each:
         return found
-    lists = [path.rstrip("[]") for path in cel.usage(cel.compile(one.each, names[:2])).result]
+    lists = [path.rstrip("[]") for path in cel.usage(cel.compile(one.each, (subject, "limits"))).result]
     own = {path for path in found if path.partition(".")[0] == "each"}
     return found - own | {f"{base}.{path.partition('.')[2]}".rstrip(".") for path in own for base in lists}
+
+
+def _names(one: Text, subject: str) -> tuple[str, ...]:
+    """The variables of an expression."""
+    return (subject, "limits", "each") if one.each else (subject, "limits")
 
 
 # --- types

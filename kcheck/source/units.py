@@ -37,9 +37,7 @@ def shown(value: object, unit: str = "") -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return {"seconds": readable, "whole seconds": readable, "memory": size, "millicores": cores}.get(
-            unit, "{:,}".format
-        )(value)
+        return _SHOWN.get(unit, "{:,}".format)(value)
     if isinstance(value, float):
         return f"{value:,.1f}"
     if isinstance(value, list):
@@ -140,3 +138,21 @@ def size(count: int) -> str:
 def cores(millicores: int) -> str:
     """Millicores as people say them: 4, 0.5."""
     return f"{millicores / 1000:g}"
+
+
+def node_hours(node_seconds: int) -> str:
+    """Seconds of nodes as people pay them: 1.5 node-hours, 167 node-hours."""
+    hours = Fraction(node_seconds, 3600)
+    return f"{float(round(hours, 1)):g} node-hours" if hours < 10 else f"{round(hours):,} node-hours"
+
+
+def money(mills: int) -> str:
+    """Thousandths of a dollar: $4,908."""
+    return f"${dollars(mills)}"
+
+
+_SHOWN = {
+    "seconds": readable, "whole seconds": readable, "memory": size, "millicores": cores, "node-seconds": node_hours,
+    "mills": money,
+}  # fmt: skip
+"""How numbers of a unit are written, where not as a number alone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kcheck.model import NOTHING
 from kcheck.scale import addresses as demands
-from kcheck.words.derive import basics, control_plane, dns, gpus, growth, needs, pools, savings, spot, taints
+from kcheck.words.derive import basics, control_plane, dns, gpus, growth, money, needs, pools, savings, spot, taints
 from kcheck.words.tables.field import Field, flag, made, named, part, plain, record, records, simple
 
 _TARGET = made(
@@ -100,7 +100,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
               lambda p, w: basics.computed(p, p.root in w.inventory.libraries)),
         made("counted_nodes", "int", "nodes that the cloud's limit of a pool counts: those of the fullest zone (GKE), with surge (AKS), all (EKS)",
               pools.counted, "nodes"),
-        made("split_saving", "string", "what several pools instead of a large one save of a run; null if nothing", savings.split, nullable=True),
+        record("split_saving", "cost", "what several pools instead of a large one save of a run; null if nothing", savings.split, nullable=True),
     made("jobs_need", "int", "nodes that the biggest GPU workload of its cluster fills; null if there is none",
               pools.jobs_need, "nodes", nullable=True),
         made("managed", "bool", "whether the cloud runs the group, not the user", lambda p, _w: basics.computed(p, p.managed)),
@@ -111,7 +111,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("addresses_per_node", "int", "addresses one node takes of its subnet",
               demands.addresses_per_node, "addresses"),
         made("crowded", "bool", "whether a subnet of its nodes is full before its clusters reach their targets", pools.crowded),
-        made("idle_cost", "string", "what its smallest size costs an hour, in brackets; empty without a price", pools.idle_cost),
+        record("rate", "rate", "what one of its nodes costs; null without a price", money.rate, nullable=True),
         made("pod_addresses_per_node", "int", "addresses that one node takes for its pods: a block, or one each", pools.pod_addresses, "addresses"),
         made("pod_addresses_if_few", "int", "the same for the pods that a GPU node runs", pools.pod_addresses_if_few, "addresses"),
         flag("spot", "whether its nodes are spot", of="market"),
