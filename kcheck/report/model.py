@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 Json: TypeAlias = dict[str, Any]
 """What is printed."""
 
-_SUBJECTS = ("cluster", "setting", "autoscaler", "flag", "pool", "karpenter_pool", "subnet", "pod_range", "workload", "image")
+_SUBJECTS = (
+    "cluster",
+    "setting",
+    "autoscaler",
+    "flag",
+    "pool",
+    "karpenter_pool",
+    "subnet",
+    "pod_range",
+    "workload",
+    "image",
+)
 
 
 def collect(tree: Tree, config: Config) -> Json:

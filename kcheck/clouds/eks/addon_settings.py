@@ -74,8 +74,10 @@ def dns_compute(addons: list[Fields]) -> Value[str]:
 
 def dns_scaling(addons: list[Fields], replicas: Value[int]) -> Value[bool]:
     """Whether the add-on of CoreDNS scales it, with the place where it would say so; unset without an add-on."""
-    if not addons or isinstance(replicas, Unknown):
-        return replicas if addons else NOTHING
+    if not addons:
+        return NOTHING
+    if isinstance(replicas, Unknown):
+        return replicas
     return Known(isinstance(replicas, Unset), _absent(addons[0], "autoScaling"))
 
 

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from kcheck.model import Thing
 from kcheck.source.units import as_text, minor_version
-from kcheck.source.values import Known, Unknown, Unset, Value, equals, known, mapped
+from kcheck.source.values import Known, Unknown, Unset, Value, equals, mapped
 from kcheck.words.derive.basics import anyone, computed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kcheck.model import Cluster
     from kcheck.scale.world import World
     from kcheck.source.text import Span
