@@ -10,7 +10,7 @@ from kcheck.scale.walls.model import Wall
 from kcheck.source.values import known
 from kcheck.words.derive import basics, control_plane, limits, scaling
 from kcheck.words.tables import autoscaling, clusters, costs, networks, pods, queues
-from kcheck.words.tables.field import Field, made
+from kcheck.words.tables.field import Field, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +26,12 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     **queues.SUBJECTS,
     **costs.SUBJECTS,
     "input": (
-        made("kind", "string", "unreadable, templates, chart, not-rendered, unused-suppression or bare-suppression",
-              lambda i, _w: basics.computed(i, i.kind)),
-        made("text", "string", "what is wrong", lambda i, _w: basics.computed(i, i.text)),
+        plain("kind", "string", "unreadable, not-rendered, templates, chart, unused-suppression, forbidden-suppression ..."),
+        plain("path", "string", "the file or folder"),
+        plain("name", "string", "the rule that a suppression names, or the chart; empty for others"),
+        plain("reason", "string", "why it cannot be read or rendered, or why a finding was accepted; empty for others"),
+        plain("expires", "string", "the last day of a suppression in the settings; empty for others"),
+        plain("count", "int", "how many templates there are", "templates"),
     ),
 }  # fmt: skip
 """Subject -> its words. docs/words.md is printed from this table."""
