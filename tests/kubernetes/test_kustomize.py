@@ -99,7 +99,7 @@ def messages(result: Result) -> dict[str, list[str]]:
 def notes(result: Result) -> list[str]:
     """What was not rendered, without the words that are always the same."""
     found = messages(result).get("kustomization-not-rendered", [])
-    return [note.replace("judged without a part of this kustomization: ", "") for note in found]
+    return [note.replace("Kustomization is not fully rendered: ", "") for note in found]
 
 
 OVERLAYS = {
