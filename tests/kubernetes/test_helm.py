@@ -611,7 +611,7 @@ def test_a_slow_helm_is_stopped(check: Check, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("kcheck.kubernetes.render.TIMEOUT", 1)
     result = check({**ONE, "train/values.yaml": "sleep: 5\n"}, RENDER)
     (found,) = [f for f in result.findings if f.rule == "unreadable-file"]
-    assert found.message == "the chart train could not be rendered: helm template took more than 1 s"
+    assert "the chart train could not be rendered: helm template took more than 1 s" in found.message
 
 
 def test_without_helm_it_is_wrong_use(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
