@@ -400,7 +400,7 @@ def test_what_is_not_ignorable_is_told_all_the_same(write: Callable[[Mapping[str
     write({"kcheck.yaml": "not_ignorable: [network]\n"})
     run = CliRunner().invoke(cli, ["check"])
     assert " kubenet-retiring: " in run.output
-    assert "unused-suppression: `kubenet-retiring` is not to be ignored, say the settings" in run.output
+    assert "unused-suppression: kubenet-retiring cannot be ignored here" in run.output
 
 
 def test_suppressions_of_what_did_not_run_are_not_called_unused(write: Callable[[Mapping[str, str]], Path]) -> None:

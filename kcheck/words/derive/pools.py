@@ -242,16 +242,6 @@ def zones(pool: NodePool, _world: World) -> Value[int]:
     return computed(pool, len(subnets.value)) if isinstance(subnets, Known) else subnets
 
 
-def widest(cluster: Cluster, world: World) -> Value[int]:
-    """Zones, or subnets, that the widest pool of a cluster is spread over, of those in the code."""
-    counts = [zones(pool, world) for pool in world.pools.of_cluster(cluster)]
-    most = max((known(count) or 0 for count in counts), default=0)
-    every = world.pools.all_of_cluster(cluster)
-    missing = [every] if isinstance(every, Unknown) and most <= 1 else []
-    unknown = next((count for count in (*counts, *missing) if isinstance(count, Unknown)), None)
-    return unknown or computed(cluster, most)
-
-
 def job_pods(pool: NodePool, world: World) -> Value[str]:
     """The biggest GPU job that only this pool has room for, in words; null if there is none."""
     cluster = known(pool.cluster)
