@@ -571,7 +571,7 @@ def test_upgrades_add_no_scarce_machines(
     code = SCARCE.replace("MACHINE", f'"{machine}"').replace("KIND", kind).replace("MORE", more)
     found = only("slow-upgrades", check, {"main.tf": code})
     assert upgraded(found) == written
-    assert written or "max_surge = 0 with max_unavailable = 20" in found.help
+    assert written or "max_surge = 0 and max_unavailable = 20" in found.help
 
 
 def test_the_default_of_a_module_is_not_changed_for_one_pool(check: Check) -> None:
@@ -581,7 +581,7 @@ def test_the_default_of_a_module_is_not_changed_for_one_pool(check: Check) -> No
     call = 'module "train" {\n  source = "./train"\n}\n'
     found = only("slow-upgrades", check, {"main.tf": call, "train/main.tf": variable + code})
     assert found.fix is None
-    assert "the default of a variable of a module" in found.help
+    assert "where this pool's module is called" in found.help
 
 
 # --- zones of Google
@@ -1306,7 +1306,7 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
 def test_a_disk_is_written_that_the_machines_take(check: Check, code: str, machine: str, *, fixed: bool) -> None:
     found = only("slow-boot-disk", check, {"main.tf": code.replace("MACHINE", machine) + 'variable "machine" {}\n'})
     assert (found.fix is not None) == fixed
-    assert fixed or "look which disks they take" in found.help
+    assert fixed or "choose a disk type" in found.help
 
 
 @pytest.mark.parametrize("policy", ["", 'placement_policy {\n    type = "COMPACT"\n  }'])
@@ -1316,7 +1316,7 @@ def test_any_zone_is_no_help_for_nodes_that_stay_together(check: Check, policy: 
     )
     found = only("spot-location-policy", check, {"main.tf": code})
     assert (found.fix is None) == bool(policy)
-    assert not policy or "its placement policy (COMPACT)" in found.help
+    assert not policy or "the placement policy (COMPACT)" in found.help
 
 
 # --- what the provider refuses beside something else

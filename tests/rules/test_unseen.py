@@ -250,7 +250,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 """
 
 
-@pytest.mark.parametrize(("value", "words"), [("33%", None), ("300", None), ("2", "replaces 2 of 900 nodes")])
+@pytest.mark.parametrize(("value", "words"), [("33%", None), ("300", None), ("2", "takes 450 rounds for 900 nodes")])
 def test_upgrades_without_further_machines_have_a_pace(value: str, words: str | None, check: Check) -> None:
     found = told(check({"main.tf": AKS.replace("VALUE", value)}), "slow-upgrades")
     assert len(found) == (words is not None)
