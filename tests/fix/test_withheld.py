@@ -574,6 +574,15 @@ def test_upgrades_add_no_scarce_machines(
     assert written or "max_surge = 0 and max_unavailable = 20" in found.help
 
 
+@pytest.mark.parametrize(("nodes", "severity"), [(60, "info"), (800, "warning")])
+def test_upgrades_of_smaller_pools_are_worth_knowing(check: Check, nodes: int, severity: str) -> None:
+    code = SCARCE.replace("MACHINE", '"n2-standard-8"').replace("KIND", "").replace("MORE", "")
+    found = only("slow-upgrades", check, {"main.tf": code.replace("800", str(nodes))}, Config())
+    assert found.severity.word == severity
+    assert found.message == f"Upgrade of pool pool takes {nodes} rounds for {nodes} nodes"
+    assert found.details == ("It replaces 1 node at a time; a round takes about 10 minutes",)
+
+
 def test_the_default_of_a_module_is_not_changed_for_one_pool(check: Check) -> None:
     variable = 'variable "surge" {\n  type    = number\n  default = 1\n}\n'
     code = SCARCE.replace("MACHINE", '"n2-standard-8"').replace("KIND", "").replace("MORE", SURGE % "var.surge")
@@ -1074,6 +1083,32 @@ RESERVED[0]["main.tf"] = RESERVED[0]["main.tf"].replace("= R\n", "= aws_ec2_capa
 
 def wastes(check: Check, files: Mapping[str, str]) -> bool:
     return "gpu-pool-never-empty" in {finding.rule for finding in check(files, LARGE).findings}
+
+
+SUBSCRIBED = """
+resource "alicloud_cs_managed_kubernetes" "main" {
+  name        = "train"
+  vswitch_ids = ["vsw-1"]
+}
+resource "alicloud_cs_kubernetes_node_pool" "gpu" {
+  cluster_id           = alicloud_cs_managed_kubernetes.main.id
+  node_pool_name       = "gpu"
+  instance_types       = ["ecs.gn7i-c32g1.8xlarge"]
+  instance_charge_type = "CHARGE"
+  scaling_config {
+    min_size = 1
+    max_size = 40
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("charge", "told"), [("PostPaid", True), ("PrePaid", False)])
+def test_subscriptions_cost_the_same_without_jobs(check: Check, charge: str, *, told: bool) -> None:
+    files = {"main.tf": SUBSCRIBED.replace("CHARGE", charge)}
+    assert wastes(check, files) is told
+    if told:
+        assert only("gpu-pool-never-empty", check, files).message == "GPU pool gpu keeps 1 node when no job runs"
 
 
 @pytest.mark.parametrize("files", RESERVED)

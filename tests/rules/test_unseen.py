@@ -257,6 +257,14 @@ def test_upgrades_without_further_machines_have_a_pace(value: str, words: str | 
     assert all(words in message for message in found if words)
 
 
+def test_spot_pools_of_azure_take_no_pace(check: Check) -> None:
+    """They are refused with max_surge and with max_unavailable."""
+    spot = AKS.replace("  upgrade_settings", '  priority = "Spot"\n  upgrade_settings').replace(
+        '    max_unavailable = "VALUE"\n', ""
+    )
+    assert told(check({"main.tf": spot}), "slow-upgrades") == []
+
+
 GKE = """
 resource "google_container_cluster" "main" {
   name                     = "train"
