@@ -42,7 +42,7 @@ def other_zones(pool: NodePool, world: World) -> Value[int]:
     cluster = known(pool.cluster)
     if cluster is None:
         return Unknown("the pool's cluster is not known", pool.cluster.origin)
-    if _others_are_elsewhere(pool, world):
+    if known(pool.market.spot) and _others_are_elsewhere(pool, world):
         return computed(pool, 0)
     own, every = zones(pool, world), _zones_of_cluster(pool, cluster, world)
     if not isinstance(own, Known) or not isinstance(every, Known):
@@ -58,8 +58,12 @@ def _zones_of_cluster(pool: NodePool, cluster: Cluster, world: World) -> Value[i
         return mapped(cluster.zonal, lambda zonal: 0 if zonal else _in_region(cluster.cloud))
     if spread == "listed":
         return computed(pool, _in_region(cluster.cloud))
-    others = [known(other.addresses.subnets) or () for other in world.pools.of_cluster(cluster)]
-    return computed(pool, max(max((len(subnets) for subnets in others), default=0), _siblings(pool, world)))
+
+    def most_subnets() -> int:
+        others = (known(other.addresses.subnets) or () for other in world.pools.of_cluster(cluster))
+        return max(map(len, others), default=0)
+
+    return computed(pool, max(world.remember("most subnets", cluster.id, most_subnets), _siblings(pool, world)))
 
 
 def _in_region(cloud: str) -> int:
