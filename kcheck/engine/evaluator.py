@@ -157,7 +157,7 @@ class Evaluator:
             found = (Related(other.written, _named(other, name)) for other in self.origins(place))
             related += [other for other in found if _line(other.span) != _line(span)]
         fix, help_text = self.fix(rule)
-        if fix is None and rule.help:
+        if rule.help:
             help_text = "; ".join(filter(None, (help_text, *self.sentences(rule.help))))
         return Finding(
             rule=rule.name,

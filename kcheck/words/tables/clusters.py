@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from kcheck.model import NOTHING
 from kcheck.scale import addresses as demands
-from kcheck.words.derive import basics, control_plane, dns, gpus, growth, money, needs, pools, savings, spot, taints
+from kcheck.words.derive import (
+    basics,
+    control_plane,
+    dns,
+    gpus,
+    growth,
+    limits,
+    money,
+    needs,
+    pools,
+    savings,
+    spot,
+    taints,
+)
 from kcheck.words.tables.field import Field, flag, made, named, record, records, simple
 
 _TARGET = made(
     "target", "int", "nodes the cluster is meant to reach: --nodes, else the sum of its pools' maxima",
-    lambda cluster, world: world.sizes.target(cluster), "nodes",
+    limits.cluster_target, "nodes", bounded=True,
 )  # fmt: skip
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
