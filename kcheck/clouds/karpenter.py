@@ -140,7 +140,7 @@ def _system(node_class: yaml.Mapping | None) -> System:
     if not isinstance(fields.text("alias"), Unset):
         image = fields.text("alias")
     elif yaml.get(node_class, "spec", "amiSelectorTerms") is not None:
-        image = Unknown("its nodes boot an image of one's own", image.origin)
+        image = Unknown("its nodes boot a custom image", image.origin)
     boot = fields.text("boot_data")
     own = Known("userData", boot.origin or Origin(())) if not isinstance(boot, Unset) else boot
     return System(image, boot_data=own, local_disks=_local_disks(node_class))
@@ -205,7 +205,7 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
         pod_range=default.addresses.pod_range,
         max_pods=pods
         if pods is not None and not isinstance(pods, Unset)
-        else Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not written"),
+        else Unknown(f"maxPods of the AKSNodeClass of {pool.address} is not set"),
     )
     return replace(pool, addresses=addresses)
 
@@ -240,7 +240,7 @@ def _subnets(
     for term in terms.items if isinstance(terms, yaml.Sequence) else ():
         tags = yaml.get(term, "tags")
         if not isinstance(tags, yaml.Mapping):
-            return Unknown(f"NodePool {name} selects subnets by something else than tags", place)
+            return Unknown(f"NodePool {name} does not select subnets by tags", place)
         wanted = {key: _tag(entry.value) for key, entry in yaml.entries(tags).items()}
         found += [subnet for subnet in near if all(_has(subnet, key, wanted[key]) for key in wanted)]
     if not found:

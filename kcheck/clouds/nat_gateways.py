@@ -86,5 +86,5 @@ def _named(value: Value[T], name: str) -> Value[T]:
     origin = value.origin
     if origin is None or not origin.spans or origin.literal or (origin.missing and origin.missing.path):
         return value
-    why = f"{name} is no literal that could be changed"
+    why = f"{name} is not a literal"
     return replace(value, origin=origin._replace(missing=Missing(origin.written, (name,)), why=origin.why or why))

@@ -109,7 +109,7 @@ class Reader:
         """Why pools may be missing: what a broken file or an unknown module leaves out is not absent."""
         for module in self.root.all():
             if module.configuration.incomplete:
-                return f"a part of {module.configuration.folder} could not be read"
+                return f"part of {module.configuration.folder} could not be read"
             if module.configuration.partial:
                 return module.configuration.unread
         calls = ((block, unread.source_of(block)) for _, block, told in self.root.unread() if not told)
@@ -215,7 +215,7 @@ class Reader:
         found = own or everywhere
         if len(found) == 1:
             return Known(found[0], value.origin)
-        return Unknown(f"no single {what} named {value.value} in this code", value.origin)
+        return Unknown(f"no unique {what} named {value.value} in this code", value.origin)
 
     def by_reference(self, kind: type[N], resource: str) -> dict[str, N]:
         """The things of a kind by what refers to them: their address, or a data source that asks for their name."""
@@ -381,13 +381,13 @@ def joined_ranges(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
 def unresolved_reference(value: Value[object], what: str) -> Unset | Unknown:
     """A reference that leads out of this root."""
     if isinstance(value, Known):
-        return Unknown(f"the {what} is given as an id and is not in this root", value.origin)
+        return Unknown(f"the {what} is given by id and is not in this root module module", value.origin)
     return value
 
 
 def why_missing(value: Value[object], name: str) -> str:
     """Why a value that is needed is not there; `name` is what would have to be written."""
-    return value.reason if isinstance(value, Unknown) else f"{name} is not written"
+    return value.reason if isinstance(value, Unknown) else f"{name} is not set"
 
 
 def same_value(first: Value[object], second: Value[object]) -> bool:
@@ -420,5 +420,5 @@ def text_reference(value: Value[str]) -> Value[str]:
 
 
 def or_default(value: Value[T], default: Callable[[Origin], Value[T]]) -> Value[T]:
-    """The value, or a default where it is not written."""
+    """The value, or a default where it is not set."""
     return default(value.origin) if isinstance(value, Unset) else value

@@ -125,7 +125,7 @@ def parse_price(value: str | None) -> int | None:
     except (ValueError, OverflowError):
         cents = 0
     if cents <= 0:
-        raise ConfigError(f"--price {value}: give US dollars for one node and hour, such as --price 30")
+        raise ConfigError(f"--price {value}: give US dollars per node-hour, such as --price 30")
     return cents
 
 

@@ -66,7 +66,7 @@ def document(source: Source) -> Known[DatumValue]:
     if first.problem is not None:
         raise ConfigError(f"{at(first.problem.span)}: {first.problem.message}")
     if len(documents) > 1:
-        raise ConfigError(f"{at(documents[1].span)}: one document is enough")
+        raise ConfigError(f"{at(documents[1].span)}: expected a single document")
     return datum(first.root) if first.root is not None else empty
 
 

@@ -147,10 +147,10 @@ _CONSEQUENCE = re.compile(
     r"^(?:(?:pools (?:of|in) \S+ may be missing|the cluster of \S+ is not known|whether \S+ is in \S+ is not known): )+"
 )
 _MOST_FILES = 3
-_VARIABLE = re.compile(r"var\.(\w+) has no default")
+_VARIABLE = re.compile(r"var\.(\w+) has no value")
 _REMEDIES = (
     (
-        re.compile(r"is read from the cloud|asks the cloud|only known after apply"),
+        re.compile(r"is read from the cloud|reads its \S+ from the cloud|only known after apply"),
         "a plan may know it: terraform show -json PLAN > plan.json, then kcheck check plan.json",
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 REASON = "encrypted, values unknown"
-REMEDY = "kcheck reads it where it is decrypted"
+REMEDY = "decrypt it to have it read"
 HEAD = 200
 """So many bytes tell whether nothing of a file can be read."""
 _WHOLE = (

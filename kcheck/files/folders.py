@@ -72,5 +72,5 @@ def note(names: Iterable[str]) -> Skipped:
     found = list(names)
     kinds = ", ".join(f"{name}/" for name in sorted(set(found)))
     count = "1 folder" if len(found) == 1 else f"{len(found):,} folders"
-    reason = f"maintained by others or broken on purpose, not read ({count})"
-    return Skipped(kinds, reason, remedy="name one as a PATH to have it read", by_choice=True)
+    reason = f"third-party code or test data, not read ({count})"
+    return Skipped(kinds, reason, remedy="give one as PATH to read it", by_choice=True)

@@ -80,7 +80,7 @@ def _checked(file: File) -> None:
     """
     if file.fresh:
         if os.path.lexists(file.real):
-            raise SaveError(f"nothing written: {file.path} is there now; run again")
+            raise SaveError(f"nothing written: {file.path} exists now; run again")
         return
     try:
         with open(file.real, "rb") as now:

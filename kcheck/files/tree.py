@@ -155,7 +155,7 @@ class Tree:
         """Why a file is not to be changed, with its path; empty if it may be."""
         real = self._real.get(id(source))
         if real is None:
-            return f"{source.path}, which is made from another file"
+            return f"{source.path}, which is generated from another file"
         if self._excluded(source.path):
             return f"{source.path}, which is excluded"
         if _GENERATED.search(source.data, 0, _TOP):
@@ -166,9 +166,9 @@ class Tree:
                 top = os.path.dirname(top)  # the whole root module is read
             if contains_path(top, real):
                 if _is_foreign(top, os.path.relpath(real, top).split(os.sep)[:-1]):
-                    return f"{source.path}, which others maintain"
+                    return f"{source.path}, which is third-party code"
                 return f"{source.path}, which is read-only" if is_read_only(real) else ""
-        return f"{source.path}, outside of the given paths"
+        return f"{source.path}, outside the given paths"
 
     def source(self, path: str) -> Source | None:
         """The file at `path`, read once; None if it is not a regular file of sensible size that is not encrypted."""
@@ -256,7 +256,7 @@ class Tree:
         elif (inventory := configurations.inventory_of(path)) is not None:  # all variables of it count
             self._walk(inventory)
         elif self.disk.head(path, len(_ARCHIVE)) == _ARCHIVE:
-            raise PathError(f"{path} is a binary plan; `terraform show -json {path} > plan.json` writes one to read")
+            raise PathError(f"{path} is a binary plan; convert it: `terraform show -json {path} > plan.json`")
         else:
             self._add_manifest(path)
             chart = self._chart_of(path)

@@ -59,12 +59,12 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
     if intent.autoscaler == "karpenter" and intent.job_nodes > 1:
         for machine in filter(sizes.fabric, intent.machines):
             told = f"InfiniBand of {machine} joins machines of one scale set, and Karpenter's are in none"
-            raise ConfigError(f"autoscaler: {told}; take managed, or jobs of one node")
+            raise ConfigError(f"autoscaler: {told}; use managed, or jobs of one node")
     if intent.autoscaler == "karpenter" and intent.price_cap is not None:
-        raise ConfigError("spot.price_cap: Karpenter pays up to the price on demand, and takes no cap; take managed")
+        raise ConfigError("spot.price_cap: Karpenter pays up to the on-demand price and has no cap; use managed")
     for zone in intent.zones:
         if not zone.isdigit():
-            raise ConfigError(f"zones: {zone} is no zone of Azure, where they are called 1, 2 and 3")
+            raise ConfigError(f"zones: {zone} is not a zone of Azure; zones are 1, 2 and 3")
     services = Slot("services", prefix=int(recommended.values("aks")["network.services"]), routed=False)
     pods = Slot("pods", routed=False, least=16)
     return [Slot("nodes", "the network", least=24), services, *([] if intent.mode == "node-subnet" else [pods])]

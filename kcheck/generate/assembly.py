@@ -193,12 +193,12 @@ def _first_fixed_wall(made: _Assembled) -> Wall | None:
 
 
 def _explain_refusal(intent: Intent, why: str) -> str:
-    """What forbids an intent, and the nearest that is possible: fewer nodes, or another way to give pods addresses."""
+    """What forbids an intent, and the nearest possible: fewer nodes, or another way to give pods addresses."""
     usual = str(recommended.values(intent.cloud)["intent.mode"])
     nearest, mode = _most_possible_nodes(intent), ""
     if intent.mode != usual and (other := _most_possible_nodes(replace(intent, mode=usual))) > nearest:
         nearest, mode = other, f" with network.mode: {usual}"
-    told = f"the nearest that is possible: {nearest:,} nodes{mode}" if nearest else "not even one node is possible"
+    told = f"the nearest possible is {nearest:,} nodes{mode}" if nearest else "not even one node is possible"
     return f"{intent.nodes:,} nodes are impossible: {why}; {told}"
 
 

@@ -112,7 +112,7 @@ def _chart(intent: Intent) -> str:
     """
     found = profiles.chart_of(intent.minor)
     if found is None:
-        raise ConfigError(f"kubernetes: no chart of the cluster autoscaler is known for {intent.kubernetes}")
+        raise ConfigError(f"kubernetes: kcheck knows no chart of the cluster autoscaler for {intent.kubernetes}")
     return found
 
 

@@ -127,7 +127,7 @@ def _machine(name: str, intent: Intent) -> Machine:
     count = machines.gpus(intent.cloud, name) or intent.gpus
     accelerator = own.accelerator(name) or ""
     if count and not accelerator:
-        raise ConfigError(f"machines: {name} has no GPUs of its own; those that are attached are not made")
+        raise ConfigError(f"machines: {name} has no built-in GPUs; kcheck does not generate attached ones")
     hyperdisk = re.search(str(settings(intent.cloud)["pool.other_disks"].value), name)
     disk = str(usual["pools.disk"] if hyperdisk else limits(intent.cloud)["disk.fast"].value)
     size = int(usual["disk.beside" if ssds else "disk.alone"])

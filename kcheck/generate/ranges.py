@@ -55,7 +55,7 @@ def layout(slots: list[Slot], needed: Mapping[str, int], reserved: int, within: 
     prefixes = {slot.name: _prefix(slot, needed, reserved) for slot in slots}
     for slot in slots:
         if prefixes[slot.name] < slot.most:
-            raise NoRoomError(f"{slot.name} needs a /{prefixes[slot.name]}, and a /{slot.most} is the largest there is")
+            raise NoRoomError(f"{slot.name} needs a /{prefixes[slot.name]}, but the largest possible is a /{slot.most}")
     taken = [*in_use]
     outer = {}
     groups = sorted({slot.network or slot.name: slot for slot in slots}.items(), key=lambda item: not item[1].routed)
@@ -67,7 +67,11 @@ def layout(slots: list[Slot], needed: Mapping[str, int], reserved: int, within: 
         room = [within] if within and slot.routed else list(PRIVATE)
         block = free_block(room, taken if slot.routed else [*taken, *filter(None, [within])], sizes[group])
         if block is None:
-            where = f"{within} has no such block free" if within and slot.routed else "no private range has it free"
+            where = (
+                f"{within} has no free block of that size"
+                if within and slot.routed
+                else "no private range has a free block of that size"
+            )
             raise NoRoomError(f"{group} needs a /{sizes[group]}, and {where}")
         outer[group] = block
         taken.append(block)

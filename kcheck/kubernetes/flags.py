@@ -48,7 +48,7 @@ def _filled(text: str, value: Value[str], container: yaml.Node) -> Value[str]:
             return _certain(
                 Known(given.text, Origin((given.span, *(value.origin.spans if value.origin else ())), literal=True))
             )
-    return Unknown(f"the environment of the container gives `{text}`", value.origin)
+    return Unknown(f"`{text}` comes from the container's environment", value.origin)
 
 
 def parse(found: list[yaml.Scalar]) -> Iterator[Argument]:
@@ -96,7 +96,7 @@ def gap(container: yaml.Node) -> str:
     nodes = [yaml.get(container, key) for key in ("command", "args")]
     found = [item for node in nodes for item in items(node)]
     if _is_shell(found):
-        return "a shell reads the command, kcheck does not"
+        return "the command is a shell script"
     return next(filter(None, map(unknown, (*nodes, *found))), "")
 
 

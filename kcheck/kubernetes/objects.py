@@ -178,7 +178,7 @@ _HOLDERS = {"AppWrapper": ("spec", "components", "template")}
 
 
 def value_of(node: yaml.Scalar) -> Value[DatumValue]:
-    """What a scalar says, with its place; Unset where it is null, Unknown where a placeholder is filled in later."""
+    """What a scalar says, with its place; Unset where it is null, Unknown where a placeholder is a placeholder."""
     if isinstance(node, yaml.Computed):
         datum = node.datum
         null = isinstance(datum, Known) and datum.value is None

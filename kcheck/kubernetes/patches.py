@@ -155,7 +155,7 @@ class _Merger:
         """What a patch makes of a node; None where it takes it away."""
         self.left -= 1
         if self.left < 0:
-            raise PatchError(f"it stands for more than {MAX_NODES:,} values")
+            raise PatchError(f"it has more than {MAX_NODES:,} values")
         if isinstance(patch, yaml.Mapping):
             return self.mapping(base, patch)
         if isinstance(patch, yaml.Sequence):
@@ -251,7 +251,7 @@ def _apply_operation(root: yaml.Mapping, operation: yaml.Target) -> yaml.Mapping
             raise PatchError(f"its test of `{path}` fails")
         return root
     if what not in ("add", "replace", "remove") or (value is None and what != "remove"):
-        raise PatchError(f"`{what}` of `{path}` is no operation")
+        raise PatchError(f"`{what}` of `{path}` is not an operation")
     return _edit_at(root, steps, what, value)
 
 
@@ -261,7 +261,7 @@ def _plain(node: yaml.Target) -> object:
 
 def _steps(pointer: str) -> list[str]:
     if not pointer.startswith("/"):
-        raise PatchError(f"`{pointer}` is no path")
+        raise PatchError(f"`{pointer}` is not a path")
     return [step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/")]
 
 

@@ -100,7 +100,7 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        raise SelectorError(f"`{pattern}` is no regular expression") from error
+        raise SelectorError(f"`{pattern}` is not a regular expression") from error
 
 
 class _Term(NamedTuple):
@@ -122,7 +122,7 @@ def _terms(selector: str) -> tuple[_Term, ...]:
     for part in re.split(r",(?![^(]*\))", selector) if selector.strip() else ():
         match = _TERM.fullmatch(part.strip())
         if match is None:
-            raise SelectorError(f"`{selector}` is no selector")
+            raise SelectorError(f"`{selector}` is not a selector")
         if match["absent"]:
             result.append(_Term(match["absent"], None, negated=True))
         elif match["sign"]:

@@ -245,6 +245,6 @@ def with_variables(resources: list[Resource], names: frozenset[str]) -> tuple[li
         if not found:
             return None
         used.update(found)
-        return not_known("`vars` of a kustomization give the value", node)
+        return not_known("`vars` of a kustomization set the value", node)
 
     return [resource.changed(rebuild(resource.item.root, visit)) for resource in resources], used

@@ -45,7 +45,7 @@ class Candidates(NamedTuple):
     @property
     def size_reason(self) -> str:
         """The same where only the number of nodes is asked for."""
-        return f"{self.what}; --nodes N gives its size"
+        return f"{self.what}; set --nodes N"
 
 
 NOWHERE = Candidates((), "no cluster in this tree", "check the manifests together with the Terraform of their cluster")

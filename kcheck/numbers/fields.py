@@ -140,7 +140,7 @@ class Fields:
             value = replace(value, origin=origin.outside(self.record.span))
         elif origin is not None and origin.missing and self.resource.startswith("azapi_"):
             keys = tuple(self._table[name]["path"].partition(" | ")[0].split("."))
-            value = replace(value, origin=Origin((self.record.span,), within=keys))  # a body is not written in parts
+            value = replace(value, origin=Origin((self.record.span,), within=keys))  # a body is not set in parts
         return value
 
     def _value(self, name: str) -> Value[object]:
@@ -192,13 +192,13 @@ class Fields:
         return replace(value, branches=tuple(typed)) if None in (one.value for one in options) else agreed(value, found)
 
     def _absent(self, record: Record, path: tuple[str, ...], since: Mapping[str, str]) -> Unset:
-        """What is not written; where the provider is pinned to a version that may lack it, it cannot be."""
+        """What is not set; where the provider is pinned to a version that may lack it, it cannot be."""
         origin, name, oldest = record.absent(path), path[-1], profiles.oldest(self._cloud).get(self._provider)
         first, why = since.get(name), ""
         if first is not None and not self._pin.reaches(first):
-            why = f"{self._provider} is pinned below {first}, which has no {name}"
+            why = f"{self._provider} is pinned below {first}, which does not have {name}"
         elif oldest is not None and not self._pin.reaches(oldest):
-            why = f"{self._provider} is pinned below {oldest}, of which kcheck does not know whether it has {name}"
+            why = f"{self._provider} is pinned below {oldest}, which may not have {name}"
         return Unset(origin._replace(why=why) if why else origin)
 
     def _obstacle(self, entry: FieldEntry, name: str) -> str:
@@ -208,7 +208,7 @@ class Fields:
                 return f"remove {path.written} first: it excludes {name}"
         for path in _paths(entry["needs"]) if "needs" in entry else ():
             if isinstance(self._read(path, {}), Unset):
-                return f"write {path.written} too, which {name} needs"
+                return f"set {path.written} too: {name} needs it"
         return ""
 
     def raw(self, name: str) -> Datum | None:
@@ -251,7 +251,7 @@ def _refused(value: Value[object]) -> bool:
 def _typed(value: Known[object], kind: str) -> Value[object]:
     try:
         return Known(_TYPES[kind](plain(value)), value.origin)
-    except ValueError as error:  # it does not convert, or a part of it is not known
+    except ValueError as error:  # it does not convert, or part of it is not known
         return Unknown(str(error), value.origin)
 
 

@@ -187,7 +187,7 @@ def _autoscaler_charts() -> _Charts:
 
 
 class FieldEntry(TypedDict):
-    """Where a field is: `path`, its spellings; `unset`, the setting that holds where it is not written.
+    """Where a field is: `path`, its spellings; `unset`, the setting that holds where it is not set.
 
     `since` and `values_since` are versions of the provider: the first with an attribute, and with its values.
     `conflicts` are the attributes that it cannot be written beside, `needs` is one that it cannot be written without.

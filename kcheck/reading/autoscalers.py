@@ -117,11 +117,11 @@ def _chart_version(release: Release) -> Value[str]:
     if not isinstance(tag, Unset):
         return mapped(tag, str)
     if not isinstance(release.version, Known):
-        why = "which version of the chart is installed is not known"
+        why = "the version of the chart is not known"
         return Unknown(release.version.reason if isinstance(release.version, Unknown) else why, release.version.origin)
     minor = profiles.chart_minor(release.version.value)
     if minor is None:
-        why = f"which autoscaler version {release.version.value} of the chart runs is not known"
+        why = f"the autoscaler version in chart version {release.version.value} is not known"
         return Unknown(why, release.version.origin)
     return Known(f"1.{minor}", Origin(release.version.origin.spans))
 
@@ -138,7 +138,7 @@ def _image_version(image: Value[str]) -> Value[str]:
         return Unknown(reason_of(image), image.origin)
     tag = image.value.partition("@")[0].rpartition("/")[2].partition(":")[2]
     if "autoscaler" not in _repository(image.value):
-        return Unknown(f"which version of the autoscaler is in `{image.value}` is not known", image.origin)
+        return Unknown(f"the autoscaler version in `{image.value}` is not known", image.origin)
     return Known(tag, image.origin) if tag else Unknown("the autoscaler's image has no tag", image.origin)
 
 
@@ -185,7 +185,7 @@ def _autoscaler(
     written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
     minor = minor_version(known(version) or "")
     fields = {name: _field(name, written, absent, place, minor, gap) for name in _FLAGS}
-    owner: Unknown = Unknown("which cluster it serves is not known")
+    owner: Unknown = Unknown("its cluster is not known")
     return Autoscaler(
         identity, place, owner, NAME, **fields, managed=False, version=version, flags=tuple(found), cpu=cpu[0],
         cpu_limit=cpu[1],

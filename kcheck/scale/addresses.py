@@ -129,7 +129,7 @@ def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
             extra = pool.machine.efa_addresses if own else 0
             found.append(own_cloud.node_addresses(cni, count if own else count - 1, addresses, 1) + extra)
     if not found:
-        return Estimate(Interval(1, None), why or "no instance type is written")
+        return Estimate(Interval(1, None), why or "no instance type is set")
     if why:
         return Estimate(Interval(1, None), why)
     span = f"{min(found)} to {max(found)}"
@@ -146,7 +146,7 @@ def pod_addresses(pool: NodePool, world: World) -> Estimate:
         return _held(pool, cni, own=False)
     if isinstance(pool.addresses.pod_addresses, Known):
         least, most = pool.addresses.pod_addresses.value
-        why = "" if least == most else f"how many addresses the pods of {pool.display_name} take is not known"
+        why = "" if least == most else f"the addresses of a pod of {pool.display_name} are not known"
         return Estimate(Interval(least, most), why)
     return Estimate(Interval(1, _pods_bounds(pool, world)[1]), reason_of(pool.addresses.pod_addresses))
 

@@ -61,4 +61,4 @@ class Autoscaling:
     def _of_any_cluster(self) -> Unknown | None:
         """An autoscaler that may be meant for any cluster."""
         name = next((text for name in self._installed[""] if _AUTOSCALER.search(text := known(name) or "")), None)
-        return Unknown(f"the cluster that {name} is deployed to is not known") if name else None
+        return Unknown(f"the cluster of {name} is not known") if name else None

@@ -125,7 +125,7 @@ def landed(template: PodTemplate, pools: Iterable[NodePool]) -> list[NodePool] |
     found = [(pool, fit(template, pool).fits) for pool in pools]
     asked = [one.key for term in terms for one in term if one.operator not in _RULES_OUT][:1]
     if asked and (not found or any(fits is None for _, fits in found)):
-        return Unknown(f"how many nodes have the label {asked[0]} is not known")
+        return Unknown(f"the number of nodes with the label {asked[0]} is not known")
     return None if all(fits is not False for _, fits in found) else [pool for pool, fits in found if fits is not False]
 
 

@@ -130,7 +130,7 @@ class Sizes(Memory):
             return Known(requested, Origin((cluster.place,)))
         if self._autoscaling.beyond_pools(cluster):
             place = Origin((cluster.place,))
-            return Unknown(f"{cluster.address} gets nodes beside its pools; --nodes N gives their number", place)
+            return Unknown(f"{cluster.address} has nodes outside its pools; set --nodes N", place)
         return self.maximum(cluster)
 
     def _target(self, cluster: Cluster) -> Value[int]:

@@ -107,7 +107,7 @@ class _Simulation:
             self.pulled.popleft()
         if len(self.pulled) + case.pulls_each > case.pulls and self.pulled:
             now = self.pulled[min(len(self.pulled), case.pulls_each) - 1] + case.window
-            self._hold("the registry's limit of pulls", now - self.pulled[-1])
+            self._hold("the registry's pull limit", now - self.pulled[-1])
             while self.pulled and self.pulled[0] <= now - case.window:
                 self.pulled.popleft()
         self.pulled.extend([now] * case.pulls_each)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DURATION = 600
 """Seconds of work where nobody says how long: the job of the published runs."""
 
-_UNCALIBRATED = "Karpenter by a small model that nobody has calibrated"
+_UNCALIBRATED = "Karpenter is a small model that is not calibrated"
 
 _FIELDS = {
     "max_unready_percentage": "unready_percentage", "max_unready_nodes": "unready_count", "bulk_delete": "batch",
@@ -97,20 +97,20 @@ def build_scenario(
     else:
         chosen = ([] if everything else [pool for pool in pools if known(pool.machine.gpu)]) or pools
     if not chosen and not nodes:
-        return f"{cluster.address} has no pool that is scaled and of known size; --nodes N runs a job on N nodes"
+        return f"{cluster.address} has no autoscaled pool of known size; set --nodes N to run a job on N nodes"
     sizes = [number(pool.size.max_nodes, 0) for pool in chosen]
     count = nodes or (_nodes_for_pods(template, chosen[0]) if template else sum(sizes))
     if nodes and 0 < sum(sizes) < nodes:
         names = known(chosen[0].name) or chosen[0].address
         others = f" and {len(chosen) - 1} more" if chosen[1:] else ""
-        assumed.append(f"{names}{others}, of at most {sum(sizes):,} nodes, taken to have room for {nodes:,}")
+        assumed.append(f"{names}{others}, of at most {sum(sizes):,} nodes, assumed to have room for {nodes:,}")
         sizes = _scaled_sizes(sizes, nodes)
     own = tuple(_pool(pool, size) for pool, size in zip(chosen, sizes, strict=True))
     if not own:
         own = (Pool("nodes", count),)
-        assumed.append(f"one pool of {count:,} nodes, as none of known size is in the code")
+        assumed.append(f"one pool of {count:,} nodes, because the code has none of known size")
     if job is None:
-        assumed.append(f"no job is in the code: {count:,} pods, one a node")
+        assumed.append(f"the code has no job: {count:,} pods, one per node")
     seconds = duration or DURATION
     if duration is None:
         assumed.append(f"each pod works for {seconds / 60:g} minutes")
@@ -202,11 +202,11 @@ def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:
         minor = minor_version(own.version.value) or minor
     base = Settings(minor=minor) if minor else Settings()
     changed: dict[str, Any] = dict(parameters.profile_settings(cluster.cloud, known(own.profile) or ""))
-    notes = [f"{known(own.profile)} stands for settings that its cloud does not publish"] if changed else []
+    notes = [f"{known(own.profile)} stands for autoscaler settings that its cloud does not publish"] if changed else []
     changed |= _known_settings(own, base)
     unknown = sorted(name for name in _FIELDS if not isinstance(getattr(own, name), Known | Unset))
     if unknown:
-        notes.append(f"not known, so as by default: {', '.join(unknown)}")
+        notes.append(f"not known, default assumed: {', '.join(unknown)}")
     return replace(base, **changed), notes
 
 

@@ -39,7 +39,7 @@ def with_defaults(text: str) -> str:
 
 def reason(placeholder: str) -> str:
     """Why a value is not known that a placeholder stands for; the same wherever that is one."""
-    return f"`{placeholder}` is filled in later"
+    return f"`{placeholder}` is a placeholder"
 
 
 def is_encrypted(text: str) -> bool:

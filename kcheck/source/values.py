@@ -304,7 +304,7 @@ class Record(Protocol):
         """Where it is written."""
 
     def entry(self, name: str) -> Datum | None:
-        """The value of an attribute, or None if it is not written."""
+        """The value of an attribute, or None if it is not set."""
 
     def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
         """The nested blocks of one type."""
@@ -313,7 +313,7 @@ class Record(Protocol):
         """The names of its attributes and the types of its nested blocks."""
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """The origin of something that is not written below this record."""
+        """The origin of something that is not set below this record."""
 
 
 def known(value: Value[T]) -> T | None:
@@ -340,7 +340,7 @@ def reason_of(value: Value[object]) -> str:
     origin = value.origin
     missing = origin.missing if isinstance(value, Unset) else None
     if missing is not None and missing.path:
-        return f"`{'.'.join(missing.path)}` is not written{_at(missing.container)}"
+        return f"`{'.'.join(missing.path)}` is not set{_at(missing.container)}"
     name = f"`{origin.path[-1]}`" if origin.path else "a value"
     return f"{name} is null{_at(origin.written) if origin.spans else ''}"
 
@@ -407,7 +407,7 @@ def plain(datum: Value[object]) -> Any:
     """The value as plain Python data.
 
     Raises:
-        ValueError: a part of it is not known; the message is the reason.
+        ValueError: part of it is not known; the message is the reason.
     """
     if isinstance(datum, Unset):
         return None

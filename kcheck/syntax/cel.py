@@ -166,7 +166,7 @@ def condition(expression: Expression, activation: Activation) -> bool | None:
         return value
     if value is UNDECIDED:
         return None
-    raise ExpressionError(expression.text, f"the result is no truth value but {value!r}")
+    raise ExpressionError(expression.text, f"the result must be true or false, not {value!r}")
 
 
 def usage(expression: Expression) -> Usage:
@@ -378,7 +378,7 @@ def split_place(text: str) -> tuple[str, str]:
     """Split `<expression>.<field>` at its last dot; SyntaxProblem if it has none, or an operator outside brackets."""
     found = _PLACE.fullmatch(_mask(text)[0]) if _mask(text)[1] == len(text) else None
     if found is None:
-        raise SyntaxProblem(f"`{text}` is no place: <object>.<field>, as in subnet.cidr or (a ? b : c).cidr")
+        raise SyntaxProblem(f"`{text}` is not a place: <object>.<field>, as in subnet.cidr or (a ? b : c).cidr")
     return text[: found.start(1)].strip(), found[2]
 
 
@@ -395,7 +395,7 @@ def holes(message: str) -> tuple[str | Hole, ...]:
         end = _mask(message, at + 1)[1] if char == "{" else at
         hole = message[at + 1 : end].strip()
         if not hole or message[end : end + 1] != "}":
-            raise SyntaxProblem(f"{char} of no hole in the message `{message}`: a brace is written {char}{char}")
+            raise SyntaxProblem(f"{char} without a match in the message `{message}`: a brace is written {char}{char}")
         parts += [literal, Hole(hole)] if literal else [Hole(hole)]
         literal, at = "", end + 1
     return (*parts, literal) if literal else tuple(parts)

@@ -136,7 +136,7 @@ def _added(container: Span, insertion: Insertion) -> list[Edit]:
         if edits is not None:
             return edits
     what = ", ".join([*_names(insertion.members), *_names(insertion.items)])
-    raise EditError(f"{what} is absent at {source.path}:{container.begin.line}, where kcheck cannot add to what stands")
+    raise EditError(f"kcheck cannot add {what} at {source.path}:{container.begin.line}")
 
 
 def _names(value: Data) -> Iterator[str]:

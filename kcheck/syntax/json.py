@@ -95,7 +95,7 @@ class _Reader:
         node, end = self.value(len(BOM.decode()) if self.text.startswith("\ufeff") else 0, 0)
         end = self.blank(end)
         if end < len(self.text):
-            raise _NotJsonError("unexpected text behind the value", end)
+            raise _NotJsonError("unexpected text after the value", end)
         return node
 
     def blank(self, at: int) -> int:
@@ -125,7 +125,7 @@ class _Reader:
         try:
             found: tuple[str, int] = scanstring(self.text, at + 1, True)
         except ValueError as error:
-            raise _NotJsonError("this text is not closed, or holds what it must not", at) from error
+            raise _NotJsonError("this string is not closed, or has an invalid character", at) from error
         return found
 
     def object(self, start: int, depth: int) -> tuple[Node, int]:
@@ -158,7 +158,7 @@ class _Reader:
         if self.text[at : at + 1] == ",":
             at = self.blank(at + 1)
             if self.text[at : at + 1] == closing:
-                raise _NotJsonError("a value is missing behind `,`", at)
+                raise _NotJsonError("a value is missing after `,`", at)
         elif self.text[at : at + 1] != closing:
             raise _NotJsonError(f"`,` or `{closing}` is missing", at)
         return at

@@ -178,7 +178,7 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
             name, anchor = event.anchor, None
             target = anchors.get(name)
             if target is None:
-                why = "stands inside its own anchor" if name in anchors else "refers to no anchor above it"
+                why = "is inside its own anchor" if name in anchors else "refers to no anchor above it"
                 raise _RefusedError(f"alias *{name} {why}", start, end)
             node = Alias(source, start, end, None, name, target)
         else:
@@ -202,7 +202,7 @@ def _key(key: Node) -> Scalar:
 _TAB = "a tab must not be used for indentation"
 _WORDS = (  # by a part of what PyYAML's C parser or its pure one says
     (r"violates indentation|indentation space|character '\\t' that", _TAB),
-    ("cannot start|alphabetic or|tag handle|node content", "a value that begins so needs quotes"),
+    ("cannot start|alphabetic or|tag handle|node content", "a value that begins like this needs quotes"),
     ("unexpected end of stream|unexpected document", "this quote is never closed"),
     ("could not find expected ':'", "this line has no ':' after its key"),
     ("mapping values are not", "unexpected ':': wrong indentation, or the text needs quotes"),

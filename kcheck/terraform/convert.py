@@ -154,7 +154,7 @@ def identity(datum: Datum) -> str:
     if isinstance(datum, Unknown):
         if datum.symbol:
             return f"?{datum.symbol.address}.{datum.symbol.attribute}"
-        name = datum.reason.removesuffix(" has no default")
+        name = datum.reason.removesuffix(" has no value")
         if name != datum.reason:  # a variable
             return f"?{name}"
         written = datum.origin.spans[0] if datum.origin and datum.origin.spans else None

@@ -12,7 +12,7 @@ from kcheck.terraform import convert
 
 def first_reason(*values: Datum) -> str:
     """Why the first of the values that is not known is not."""
-    return next((value.reason for value in values if isinstance(value, Unknown)), "a part of it is not known")
+    return next((value.reason for value in values if isinstance(value, Unknown)), "part of it is not known")
 
 
 def logic(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:

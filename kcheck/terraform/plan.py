@@ -36,7 +36,7 @@ def read(source: Source, targets: Mapping[str, tuple[str, ...]], lists: Set[str]
         start = len(BOM.decode()) if text.startswith("\ufeff") else 0
         tops = dict(json.members(text, start))
         if "planned_values" not in tops or "format_version" not in tops:
-            return Problem("this is no plan: `terraform show -json PLAN` writes one", whole)
+            return Problem("not a plan in JSON: create one with `terraform show -json PLAN`", whole)
         return _Plan(source, text, tops, targets, lists)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return Problem(f"this plan cannot be read: {error}", whole)

@@ -24,7 +24,7 @@ class Scope:
         self.place: Span | None = place or (outer.place if outer else None)
         """What stands for the code of a skeleton: the call, or the element of `for_each` in the caller."""
         self.unread: str = outer.unread if outer else ""
-        """Why nothing follows from what is not written, where that stands for code that is not there."""
+        """Why nothing follows from what is not set, where that stands for code that is not there."""
         self.strict: bool = outer.strict if outer else False
         """Whether what Terraform refuses in a part refuses the whole: in what `try` and `can` are given."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.configuration import Configuration
     from kcheck.terraform.module import Module
 
-REMEDY = "`terraform init` or --module-dir DIR gives its code"
+REMEDY = "run `terraform init`, or name a copy with --module-dir DIR"
 
 _CLUSTERS = ("aws_eks_", "google_container_", "azurerm_kubernetes_", "alicloud_cs_")
 _WORD = re.compile(r"[a-z0-9]+")
@@ -58,7 +58,7 @@ def skipped(roots: Iterable[Module]) -> Iterator[Skipped]:
     judged = any(kind.startswith(_CLUSTERS) for kind in kinds) or any(row[0] != "networks" for row in found.values())
     for source, (kind, block, told) in found.items():
         if kind != "networks" or judged:
-            why = "only its arguments were read" if told else f"it may make {kind}"
+            why = "only its arguments were read" if told else f"it may create {kind}"
             place = block.header
             yield Skipped(place.source.path, f"{_named(block, source)} was not read; {why}", place.begin.line, REMEDY)
 

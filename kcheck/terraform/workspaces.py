@@ -43,7 +43,7 @@ def unchosen(names: Iterable[str] = ()) -> Unknown:
     """`terraform.workspace` where nobody says which it is; `names` are those that the code knows."""
     known = ", ".join(names)
     return Unknown(
-        f"terraform.workspace is not chosen; --workspace NAME gives it{f' ({known})' if known else ''}", None, _SYMBOL
+        f"terraform.workspace has no value; set --workspace NAME{f' ({known})' if known else ''}", None, _SYMBOL
     )
 
 

@@ -240,7 +240,7 @@ def test_a_pool_of_unknown_size_takes_what_the_others_leave(capacity: Callable[.
     cluster = capacity(text)
     assert (cluster["target"], cluster["reaches"]) == (None, 50)
     assert at(cluster, "maximum") is None
-    assert any("var.most has no default" in wall["arithmetic"] for wall in cluster["walls"])
+    assert any("var.most has no value" in wall["arithmetic"] for wall in cluster["walls"])
 
 
 def test_bounds_where_the_instance_type_is_unknown(capacity: Callable[..., dict[str, Any]]) -> None:

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from kcheck.numbers.fields import Fields
     from kcheck.numbers.profiles import ProfileValue
 
-_CHOSEN = (
-    "network_plugin is not written: AKS takes kubenet, or Azure CNI Overlay where it creates Kubernetes 1.30 or later"
-)
+_CHOSEN = "network_plugin is not set: AKS uses kubenet, or Azure CNI Overlay if created with Kubernetes 1.30 or later"
 _FIRST_WITH_OVERLAY = 30
 
 

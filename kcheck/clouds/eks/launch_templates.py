@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kcheck.terraform.resource import Instance
 
 KIND = "aws_launch_template"
-ELSEWHERE = "the launch template is not in this root"
+ELSEWHERE = "the launch template is not in this root module"
 _CHOSEN = "instance_requirements lets AWS choose the instance types: name them in allowed_instance_types"
 
 

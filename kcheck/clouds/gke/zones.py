@@ -24,7 +24,7 @@ def of_provider(instance: Instance, root: Module) -> Value[str]:
     zone = provider.entry("zone") if provider is not None else None
     if isinstance(zone, Known) and isinstance(zone.value, str):
         return Known(zone.value, zone.origin)
-    why = zone.reason if isinstance(zone, Unknown) else "location is not written, and the provider has no zone here"
+    why = zone.reason if isinstance(zone, Unknown) else "location is not set, and the provider has no zone"
     return Unknown(why, Origin((instance.span,)))
 
 

@@ -181,7 +181,7 @@ class _Cluster:
             self.number("node_mask", "kube-controller-manager"),
         )
         addresses = clusters.blocks_of(clusters.pod_range(cluster, cidr, mask, self.inventory), self.origin)
-        size = clusters.unknown_size("kubeadm does not say how many nodes there are; --nodes does", self.origin)
+        size = clusters.unknown_size("kubeadm sets no number of nodes; set --nodes N", self.origin)
         pool = clusters.node_pool(cluster, "nodes", size, addresses)
         scheduling = Scheduling(Known(self.labels, self.origin) if self.labels else Unset(self.origin))
         self.inventory.pools.append(replace(pool, scheduling=scheduling))

@@ -115,7 +115,7 @@ def gang(
         if policy is not None:
             return Known("its scheduling policy", Origin((policy.span,)))
     if kind != "batch/CronJob" and any(known(scalar(item.root, *path)) is True for path in _SUSPENDED):
-        return Unknown("the job is suspended, and what starts it is not in the code", here)
+        return Unknown("the job is suspended, and nothing in the code starts it", here)
     unknown = next((mark for mark in marks if isinstance(mark, Unknown)), None)
     schedulers = [template.scheduler for template in found if isinstance(template.scheduler, Unknown)]
     whole = (item.holder, *_OWN_LABELS) if item.holder else (item.root, *_LABELS.get(kind, _OWN_LABELS))

@@ -294,7 +294,7 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
             key, operator = known(text(one, "key")), known(text(one, "operator"))
             values = [_single(value) for value in items(one, "values")]
             if key is None or operator is None or gap(one, "values") or None in values:
-                return Unknown("a part of the node affinity is not known", Origin((term.span,)))
+                return Unknown("part of the node affinity is not known", Origin((term.span,)))
             own.append(Requirement(str(key), str(operator), tuple(map(str, values))))
         terms.append((*base, *own))
     origin = Origin((spec.span,)) if terms else selector.origin

@@ -93,7 +93,7 @@ def _value(record: Record, *, secret: bool) -> yaml.Target:
     """What a `set` sets: Helm reads texts as YAML does, unless their type is string."""
     datum = record.entry("value")
     if datum is None:
-        datum = Unknown("a value of the release is not a single one", Origin((record.span,)))
+        datum = Unknown("a value of the release is not a scalar", Origin((record.span,)))
     if secret:
         datum = concealed(datum, "the value is sensitive")
     span = datum.origin.written if datum.origin and datum.origin.spans else record.span

@@ -44,7 +44,7 @@ def computed_scalar(datum: Datum, span: Span) -> yaml.Computed:
     if isinstance(value, Fraction):
         value = float(value)
     if not isinstance(value, int | float | None):
-        return computed_scalar(Unknown("a whole resource is no value of YAML", datum.origin), span)
+        return computed_scalar(Unknown("a whole resource is not a YAML value", datum.origin), span)
     return yaml.Computed(*span, None, _plain(value), "plain", None, datum)
 
 

@@ -57,7 +57,7 @@ class _Call(NamedTuple):
     @property
     def gap(self) -> str:
         """Why values may be missing that the arguments do not say."""
-        return f"{self.address} is not read, and may give its charts other values"
+        return f"{self.address} was not read and may set other chart values"
 
     @property
     def chart(self) -> Value[str]:

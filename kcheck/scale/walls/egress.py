@@ -104,7 +104,7 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
     if low < CEILING:
         each = sum(count for count, _ in found + unsure)
         sure = isinstance(cluster.outbound_ips, Known)
-        many = f"{addresses} public addresses" if sure else "one public address, if there are no more"
+        many = f"{addresses} public addresses" if sure else "one public address, unless there are more"
         text = f"{entry.number} anonymous pulls x {many}; up to {each} images on a fresh node"
         nodes = Interval(low, most if sure and most < CEILING else None)
         yield finder.wall("docker-hub", "the cluster", nodes, text, images[0].text, entry, pools=[])

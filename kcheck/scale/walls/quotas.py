@@ -22,7 +22,9 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
         cause = need.pools[0].size.max_nodes
         if not isinstance(entry.value, int) or finder.gap:
             why = (
-                finder.gap if isinstance(entry.value, int) else f"the quota differs by account: it takes {_each(need)}"
+                finder.gap
+                if isinstance(entry.value, int)
+                else f"the quota depends on the account; needed: {_each(need)}"
             )
             yield finder.unknown("quota", scope, why, cause=cause, entry=entry, key=need.quota.code, pools=need.pools)
             continue
@@ -39,5 +41,5 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 def _each(need: Need) -> str:
     """What one node of each pool takes of a quota, in words."""
     return " and ".join(
-        f"{need.per_node[pool.id]:,} {unit(need)} for each node of {pool.display_name}" for pool in need.pools[:4]
+        f"{need.per_node[pool.id]:,} {unit(need)} per node of {pool.display_name}" for pool in need.pools[:4]
     )

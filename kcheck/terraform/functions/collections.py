@@ -302,7 +302,7 @@ def _map(*values: Datum) -> Datum:
     """As Terraform had it before 0.15: keys and values by turns."""
     names, members = values[::2], values[1::2]
     if len(names) != len(members):
-        raise EvaluationError("map() takes keys and values by turns")
+        raise EvaluationError("map() needs pairs of keys and values")
     result = Gathering(Origin(()))
     for name, member in zip(names, members, strict=True):
         result.add(name, member)

@@ -51,7 +51,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     """The pattern for Python.
 
     Raises:
-        EvaluationError: it is no regular expression that Terraform takes.
+        EvaluationError: it is not a regular expression that Terraform takes.
         NotKnownError: it is one that kcheck cannot translate.
     """
     lines = any("m" in match["flags"].partition("-")[0] for match in _TOKEN.finditer(pattern) if match["flags"])
