@@ -38,7 +38,7 @@ def command(folders: tuple[str, ...], tested: str | None) -> None:
     for rule in own:
         wrong = options.with_usage_errors(partial(_failures, rule, beside))
         failed += bool(wrong)
-        count = len(rule.details.examples)
+        count = len(rule.documentation.examples)
         what = f"{count} example{'s' * (count != 1)}" if count else "no examples, nothing is shown"
         click.echo(f"{'FAILED' if wrong else 'ok' if count else '--'} {rule.group}/{rule.name}: {what}")
         for text in wrong:
@@ -52,9 +52,9 @@ def _failures(rule: Rule, folders: tuple[str, ...]) -> list[str]:
     """What the examples of a rule do not show, each with the number of its example."""
     from kcheck.fix import rule_examples
 
-    many = len(rule.details.examples) > 1
+    many = len(rule.documentation.examples) > 1
     return [
         f"example {i}: {text}" if many else text
-        for i, example in enumerate(rule.details.examples, 1)
+        for i, example in enumerate(rule.documentation.examples, 1)
         for text in rule_examples.failures(rule, example, folders)
     ]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from kcheck.engine import rule_words
 from kcheck.source.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key, unnumbered
-from kcheck.source.units import duration, shown
+from kcheck.source.interval import Interval
+from kcheck.source.units import duration, shown, singular
 from kcheck.source.values import Origin
 from kcheck.syntax import cel
 from kcheck.syntax.hcl import computed_literals
@@ -14,10 +16,16 @@ from kcheck.words.subjects import cloud_of
 from kcheck.words.views import ID
 
 if TYPE_CHECKING:
-    from kcheck.engine.rule import Grade, Rule
+    from collections.abc import Iterator, Sequence
+
+    from kcheck.engine.rule import Grade, Rule, Sentence
     from kcheck.scale.world import World
     from kcheck.source.text import Span
     from kcheck.words.views import View
+
+
+_MOST_RECORDS = 4
+"""A sentence that stands for each record of a list is said of so many of them."""
 
 
 def limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bool]]:
@@ -87,16 +95,20 @@ class Evaluator:
 
     def value(self, expression: str, activation: cel.Activation | None = None) -> object:
         """The value of an expression; None where it is not known."""
+        result = self.result(expression, activation)
+        return None if result is cel.UNDECIDED else result
+
+    def result(self, expression: str, activation: cel.Activation | None = None) -> object:
+        """The value of an expression, None for null; UNDECIDED where it is not known."""
         compiled = cel.compile(expression, self.variables)
         if activation is None and self.view.open and self.view.hidden(cel.usage(compiled)):
-            return None
+            return cel.UNDECIDED
         try:
-            result = cel.evaluate(compiled, activation or self.activation)
+            return cel.evaluate(compiled, activation or self.activation)
         except cel.ExpressionError:
             if not self.view.open:
                 raise
-            return None
-        return None if result is cel.UNDECIDED else result
+            return cel.UNDECIDED
 
     def severity(self, rule: Rule) -> Severity | None:
         """How bad it is; None where the size is known, and too small to speak of."""
@@ -107,24 +119,31 @@ class Evaluator:
         return min([wanted, *caps])
 
     def severity_by_size(self, grade: Grade) -> Severity | None:
-        """How bad it is by size; None where that is known, and too small to speak of."""
-        size = self.number(grade.of)
+        """How bad it is by size, of bounds by the lower one; None where it is known, and too small to speak of."""
+        size = self.size(grade)
         if size is None:
             return Severity.INFO
         for limit, severity in ((grade.wall, Severity.ERROR), (grade.recommended, Severity.WARNING)):
-            most = self.number(limit) if limit else None
-            if most is not None and size > most:
+            most = self.value(limit) if limit else None
+            if isinstance(most, int | float) and size.low > most:
                 return severity
-        return None if grade.silent and self.value(grade.silent) else Severity.INFO
+        silent = grade.silent and size.exact is not None and self.value(grade.silent)
+        return None if silent else Severity.INFO
 
     def is_small(self, grade: Grade) -> bool:
         """Whether the size is known, and nothing worse than a note."""
-        return self.number(grade.of) is not None and self.severity_by_size(grade) is Severity.INFO
+        size = self.size(grade)
+        return size is not None and size.exact is not None and self.severity_by_size(grade) is Severity.INFO
 
-    def number(self, expression: str) -> float | None:
-        """The number that an expression gives; None where it is not known."""
-        value = self.value(expression)
-        return value if isinstance(value, int | float) else None
+    def size(self, grade: Grade) -> Interval | None:
+        """What decides how bad it is, or its bounds; None where neither is known."""
+        compiled = cel.compile(grade.of, self.variables)
+        found = [self.value(grade.of)]
+        if found == [None]:
+            choices = self.view.choose(cel.usage(compiled))
+            found = [self.value(grade.of, self.new_activation(self.view.data)) for _ in choices]
+        numbers = [int(value) for value in found if isinstance(value, int | float)]
+        return Interval(min(numbers), max(numbers)) if numbers and len(numbers) == len(found) else None
 
     # --- findings
 
@@ -139,12 +158,13 @@ class Evaluator:
             related += [other for other in found if _line(other.span) != _line(span)]
         fix, help_text = self.fix(rule)
         if fix is None and rule.help:
-            help_text = "; ".join(filter(None, (help_text, self.fill(rule.help))))
+            help_text = "; ".join(filter(None, (help_text, *self.sentences(rule.help))))
         return Finding(
             rule=rule.name,
             severity=severity,
             waste=rule.waste,
             message=self.fill(rule.message),
+            details=tuple(self.sentences(rule.details)),
             span=span,
             related=tuple(dict.fromkeys(related)),
             object=self.view.thing.id,
@@ -193,26 +213,61 @@ class Evaluator:
         return self.activation if self.view.numbered is self.view.data else self.new_activation(self.view.numbered)
 
     def fill(self, text: str) -> str:
-        """A message with its holes filled."""
-        parts = []
+        """A text with its holes filled."""
+        return self.filled(text)[0]
+
+    def filled(self, text: str, each: tuple[str, dict[str, object]] | None = None) -> tuple[str, bool]:
+        """A text with its holes filled, and whether all of them are known.
+
+        `each` is the record that the text stands for, and the list that it is of.
+        """
+        parts: list[str] = []
+        complete, single = True, False
         for part in cel.holes(text):
             if isinstance(part, str):
-                parts.append(part)
+                parts.append(singular(part) if single else part)
                 continue
-            value = self.value(part.text)
-            unit = self.unit(part.text)
-            unknown = "an unknown number of" if unit and "seconds" not in unit else "something unknown"
-            if value is None and part.text.strip() == f"{self.view.subject}.name":
-                value = getattr(self.view.thing, "address", None)  # what the code calls it
-            parts.append(unknown if value is None else shown(value, unit))
-        return " ".join("".join(parts).split())
+            value = self.hole(part.text, each)
+            if value is None:
+                parts.append("not set")
+                continue
+            kind = rule_words.result_type(part.text, self.view.subject, each[0] if each else "")
+            single = value == 1 and type(value) is int
+            complete = complete and value is not cel.UNDECIDED
+            unknown = "an unknown number of" if kind.unit and "seconds" not in kind.unit else "unknown"
+            parts.append(unknown if value is cel.UNDECIDED else shown(value, kind.unit))
+        return " ".join("".join(parts).split()), complete
 
-    def unit(self, expression: str) -> str:
-        """The unit of a hole that is a plain word."""
-        steps = expression.strip().split(".")
-        if len(steps) < 2 or steps[0] != self.view.subject or not all(step.isidentifier() for step in steps):
-            return ""
-        return self.view.unit_of(steps)
+    def hole(self, text: str, each: tuple[str, dict[str, object]] | None) -> object:
+        """What a hole shows: a value, None for null, the bounds of a number, or UNDECIDED where neither is known."""
+        if each is not None:
+            variables = (*self.variables, "each")
+            data = {self.view.subject: self.view.data, "limits": self.limits, "each": each[1]}
+            return cel.evaluate(cel.compile(text, variables), cel.activation(data, variables))
+        value = self.result(text)
+        if value is not cel.UNDECIDED:
+            return value
+        if text.strip() == f"{self.view.subject}.name":
+            return getattr(self.view.thing, "address", value)  # what the code calls it
+        return self.view.bounds.get(text.strip(), value)
+
+    def sentences(self, sentences: Sequence[Sentence]) -> Iterator[str]:
+        """The sentences of which the condition holds and all is known; of many records the first ones."""
+        for one in sentences:
+            if one.where and self.value(one.where) is not True:
+                continue
+            if not one.each:
+                text, complete = self.filled(one.say)
+                if complete and text:
+                    yield text
+                continue
+            found = self.records(one.each)
+            for number in found[:_MOST_RECORDS]:
+                text, complete = self.filled(one.say, (one.each, self.view.record(number)))
+                if complete and text:
+                    yield text
+            if len(found) > _MOST_RECORDS:
+                yield f"and {len(found) - _MOST_RECORDS:,} more"
 
     def fix(self, rule: Rule) -> tuple[Fix | None, str]:
         """The changes that mend the finding, or what a person must do instead."""

@@ -49,6 +49,18 @@ class Obstacle(NamedTuple):
     help: str
 
 
+class Sentence(NamedTuple):
+    """A text with holes that a finding has below its headline.
+
+    `where` is CEL: it is left out unless that holds. `each` gives a list of records: the text stands once for each of
+    them, which expressions call `each`.
+    """
+
+    say: str
+    where: str = ""
+    each: str = ""
+
+
 class Example(NamedTuple):
     """Files that a rule fires on (`bad`), those that `fix` makes of them, and files it is silent on (`good`).
 
@@ -62,7 +74,7 @@ class Example(NamedTuple):
     price: str | None
 
 
-class Details(NamedTuple):
+class Documentation(NamedTuple):
     """The second document of a rule file."""
 
     why: str
@@ -82,7 +94,8 @@ class Rule(NamedTuple):
     at: str
     related: tuple[str, ...]
     message: str
-    help: str
+    details: tuple[Sentence, ...]
+    help: tuple[Sentence, ...]
     severity: str
     grade: Grade | None
     waste: bool
@@ -99,9 +112,9 @@ class Rule(NamedTuple):
         return bool(self.settings)
 
     @property
-    def details(self) -> Details:
+    def documentation(self) -> Documentation:
         """Why, and examples: read when explain, docs or tests ask for them."""
-        return _details(self.path)
+        return _documentation(self.path)
 
     def entries(self) -> list[ProfileValue | str]:
         """The sources: entries of profiles, or addresses."""
@@ -122,10 +135,10 @@ def source_entry(rule: Rule, text: str) -> ProfileValue | str:
     return found
 
 
-def _details(path: str) -> Details:
+def _documentation(path: str) -> Documentation:
     documents = [document for document in yaml.load_all(read_bytes(path), Loader) if document is not None]
     data = documents[1] if len(documents) > 1 else {}
-    return Details(data.get("why", "").strip(), tuple(_example(item) for item in data.get("examples", ())))
+    return Documentation(data.get("why", "").strip(), tuple(_example(item) for item in data.get("examples", ())))
 
 
 def read_bytes(path: str) -> bytes:

@@ -45,6 +45,10 @@ class ChangeTable(TypedDict, total=False):
     to: str | int | bool
 
 
+SentenceTable = TypedDict("SentenceTable", {"if": str, "each": str, "say": str}, total=False)
+"""A text of a finding with a condition, or one for each record of a list."""
+
+
 class ObstacleTable(TypedDict):
     """Where a fix may not be made."""
 
@@ -74,7 +78,8 @@ class RuleTable(TypedDict, total=False):
     at: str
     related: list[str]
     message: str
-    help: str
+    details: list[str | SentenceTable]
+    help: str | list[str | SentenceTable]
     unless: list[str]
     fix: FixTable
     sources: list[str]
@@ -112,6 +117,9 @@ class File:
         node = yaml.get(self.root, *path)
         if node is None and path[:1] == ("fix",):  # one change needs no list
             path = ("fix", path[-1])
+            node = yaml.get(self.root, *path)
+        while node is None and len(path) > 1:  # a sentence may be a text alone
+            path = path[:-1]
             node = yaml.get(self.root, *path)
         if isinstance(node, yaml.Scalar):
             begin = node.text.find(text)

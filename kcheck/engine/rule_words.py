@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kcheck.config.config import nearest
+from kcheck.engine import expression_types
+from kcheck.engine.expression_types import ANY, BOOL, NUMBERS, Checker, Type
 from kcheck.engine.rule import source_entry
 from kcheck.engine.rule_files import RuleError
 from kcheck.numbers import profiles
@@ -16,29 +18,88 @@ from kcheck.words.raw_views import SUBJECTS as RAW
 from kcheck.words.subjects import SUBJECTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from kcheck.engine.rule import Rule
+    from kcheck.engine.rule import Rule, Sentence
     from kcheck.words.views import Wanted
 
-_BELOW = tuple(f"{word}." for word in OPEN)
+Steps: TypeAlias = "tuple[str | int, ...]"
+"""The keys under which a text stands in its file."""
 
 
-def words(subject: str) -> set[str]:
-    """Everything that a rule about a subject may name, limits aside."""
-    result = {subject, "limits"}
-    for name in RAW.get(subject, ()):
-        result.add(f"{subject}.{name}".rstrip("."))
-    for field in SUBJECTS.get(subject, ()):
-        result.add(f"{subject}.{field.name}")
-        if field.kind in ("record", "records"):
-            result |= {f"{subject}.{field.name}.{inner.name}" for inner in SUBJECTS[field.type]}
-    return result
+class Text(NamedTuple):
+    """An expression of a rule, or a place, with the keys that it is under.
+
+    `kind` says what it has to be: condition, number, value, hole, records or place. `given` are conditions that hold
+    where it is asked for, `denied` some that do not; of a text that stands for each of some records, `each` gives them.
+    """
+
+    steps: Steps
+    text: str
+    kind: str
+    given: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    each: str = ""
+
+    @property
+    def is_place(self) -> bool:
+        """Whether it ends in the name of a field that may be that of each object in a list."""
+        return self.kind == "place"
 
 
-def expressions(rule: Rule) -> list[str]:
-    """All expressions of a rule, its places aside."""
-    return [text for place, text in _texts(rule) if not _is_place(place)]
+def texts(rule: Rule) -> Iterator[Text]:
+    """All expressions and places of a rule."""
+    fires = tuple(filter(None, (rule.when, rule.problem)))
+    if rule.when:
+        yield Text(("when",), rule.when, "condition")
+    yield Text(("problem",), rule.problem, "condition", fires[:-1])
+    yield Text(("at",), rule.at, "place", fires)
+    for cap in rule.at_most:
+        yield Text(("at_most", cap.severity), cap.where, "condition", fires)
+    for name in ("of", "wall", "recommended"):
+        if text := getattr(rule.grade, name, None):
+            yield Text(("grade", name), text, "number", fires)
+    if rule.grade and rule.grade.silent:
+        yield Text(("grade", "silent"), rule.grade.silent, "condition", fires)
+    yield from (Text(("related", i), text, "place", fires) for i, text in enumerate(rule.related))
+    held = tuple(obstacle.where for obstacle in rule.withheld)
+    for i, setting in enumerate(rule.settings):
+        steps = ("fix", "changes", i)
+        yield Text((*steps, "append" if setting.append else "set"), setting.place, "place", fires, held)
+        yield Text((*steps, "to"), setting.to, "value", fires, held)
+    for i, obstacle in enumerate(rule.withheld):
+        steps = ("fix", "withheld", i)
+        yield Text((*steps, "where"), obstacle.where, "condition", fires, held[:i])
+        yield from _holes((*steps, "help"), obstacle.help, (*fires, obstacle.where), held[:i])
+    yield from _holes(("message",), rule.message, fires)
+    for name, sentences in (("details", rule.details), ("help", rule.help)):
+        for i, sentence in enumerate(sentences):
+            yield from _sentence((name, i), sentence, fires)
+
+
+def _holes(steps: Steps, text: str, given: tuple[str, ...], denied: tuple[str, ...] = (), each: str = "") -> list[Text]:
+    """The expressions in a text with holes."""
+    return [
+        Text(steps, hole.text, "hole", given, denied, each) for hole in cel.holes(text) if not isinstance(hole, str)
+    ]
+
+
+def _sentence(steps: Steps, sentence: Sentence, given: tuple[str, ...]) -> Iterator[Text]:
+    where = (sentence.where,) if sentence.where else ()
+    if sentence.each:
+        yield Text((*steps, "each"), sentence.each, "records", (*given, *where))
+    yield from (Text((*steps, "if"), text, "condition", given) for text in where)
+    yield from _holes((*steps, "say"), sentence.say, (*given, *where), each=sentence.each)
+
+
+# --- what is used
+
+
+def usages(rule: Rule) -> Iterator[tuple[Text, cel.Usage]]:
+    """The expressions of a rule, its places aside, with what they use."""
+    for one in texts(rule):
+        if not one.is_place:
+            yield one, cel.usage(cel.compile(one.text, _names(one, rule.subject)))
 
 
 def limits(rule: Rule) -> set[str]:
@@ -48,51 +109,106 @@ def limits(rule: Rule) -> set[str]:
 
 def used(rule: Rule) -> set[str]:
     """The words and limits that a rule uses, its places included, as paths."""
-    return {path for steps, text in _texts(rule) for path in _used_words(text, rule.subject, place=_is_place(steps))}
+    return {path for one in texts(rule) for path in _used_words(one, rule.subject)}
 
 
 @cache
 def looked_at(rule: Rule) -> Wanted:
     """The fields of the subject that any expression or place of a rule may look at."""
     result: Wanted = {}
-    for steps, text in _texts(rule):
-        for path in _used_words(text, rule.subject, place=_is_place(steps)):
-            inner = result
-            for step in path.replace("[]", "").split("."):
-                inner = inner.setdefault(step, {})
+    for path in used(rule):
+        inner = result
+        for step in path.replace("[]", "").split("."):
+            inner = inner.setdefault(step, {})
     return result.get(rule.subject, {})
 
 
-Steps = tuple["str | int", ...]
+def _used_words(one: Text, subject: str) -> set[str]:
+    """The words that an expression or a place uses; of a place, the field may be that of each object in a list."""
+    prefix, name = cel.split_place(one.text) if one.is_place else (one.text, "")
+    usage = cel.usage(cel.compile(prefix, _names(one, subject)))
+    found = set(usage.paths) | ({f"{path.rstrip('[]')}.{name}" for path in usage.result} if name else set())
+    if not one.each:
+        return found
+    lists = [path.rstrip("[]") for path in cel.usage(cel.compile(one.each, (subject, "limits"))).result]
+    own = {path for path in found if path.partition(".")[0] == "each"}
+    return found - own | {f"{base}.{path.partition('.')[2]}".rstrip(".") for path in own for base in lists}
 
 
-def _texts(rule: Rule) -> Iterator[tuple[Steps, str]]:
-    """All expressions and places of a rule, with the keys that they are under."""
-    for name in ("when", "problem", "at"):
-        if text := getattr(rule, name):
-            yield (name,), text
-    yield from ((("at_most", cap.severity), cap.where) for cap in rule.at_most)
-    for name in ("of", "wall", "recommended", "silent"):
-        if text := getattr(rule.grade, name, None):
-            yield ("grade", name), text
-    yield from ((("related", i), text) for i, text in enumerate(rule.related))
-    for i, setting in enumerate(rule.settings):
-        yield ("fix", "changes", i, "append" if setting.append else "set"), setting.place
-        yield ("fix", "changes", i, "to"), setting.to
-    for i, obstacle in enumerate(rule.withheld):
-        yield ("fix", "withheld", i, "where"), obstacle.where
-        yield from ((("fix", "withheld", i, "help"), hole) for hole in _holes(obstacle.help))
-    for name in ("message", "help"):
-        yield from (((name,), hole) for hole in _holes(getattr(rule, name)))
+def _names(one: Text, subject: str) -> tuple[str, ...]:
+    """The variables of an expression."""
+    return (subject, "limits", "each") if one.each else (subject, "limits")
 
 
-def _holes(text: str) -> Iterator[str]:
-    """The expressions in a text with holes."""
-    return (hole.text for hole in cel.holes(text) if not isinstance(hole, str))
+# --- types
 
 
-def _is_place(steps: Steps) -> bool:
-    return steps[0] in ("at", "related") or steps[-1] in ("set", "append")
+@cache
+def members(subject: str) -> Mapping[str, Type]:
+    """The fields of a subject, or of the limits, with their types."""
+    head, _, group = subject.partition(".")
+    if head == "limits":
+        return _limits(group)
+    if subject in RAW:
+        return {name: ANY if f"{subject}.{name}" in OPEN else Type("string") for name in RAW[subject]}
+    found: dict[str, Type] = {}
+    for field in SUBJECTS[subject]:
+        kind = field.type if field.kind == "scalar" else "list" if field.kind == "records" else field.kind
+        held = Type("record", subject=field.type, word=f"each of {field.name}") if field.kind == "records" else None
+        held = Type(field.type, unit=field.unit) if field.kind in ("list", "map") else held
+        found[field.name] = Type(
+            kind, held, field.type if field.kind == "record" else "", field.nullable, field.bounded, field.unit,
+            meaning=field.meaning,
+        )  # fmt: skip
+    return found
+
+
+@cache
+def _limits(group: str) -> dict[str, Type]:
+    """The limits of a group, or the groups of limits, of all clouds."""
+    result: dict[str, Type] = {}
+    for cloud in owners():
+        for key, entry in profiles.limits(cloud).items():
+            head, name = key.split(".")
+            if not group:
+                result[head] = Type("record", subject=f"limits.{head}")
+            elif head == group:
+                kind = {bool: "bool", int: "int", float: "double"}.get(type(entry.value), "string")
+                kind = "int" if entry.value is None else kind
+                result[name] = Type(kind, unit=entry.unit)
+    return result
+
+
+def variables(subject: str) -> dict[str, Type]:
+    """What the expressions of a rule about a subject may name."""
+    own = ANY if subject in OPEN else Type("record", subject=subject)
+    return {subject: own, "limits": Type("record", subject="limits")}
+
+
+@cache
+def result_type(text: str, subject: str, each: str = "") -> Type:
+    """The type of an expression; `each` gives the records that it stands for each of."""
+    return _check(Text((), text, "hole", each=each), subject)[0]
+
+
+def _check(one: Text, subject: str) -> tuple[Type, Checker]:
+    """The type of an expression, or of what a place is a field of, and what is wrong with it."""
+    names = variables(subject)
+    if one.each:
+        element = _check(Text((), one.each, "records"), subject)[0].of
+        names = {**names, "each": element or ANY}
+    compiled = tuple(names)
+    sure: frozenset[str] = frozenset()
+    for text in one.given:
+        sure |= expression_types.facts_of(cel.tree(cel.compile(text, compiled)), truth=True)
+    for text in one.denied:
+        sure |= expression_types.facts_of(cel.tree(cel.compile(text, compiled)), truth=False)
+    checker = Checker(names, members, sure)
+    text = cel.split_place(one.text)[0] if one.is_place else one.text
+    return checker.type_of(cel.tree(cel.compile(text, compiled))), checker
+
+
+# --- mistakes
 
 
 class Mistake(NamedTuple):
@@ -102,42 +218,98 @@ class Mistake(NamedTuple):
     message: str
 
 
-def _used_words(text: str, subject: str, *, place: bool) -> set[str]:
-    """The words that an expression or a place uses; of a place, the field may be that of each object in a list."""
-    prefix, name = cel.split_place(text) if place else (text, "")
-    usage = cel.usage(cel.compile(prefix, (subject, "limits")))
-    return set(usage.paths) | ({f"{path.rstrip('[]')}.{name}" for path in usage.result} if place else set())
-
-
 def problems(rule: Rule) -> Iterator[Mistake]:
-    """What is wrong with a rule that can be told without running it: syntax, and words that do not exist."""
+    """What is wrong with a rule that can be told without running it: syntax, words that do not exist, types."""
     if rule.subject not in SUBJECTS and rule.subject not in RAW:
         message = f"there is no subject {rule.subject}; {nearest(rule.subject, (*SUBJECTS, *RAW))}"
         yield Mistake((("subject",), "", 0), message)
         return
-    limits = {key for cloud in owners() for key in profiles.limits(cloud)}
-    allowed = (
-        words(rule.subject) | {f"limits.{key}" for key in limits} | {f"limits.{key.split('.')[0]}" for key in limits}
-    )
-    maps = {f"{rule.subject}.{field.name}" for field in SUBJECTS.get(rule.subject, ()) if field.kind == "map"}
     try:
-        texts = list(_texts(rule))
+        found = list(texts(rule))
     except cel.SyntaxProblem as error:
         yield Mistake((("message",), "", 0), str(error))
         return
-    for steps, text in texts:
-        try:
-            used = _used_words(text, rule.subject, place=_is_place(steps))
-        except cel.SyntaxProblem as error:
-            yield Mistake((steps, text, error.at or 0), str(error))
-            continue
-        for path in sorted(
-            path for path in used - allowed if not path.startswith(_BELOW) and path.rpartition(".")[0] not in maps
-        ):
-            message = f"`{text}`: there is no word {path}; {nearest(path, tuple(sorted(allowed)))}"
-            yield Mistake((steps, text, max(text.find(path), 0)), message)
+    wrong = list(_syntax_problems(found, rule.subject))
+    yield from wrong
+    if not wrong:
+        for one in found:
+            yield from _type_problems(one, rule.subject)
+        yield from _repeated_bounds(rule, found)
     for i, source in enumerate(rule.sources):
         try:
             source_entry(rule, source)
         except RuleError:
             yield Mistake((("sources", i), "", 0), f"there is no source {source}: an address or a key of profiles")
+
+
+def _syntax_problems(found: list[Text], subject: str) -> Iterator[Mistake]:
+    for one in found:
+        try:
+            _used_words(one, subject)
+        except cel.SyntaxProblem as error:
+            yield Mistake((one.steps, one.text, error.at or 0), str(error))
+
+
+def _type_problems(one: Text, subject: str) -> Iterator[Mistake]:
+    """Words that do not exist, what may be null, kinds that do not fit, and results of the wrong kind."""
+    found, checker = _check(one, subject)
+    for wrong in dict.fromkeys(checker.mistakes):
+        yield Mistake((one.steps, one.text, wrong.at), f"`{_short(one.text)}`: {wrong.message}")
+    if checker.mistakes:
+        return
+    message = _misfit(one, found)
+    if message:
+        yield Mistake((one.steps, one.text, 0), f"`{_short(one.text)}`: {message}")
+
+
+def _misfit(one: Text, found: Type) -> str:
+    """Why what an expression gives does not fit where it stands; empty where it does."""
+    if found.kind == "any":
+        return ""
+    if one.is_place:
+        return _misplaced(one, found)
+    if found.nullable and one.kind not in ("value", "hole"):
+        return f"{found.described} may be null: ask `{found.word or 'x'} != null` first"
+    if one.kind == "condition" and found != BOOL and found.kind != "bool":
+        return f"{found.described} is {found.what}; a condition is true or false"
+    if one.kind == "number" and found.kind not in NUMBERS:
+        return f"{found.described} is {found.what}; a number is needed here"
+    if one.kind == "hole" and found.kind in ("record", "map", "type"):
+        return f"{found.described} is {found.what}, of which a message can show a field only"
+    if one.kind == "records" and (found.kind != "list" or (found.of or ANY).kind not in ("record", "any")):
+        return f"{found.described} is {found.what}; `each` wants a list of records"
+    return ""
+
+
+def _misplaced(one: Text, found: Type) -> str:
+    """Why a place is none: it is not a field of a record, or of each record of a list."""
+    name = cel.split_place(one.text)[1]
+    record = found.of or ANY if found.kind == "list" else found
+    if record.kind == "any":
+        return ""
+    if record.kind != "record":
+        return f"{found.described} is {found.what}; a place is a field of a record, or of each of a list"
+    fields = members(record.subject)
+    known = tuple(f"{record.subject}.{field}" for field in fields)
+    word = f"{record.subject}.{name}"
+    return "" if name in fields else f"there is no word {word}; {nearest(word, known)}"
+
+
+def _repeated_bounds(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
+    """Words known by their bounds that a condition asks for twice: both ends would not tell what holds between them."""
+    compared = [
+        (one, word)
+        for one in found
+        if one.steps[0] in ("when", "problem")
+        for word in _check(one, rule.subject)[1].compared
+    ]
+    words = [word for _, word in compared]
+    for one, word in compared:
+        if words.count(word) > 1:
+            message = f"{word} may be known by its bounds only: compare it once in `when` and `problem` together"
+            yield Mistake((one.steps, one.text, max(one.text.find(word), 0)), message)
+
+
+def _short(text: str) -> str:
+    """An expression in one line."""
+    return " ".join(text.split())

@@ -10,7 +10,7 @@ import yaml
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine import rule_files, rule_words
-from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, Setting, read_bytes
+from kcheck.engine.rule import Cap, Grade, Obstacle, Rule, Sentence, Setting, read_bytes
 from kcheck.engine.rule_files import RuleError
 from kcheck.model import Raw
 from kcheck.numbers import profiles
@@ -171,6 +171,7 @@ def _rule(group: str, path: str, data: rule_files.RuleTable) -> Rule:
         grade = data.get("grade")
         fix: rule_files.FixTable = data.get("fix") or {}
         changes = fix.get("changes") or ([fix] if fix else [])
+        texts = data.get("help", ())
         return Rule(
             name=os.path.basename(path).rpartition(".")[0],
             group=group,
@@ -182,7 +183,8 @@ def _rule(group: str, path: str, data: rule_files.RuleTable) -> Rule:
             at=data["at"],
             related=tuple(data.get("related", ())),
             message=data["message"].strip(),
-            help=data.get("help", "").strip(),
+            details=tuple(map(_sentence, data.get("details", ()))),
+            help=tuple(map(_sentence, [texts] if isinstance(texts, str) else texts)),
             severity=data.get("severity", ""),
             grade=Grade(grade["of"], grade.get("wall"), grade.get("recommended"), grade.get("silent"))
             if grade
@@ -202,3 +204,9 @@ def _rule(group: str, path: str, data: rule_files.RuleTable) -> Rule:
 def _setting(change: rule_files.ChangeTable) -> Setting:
     append = "append" in change
     return Setting(change["append"] if append else change["set"], as_text(change["to"]), append)
+
+
+def _sentence(data: str | rule_files.SentenceTable) -> Sentence:
+    if isinstance(data, str):
+        return Sentence(data.strip())
+    return Sentence(data["say"].strip(), data.get("if", ""), data.get("each", ""))

@@ -54,14 +54,14 @@ def link(rule: Rule) -> Name:
 
 def as_text(rule: Rule, every: Sequence[Rule]) -> str:
     """The page of `kcheck explain`: with the first example only, and the address of the whole page."""
-    first = [example for example in rule.details.examples if example.bad][:1]
+    first = [example for example in rule.documentation.examples if example.bad][:1]
     whole = [*_blocks(rule, every), *_examples(first), *_silence(rule)]
     return page.as_text([*whole, Prose(f"More: {url(rule)}")] if url(rule) else whole)
 
 
 def as_markdown(rule: Rule, every: Sequence[Rule], linters: Iterable[Name] = ()) -> str:
     """The page in docs/; `linters` are the places that tell of other linters which disagree."""
-    blocks = [*_blocks(rule, every), *_examples(rule.details.examples)]
+    blocks = [*_blocks(rule, every), *_examples(rule.documentation.examples)]
     disagree = [Point((name,)) for name in linters]
     blocks += [Part("Other linters"), *disagree] if disagree else []
     return page.as_markdown([*blocks, *_silence(rule)], page_path(rule.name))
@@ -77,9 +77,9 @@ def _blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
         ("group", (Name(rule.group, f"{INDEX}#{rule.group}" if url(rule) else "", code=False),)),
     ]
     yield Facts(tuple(rows))
-    if rule.details.why:
+    if rule.documentation.why:
         yield Part("Why")
-        yield Prose(rule.details.why)
+        yield Prose(rule.documentation.why)
     yield Part("Condition")
     yield Code("\n".join(_conditions(rule)), "cel")
     yield from _by_hand(rule)
@@ -118,7 +118,10 @@ _CAPPED = {"warning": "at most a warning where", "info": "an info where"}
 
 def _by_hand(rule: Rule) -> Iterator[Block]:
     """What a person has to do: the help, and where no fix is made."""
-    found = [Point((_readable(rule.help),))] if rule.help else []
+    found = [
+        Point(("where ", Name(one.where), f": {_readable(one.say)}") if one.where else (_readable(one.say),))
+        for one in rule.help
+    ]
     for where, text in rule.withheld:
         found += [Point(("no fix where ", Name(" ".join(where.split())), f": {_readable(text)}"))]
     if found:

@@ -67,7 +67,7 @@ def render(report: Report) -> str:
 
 
 def _rule(rule: Rule) -> dict[str, object]:
-    page, why = url(rule), rule.details.why or f"{rule.summary}."
+    page, why = url(rule), rule.documentation.why or f"{rule.summary}."
     silence = f"Silence it where it is accepted, with a reason: # kcheck: ignore[{rule.name}] reason"
     sources = [str(entry) if isinstance(entry, str) else entry.sources[0] for entry in rule.entries()]
     links = "\n".join(f"- <{source}>" for source in dict.fromkeys(sources))

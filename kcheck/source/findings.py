@@ -123,12 +123,13 @@ def unnumbered(message: str) -> str:
 
 
 class Finding(NamedTuple):
-    """One problem at one place. `anchors` are the places where a comment can suppress it.
+    """One problem at one place: `message` is the headline, `details` are sentences below it.
 
-    `help` says what a person must do where kcheck cannot change the value itself. `also` are the other objects that
-    have it at the same place, or for the same cause. `shape` is the message without what changes with sizes, prices and
-    other objects. `parts` are the findings that were merged into it, if they were. A `small` one is of a known
-    size at which its rule only takes note: no reason to change what others share.
+    `anchors` are the places where a comment can suppress it. `help` says what a person must do where kcheck cannot
+    change the value itself. `also` are the other objects that have it at the same place, or for the same cause. `shape`
+    is the message without what changes with sizes, prices and other objects. `parts` are the findings that were merged
+    into it, if they were. A `small` one is of a known size at which its rule only takes note: no reason to change what
+    others share.
     """
 
     rule: str
@@ -145,6 +146,7 @@ class Finding(NamedTuple):
     shape: str = ""
     parts: tuple[Finding, ...] = ()
     small: bool = False
+    details: tuple[str, ...] = ()
 
     @property
     def objects(self) -> set[str]:

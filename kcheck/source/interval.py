@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from kcheck.source.values import Unknown
 
 
 class Interval(NamedTuple):
@@ -28,3 +31,10 @@ class Interval(NamedTuple):
         if self.high is None:
             return f"at least {self.low:,}"
         return f"at most {self.high:,}" if not self.low else f"{self.low:,} to {self.high:,}"
+
+
+@dataclass(slots=True)
+class Bounded(Unknown):
+    """A number that is not known, but lies between two bounds."""
+
+    bounds: Interval = field(kw_only=True)

@@ -37,14 +37,32 @@ def shown(value: object, unit: str = "") -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return {"seconds": readable, "whole seconds": readable, "memory": size, "millicores": cores}.get(
-            unit, "{:,}".format
-        )(value)
+        return _SHOWN.get(unit, "{:,}".format)(value)
     if isinstance(value, float):
         return f"{value:,.1f}"
     if isinstance(value, list):
         return ", ".join(shown(item, unit) for item in value)
     return str(value)
+
+
+_NOUN = re.compile(
+    r"( (?:(?!of|in|to|for|at|and|or|x)[\w-]+ ){0,2})"
+    r"(nodes|pods|GPUs|TPUs|pools|zones|addresses|machines|workers|processes|replicas|jobs|queues|classes|priorities"
+    r"|services|Services|containers|images|pulls|copies|subnets|disks|interfaces|ports|loops|rounds|writes|reads|cards"
+    r"|slices|types|requests|volumes|seconds|minutes|hours|days|files|clusters|workloads|cores|vCPUs|routes|blocks)\b"
+)
+
+
+def singular(text: str) -> str:
+    """What follows the number 1 in a sentence, its noun in the singular."""
+    return _NOUN.sub(lambda match: match[1] + _one(match[2]), text, count=1) if _NOUN.match(text) else text
+
+
+def _one(noun: str) -> str:
+    """The singular of a noun."""
+    if noun.endswith("ies"):
+        return f"{noun[:-3]}y"
+    return noun[:-2] if noun.endswith("sses") else noun[:-1]
 
 
 def round_up(count: int) -> int:
@@ -120,3 +138,21 @@ def size(count: int) -> str:
 def cores(millicores: int) -> str:
     """Millicores as people say them: 4, 0.5."""
     return f"{millicores / 1000:g}"
+
+
+def node_hours(node_seconds: int) -> str:
+    """Seconds of nodes as people pay them: 1.5 node-hours, 167 node-hours."""
+    hours = Fraction(node_seconds, 3600)
+    return f"{float(round(hours, 1)):g} node-hours" if hours < 10 else f"{round(hours):,} node-hours"
+
+
+def money(mills: int) -> str:
+    """Thousandths of a dollar: $4,908."""
+    return f"${dollars(mills)}"
+
+
+_SHOWN = {
+    "seconds": readable, "whole seconds": readable, "memory": size, "millicores": cores, "node-seconds": node_hours,
+    "mills": money,
+}  # fmt: skip
+"""How numbers of a unit are written, where not as a number alone."""

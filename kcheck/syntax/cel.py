@@ -15,8 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from cel_expr_python import cel as _cel
 from cel_expr_python.ext import ext_strings
 
+from kcheck.syntax import cel_tree
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from kcheck.syntax.cel_tree import Node
 
 
 class Undecided(Enum):
@@ -216,9 +220,12 @@ def _dotted(expr: bytes) -> str:
 
 def _tree(expression: Expression) -> bytes:
     """The serialised syntax tree."""
-    envelope = _fields(expression.program.serialize())  # type, content
-    tree: bytes = _fields(envelope[2][0])[4 if envelope[1][0].endswith(b".CheckedExpr") else 2][0]
-    return tree
+    return cel_tree.root(expression.program.serialize())
+
+
+def tree(expression: Expression) -> Node:
+    """The syntax tree."""
+    return cel_tree.tree(expression.program.serialize())
 
 
 _Message: TypeAlias = dict[int, list[Any]]
@@ -267,7 +274,7 @@ class _Walker:
             items = [self.visit(item, scope) for item in body.get(1, ())]
             return frozenset((path, lists + 1) for refs in items for path, lists in refs)
         elif kind == _STRUCT:
-            for entry in map(_fields, body.get(2, ())):
+            for entry in map(cel_tree.fields, body.get(2, ())):
                 self.use(entry[3][0], scope)
                 self.use(entry[4][0], scope)
         elif kind == _LOOP:  # its accu_init and loop_condition come from the macro alone
@@ -318,27 +325,9 @@ def _elements(refs: _Refs) -> _Refs:
 
 
 def _node(expr: bytes) -> tuple[int, _Message]:
-    return next((kind, _fields(body[0])) for kind, body in _fields(expr).items() if _CONST <= kind <= _LOOP)
-
-
-def _fields(message: bytes) -> _Message:
-    fields: _Message = {}
-    at = 0
-    while at < len(message):
-        tag, at = _varint(message, at)
-        value, at = (8 if tag & 7 == 1 else 4, at) if tag & 7 in (1, 5) else _varint(message, at)
-        content: int | bytes = value
-        if tag & 7:
-            content, at = message[at : at + value], at + value
-        fields.setdefault(tag >> 3, []).append(content)
-    return fields
-
-
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while message[at] > 127:
-        value, at, shift = value | (message[at] & 127) << shift, at + 1, shift + 7
-    return value | message[at] << shift, at + 1
+    return next(
+        (kind, cel_tree.fields(body[0])) for kind, body in cel_tree.fields(expr).items() if _CONST <= kind <= _LOOP
+    )
 
 
 _TOKEN = re.compile(

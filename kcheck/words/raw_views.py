@@ -57,12 +57,13 @@ class RawView(View):
         self._unknown_members: dict[str, str] = {}
         self._root = import_module("kcheck.words.raw_tree").raw_tree(self.thing)
         self._parts: list[Part] | None = None
+        self._maps: list[dict[str, object]] = []
         return self._whole()
 
     @cached_property
     def numbered(self) -> dict[str, object]:
         """The same data with the numbers of all maps in it."""
-        self._parts = []
+        self._parts, self._maps = [], []
         return self._whole()
 
     def _whole(self) -> dict[str, object]:
@@ -90,6 +91,7 @@ class RawView(View):
         if self._parts is not None:
             result[ID] = len(self._parts)
             self._parts.append(part)
+            self._maps.append(result)
         for name, member in value.items():
             plain = self._plain(member, f"{path.rstrip('[]')}.{name}", (*above, (path, True)))
             if plain is not None:
@@ -168,6 +170,10 @@ class RawView(View):
         part, rest = self._found(record, path)
         return None if rest or isinstance(part.value, dict | list | Unknown) else part.value
 
+    def record(self, number: int) -> dict[str, object]:
+        """The data of a map of what is written."""
+        return self._maps[number]
+
     def owner(self, record: int) -> tuple[str, str]:  # noqa: ARG002 - all parts belong to one thing
         """The subject, and the id of its thing."""
         return self.subject, self.thing.id
@@ -180,10 +186,6 @@ class RawView(View):
         """The kind of a part: list, map or scalar."""
         part, _ = self._found(record, path)
         return "list" if isinstance(part.value, list) else "map" if isinstance(part.value, dict) else "scalar"
-
-    def unit_of(self, steps: list[str]) -> str:  # noqa: ARG002 - as it is written
-        """There are none."""
-        return ""
 
     def literals(self) -> Iterator[Span]:
         """Where its single values are written."""

@@ -9,7 +9,7 @@ from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodRange,
 from kcheck.scale.walls.model import Wall
 from kcheck.source.values import known
 from kcheck.words.derive import basics, limits, scaling
-from kcheck.words.tables import autoscaling, clusters, networks, pods, queues
+from kcheck.words.tables import autoscaling, clusters, costs, networks, pods, queues
 from kcheck.words.tables.field import Field, made
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     **autoscaling.SUBJECTS,
     **pods.SUBJECTS,
     **queues.SUBJECTS,
+    **costs.SUBJECTS,
     "input": (
         made("kind", "string", "unreadable, templates, chart, not-rendered, unused-suppression or bare-suppression",
               lambda i, _w: basics.computed(i, i.kind)),
@@ -32,6 +33,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
 }  # fmt: skip
 """Subject -> its words. docs/words.md is printed from this table."""
 
+
+PARTS = frozenset(costs.SUBJECTS)
+"""Subjects that are only reached from others: no rule is about them."""
 
 _LISTS = {
     "cluster": "clusters", "pool": "pools", "subnet": "subnets", "pod_range": "ranges", "karpenter_pool": "karpenter",
@@ -43,6 +47,8 @@ _LISTS = {
 
 def things(subject: str, world: World) -> Sequence[Thing]:
     """All subjects of one kind."""
+    if subject in PARTS:
+        return []
     inventory = world.inventory
     whole = [workload for workload in inventory.workloads if not workload.partial]
     match subject:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from kcheck.model import Thing
 from kcheck.source.elements import MOST_CHOICES
 from kcheck.source.findings import unknown_input
+from kcheck.source.interval import Bounded
 from kcheck.source.values import Either, Known, Origin, Subnetwork, Unknown, Unset, candidates
 from kcheck.syntax.cel import usage
 from kcheck.words.subjects import SUBJECTS, things, word
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kcheck.scale.world import World
+    from kcheck.source.interval import Interval
     from kcheck.source.text import Span
     from kcheck.source.values import Missing
     from kcheck.syntax.cel import Expression, Usage
@@ -64,7 +66,7 @@ def wanted(*expressions: Expression) -> Wanted:
 
 
 class Choice(NamedTuple):
-    """A field of a record that is one of some values; `path` is what expressions call it."""
+    """A field of a record that is one of some values, or lies between two; `path` is what expressions call it."""
 
     path: str
     record: dict[str, object]
@@ -86,21 +88,23 @@ class View:
         self.world = world
         self.missing: dict[str, str] = {}
         self.choices: list[Choice] = []
+        self.bounds: dict[str, Interval] = {}
         self.data: dict[str, object] = self._read(fields)
 
     def _read(self, fields: Wanted | None) -> dict[str, object]:
-        self._things: list[tuple[str, Thing]] = []
+        self._things: list[tuple[str, object]] = []
         self._records: list[dict[str, object]] = []
         return self._record(self.subject, self.thing, self.subject, fields, nested=False)
 
     def _record(
-        self, subject: str, thing: Thing, path: str, fields: Wanted | None, *, nested: bool
+        self, subject: str, thing: object, path: str, fields: Wanted | None, *, nested: bool
     ) -> dict[str, object]:
+        """The fields of a thing, or of a part of a fact; other subjects within another one only where they are wanted."""
         result: dict[str, object] = {ID: len(self._things)}
         self._things.append((subject, thing))
         self._records.append(result)
         for field in SUBJECTS[subject]:
-            if (nested and field.kind in ("record", "records")) or (fields is not None and field.name not in fields):
+            if field.name not in fields if fields is not None else nested and field.kind in ("record", "records"):
                 continue
             inner = None if fields is None else fields[field.name]
             where = f"{path}.{field.name}"
@@ -111,13 +115,15 @@ class View:
                 self.missing.setdefault(where, unknown_input(value))
                 if isinstance(value, Either):
                     self._note_choice(field, value, where, result)
+                elif isinstance(value, Bounded) and field.bounded:
+                    self._note_bounds(field, value.bounds, where, result)
             elif isinstance(value, Unset) and field.nullable:
                 result[field.name] = None
             elif isinstance(value, Unset):
                 self.missing.setdefault(where, unknown_input(value))
             elif type(value.value) is int and abs(value.value) > _LARGEST:
                 self.missing.setdefault(where, f"{field.name} is larger than any number of it can be")
-            elif isinstance(value.value, Thing):
+            elif field.kind == "record":
                 result[field.name] = self._record(field.type, value.value, where, inner, nested=True)
             else:
                 plain = str(value.value) if isinstance(value.value, Subnetwork) else value.value  # CEL wants plain text
@@ -135,6 +141,12 @@ class View:
             return
         plain = [None if one is None else self._checked(field, one, where) for one in options]
         self.choices.append(Choice(where, record, field.name, plain))
+
+    def _note_bounds(self, field: Field, bounds: Interval, where: str, record: dict[str, object]) -> None:
+        """Remember both ends of a number: what holds at both holds between them, as it is compared only once."""
+        self.bounds[where] = bounds
+        high = _LARGEST if bounds.high is None else bounds.high
+        self.choices.append(Choice(where, record, field.name, [bounds.low, high]))
 
     def choose(self, usage: Usage) -> Iterator[None]:
         """Give the fields that an expression looks at each value that they may have, in all combinations, then none."""
@@ -183,16 +195,21 @@ class View:
         subject, thing = self._things[record]
         value = word(subject, path[-1]).read(thing, self.world)
         origin = None if isinstance(value, list) else value.origin
-        return origin if origin is not None and origin.spans else Origin((thing.place,))
+        place = thing.place if isinstance(thing, Thing) else self.thing.place
+        return origin if origin is not None and origin.spans else Origin((place,))
 
     def value(self, record: int, path: tuple[str, ...]) -> object:
         """The value of a field of a record of this view; None if there is none."""
         return self._records[record].get(path[-1])
 
+    def record(self, number: int) -> dict[str, object]:
+        """The data of a record of this view."""
+        return self._records[number]
+
     def owner(self, record: int) -> tuple[str, str]:
         """The subject of a record of this view, and the id of its thing."""
         subject, thing = self._things[record]
-        return subject, thing.id
+        return subject, thing.id if isinstance(thing, Thing) else self.thing.id
 
     def unit(self, record: int, path: tuple[str, ...]) -> str:
         """The unit of a field of a record of this view."""
@@ -201,13 +218,6 @@ class View:
     def kind(self, record: int, path: tuple[str, ...]) -> str:
         """The kind of a field of a record of this view."""
         return word(self._things[record][0], path[-1]).kind
-
-    def unit_of(self, steps: list[str]) -> str:
-        """The unit of what a path such as pool.cluster.target leads to."""
-        subject = self.subject
-        for step in steps[1:-1]:
-            subject = word(subject, step).type
-        return word(subject, steps[-1]).unit if subject in SUBJECTS else ""
 
     def place(self) -> Span:
         """Where the subject is declared."""

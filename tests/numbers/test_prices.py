@@ -13,8 +13,10 @@ from kcheck.files.tree import Tree
 from kcheck.numbers.machines import Price
 from kcheck.reading import inventory
 from kcheck.scale.world import World
-from kcheck.source.units import dollars
+from kcheck.source.units import dollars, shown
+from kcheck.source.values import known
 from kcheck.words.derive import money
+from kcheck.words.derive.money import Rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -152,61 +154,48 @@ def test_given_price_goes_first(built: Callable[..., World]) -> None:
     assert price(built(code, Config(price=9_800, environments=(environment,)))) == Price(1_500)
 
 
-def test_smallest_size_costs(built: Callable[..., World]) -> None:
-    def message(config: Config) -> str:
+def test_one_node_costs(built: Callable[..., World]) -> None:
+    def rate(config: Config) -> object:
         world = built(EKS % 'instance_types = ["p5.48xlarge"]', config)
         (pool,) = world.inventory.pools
-        return money.hourly(pool, world, 2)
+        return known(money.rate(pool, world))
 
-    assert message(Config()) == " ($110 an hour at $55.04 a node: p5.48xlarge, on demand, list price of us-east-1)"
-    assert message(Config(price=9_800)) == " ($196 an hour at $98 a node)"
-
-
-def waste(world: World) -> str:
-    shares = [(pool, 9) for pool in world.inventory.pools if pool.display_name != "system"]
-    return money.cost(shares, world, 600)
+    assert rate(Config()) == Rate(1, 55_040, "p5.48xlarge", "on demand", "us-east-1")
+    assert rate(Config(price=9_800)) == Rate(1, 98_000, None, "", "")
 
 
 @pytest.mark.parametrize(
-    ("types", "expected"),
+    ("types", "hours", "paid", "unpriced", "rates"),
     [
-        (["NC4as_T4_v3"], "1.5 node-hours, $0.79 at $0.526 a node and hour (Standard_NC4as_T4_v3, on demand, list price of westus2)"),
-        (
-            ["ND96isr_H100_v5", "D4s_v5"],
-            "3 node-hours, $148 at on-demand list prices of westus2 (9 Standard_ND96isr_H100_v5 at $98.32, 9 Standard_D4s_v5 at $0.192)",
-        ),
-        (
-            ["ND96isr_H100_v5", "X"],
-            ("3 node-hours, at least $147 at $98.32 a node and hour (Standard_ND96isr_H100_v5, on demand, list price of westus2; "
-            "9 nodes without a list price)"),
-        ),
-        (
-            ["D4s_v5", "D8s_v5", "D16s_v5", "D32s_v5", "D2s_v5"],
-            ("7.5 node-hours, $4.46 at on-demand list prices of westus2 (9 Standard_D32s_v5 at $1.536, 9 Standard_D16s_v5 at $0.768, "
-            "9 Standard_D8s_v5 at $0.384, 2 more types)"),
-        ),
-        (["X"], "1.5 node-hours"),
+        (["NC4as_T4_v3"], "1.5 node-hours", "$0.79", 0, [(9, "NC4as_T4_v3", 526)]),
+        (["D4s_v5", "ND96isr_H100_v5"], "3 node-hours", "$148", 0, [(9, "ND96isr_H100_v5", 98_320), (9, "D4s_v5", 192)]),
+        (["ND96isr_H100_v5", "X"], "3 node-hours", "$147", 9, [(9, "ND96isr_H100_v5", 98_320)]),
+        (["X"], "1.5 node-hours", None, 9, []),
     ],
 )  # fmt: skip
-def test_cost_of_pools_together(types: list[str], expected: str, built: Callable[..., World]) -> None:
-    code = "".join(POOL % (i, i, 9, f"Standard_{name}") for i, name in enumerate(types))
-    assert waste(built(AKS + code)) == expected
+def test_cost_of_pools_together(
+    types: list[str], hours: str, paid: str | None, unpriced: int, rates: list[tuple[int, str, int]],
+    built: Callable[..., World],
+) -> None:  # fmt: skip
+    world = built(AKS + "".join(POOL % (i, i, 9, f"Standard_{name}") for i, name in enumerate(types)))
+    found = money.cost([(pool, 9) for pool in world.inventory.pools if pool.display_name != "system"], world, 600)
+    assert shown(found.node_time, "node-seconds") == hours
+    assert (None if found.money is None else shown(found.money, "mills")) == paid
+    assert found.unpriced == unpriced
+    assert [(rate.nodes, (rate.machine or "").removeprefix("Standard_"), rate.money) for rate in found.rates] == rates
 
 
 def test_waste_of_an_autoscaler_counts_what_grows(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": AKS + POOL % (1, 1, 600, "Standard_ND96isr_H100_v5")})
     (finding,) = [f for f in linter.run(Tree(["."]), Config()).findings if f.rule == "idle-nodes-kept-long"]
     # ten minutes less five on 600 nodes are 50 node-hours, and a little for what waits behind them
-    saved = re.search(
-        r"about (\d+) node-hours, \$([\d,]+) at \$98\.32 a node and hour "
-        r"\(Standard_ND96isr_H100_v5, on demand, list price of westus2\), "
-        r"of a run of 10 minutes on 600 nodes \(simulated\)$",
-        finding.message,
-    )
-    assert saved, finding.message
-    hours, dollars = (int(text.replace(",", "")) for text in saved.groups())
+    text = "\n".join(finding.details)
+    saved = re.search(r"(\d+) node-hours of a 10 min run on 600 nodes \(simulated\)\n.*?\$([\d,]+)", text)
+    assert saved, text
+    hours, dollars = (int(one.replace(",", "")) for one in saved.groups())
     assert 45 <= hours <= 60
-    assert dollars == pytest.approx(hours * 98.32, abs=98.32 / 2 + 1)
+    assert dollars == pytest.approx(hours * 98.32, rel=0.02)
+    assert "600 Standard_ND96isr_H100_v5 nodes at $98.32 per node-hour (on demand, westus2)" in text
 
 
 @pytest.mark.parametrize(

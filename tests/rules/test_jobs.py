@@ -234,9 +234,9 @@ def test_unknown_pools_make_an_early_launcher_a_note(check: Callable[..., Result
 def test_idle_workers_cost_what_their_nodes_do(check: Callable[..., Result]) -> None:
     text = MPI.replace("VERSION", "v2beta1").replace("LAUNCH", "train")
     result = check({"job.yaml": f"{CLUSTER}---{text}"}, Config(price=3000))
-    message = next(f.message for f in result.findings if f.rule == "idle-workers-after-launcher")
-    assert "its 16 Worker pods run on and hold 128 GPUs" in message
-    assert "16 node-hours, $480 at $30 a node and hour in every hour" in message
+    finding = next(f for f in result.findings if f.rule == "idle-workers-after-launcher")
+    assert "its 16 Worker pods run on and hold 128 GPUs" in finding.message
+    assert finding.details == ("$11,520 per day", "16 nodes at $30 per node-hour")
 
 
 def test_ray_mounts_shared_memory_by_itself(check: Callable[..., Result]) -> None:

@@ -20,7 +20,6 @@ from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix, rule_examples
 from kcheck.source.findings import SAFETIES
-from kcheck.syntax import cel
 from kcheck.words import raw_views
 from kcheck.words.subjects import SUBJECTS
 from tests.kubernetes.schemas_of_kinds import LOADER
@@ -35,7 +34,7 @@ RULES = rules.load()
 EXAMPLES = [
     pytest.param(rule, example, id=f"{rule.name}-{i}")
     for rule in RULES
-    for i, example in enumerate(rule.details.examples)
+    for i, example in enumerate(rule.documentation.examples)
 ]
 
 
@@ -57,7 +56,7 @@ def test_fix_of_bad_is_fixed(rule: Rule, example: Example) -> None:
 FIXED = [
     pytest.param(rule, example, id=f"{rule.name}-{i}")
     for rule in RULES
-    for i, example in enumerate(rule.details.examples)
+    for i, example in enumerate(rule.documentation.examples)
     if example.fixed is not None
 ]
 
@@ -108,10 +107,10 @@ def test_rules_have_the_published_shape(rule: Rule, shapes: list[jsonschema.Draf
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_rule_is_complete(rule: Rule) -> None:
     assert rule.subject in SUBJECTS or rule.subject in raw_views.SUBJECTS
-    assert len(rule.details.why) > 80
-    assert rule.details.examples
-    assert rule.fixable == any(example.fixed is not None for example in rule.details.examples)
-    assert all(example.bad and example.good for example in rule.details.examples)
+    assert len(rule.documentation.why) > 80
+    assert rule.documentation.examples
+    assert rule.fixable == any(example.fixed is not None for example in rule.documentation.examples)
+    assert all(example.bad and example.good for example in rule.documentation.examples)
     assert rule.entries() or rule.subject == "input"
     assert bool(rule.severity) != bool(rule.grade)
     assert rule.severity in ("", "error", "warning", "info")
@@ -138,9 +137,8 @@ def test_words_exist(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_numbers_live_in_profiles(rule: Rule) -> None:
-    for text in rule_words.expressions(rule):
-        usage = cel.usage(cel.compile(text, (rule.subject, "limits")))
-        assert set(usage.numbers) <= {0, 1}, f"{text} has a number that belongs into profiles/"
+    for one, usage in rule_words.usages(rule):
+        assert set(usage.numbers) <= {0, 1}, f"{one.text} has a number that belongs into profiles/"
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -154,8 +152,7 @@ def test_what_rests_on_little_is_at_most_a_warning(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_presence_is_asked_in_when_only(rule: Rule) -> None:
-    for text in set(rule_words.expressions(rule)) - {rule.when}:
-        assert not cel.usage(cel.compile(text, (rule.subject, "limits"))).presence
+    assert not any(usage.presence for one, usage in rule_words.usages(rule) if one.steps != ("when",))
 
 
 DEFAULT_SIZED = """

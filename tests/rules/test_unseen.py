@@ -75,8 +75,8 @@ def told(result: Result, rule: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("names", "machines"), [
-    (("a",), "p5.48xlarge with 8 GPUs and 192 vCPUs takes 1 of them, and 3 GPUs of each node idle ("),
-    (("a", "b"), "p5.48xlarge with 8 GPUs and 192 vCPUs takes 1 of them, and 3 GPUs of each node idle ("),
+    (("a",), "p5.48xlarge with 8 GPUs and 192 vCPUs takes 1 of them, and 3 GPUs of each node idle"),
+    (("a", "b"), "p5.48xlarge with 8 GPUs and 192 vCPUs takes 1 of them, and 3 GPUs of each node idle"),
     (("a", "other"), None),  # 96 vCPUs
 ])  # fmt: skip
 def test_gpus_are_left_over_on_like_pools_too(names: tuple[str, ...], machines: str | None, check: Check) -> None:

@@ -153,15 +153,17 @@ def test_price_turns_hours_into_money(write: Callable[[Mapping[str, str]], Path]
         "node_count     = 20", "auto_scaling_enabled = true\n    min_count = 0\n    max_count = 1000"
     )
     write({"main.tf": text})
-    messages = {f["rule"]: f["message"] for f in report(".", "--price", "30")["findings"]}
+    texts = {f["rule"]: "\n".join(f["details"]) for f in report(".", "--price", "30")["findings"]}
     # five minutes less on 1,000 nodes are 83.3 node-hours: 2,500 USD at 30, and a little for what waits behind them
-    saved = re.search(r"about (\d+) node-hours, \$([\d,]+) at \$30 a node and hour", messages["idle-nodes-kept-long"])
-    assert saved, messages["idle-nodes-kept-long"]
+    saved = re.search(
+        r"(\d+) node-hours of .*\n\$([\d,]+) per run\n.* at \$30 per node-hour", texts["idle-nodes-kept-long"]
+    )
+    assert saved, texts["idle-nodes-kept-long"]
     hours, dollars = (int(text.replace(",", "")) for text in saved.groups())
     assert 80 <= hours <= 95
     assert dollars == pytest.approx(hours * 30, abs=16)
-    messages = {f["rule"]: f["message"] for f in report(".")["findings"]}
-    assert "$" not in messages["idle-nodes-kept-long"]
+    texts = {f["rule"]: "\n".join(f["details"]) for f in report(".")["findings"]}
+    assert "$" not in texts["idle-nodes-kept-long"]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 EXAMPLES = [
     pytest.param((rule, files, example.nodes), id=f"{rule.name}-{i}-{kind}")
     for rule in rules.load()
-    for i, example in enumerate(rule.details.examples)
+    for i, example in enumerate(rule.documentation.examples)
     for kind, files in (("bad", example.bad), ("good", example.good))
 ]
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck.model import CARDS, PodTemplate, Workload
 from kcheck.numbers import tags
 from kcheck.scale import images, placement
 from kcheck.source.values import Known, Unknown, Unset, Value, combined, equals, known, mapped, number, reason_of, total
-from kcheck.words.derive import money
 from kcheck.words.derive.basics import computed
 from kcheck.words.derive.queues import PRIORITY, stopped_by_queue
 
@@ -275,17 +273,6 @@ def asks(template: PodTemplate, _world: World) -> Value[str]:
     """What one pod asks for, in words."""
     cpu = number(template.cpu, 0)
     return computed(template, f"{number(template.gpus, 0)} GPUs" + (f" and {cpu / 1000:g} vCPUs" if cpu else ""))
-
-
-def idle_cost(template: PodTemplate, world: World) -> Value[str]:
-    """What the idle GPUs of all nodes that its pods fill cost an hour, in brackets; empty without a price."""
-    pool, idle = only(template, world), known(idle_gpus(template, world))
-    if pool is None or isinstance(pool, Unknown) or not idle:
-        return computed(template, "")
-    if not isinstance(template.count, Known):
-        return Unknown(reason_of(template.count), template.count.origin)
-    nodes = template.count.value // max(1, placement.per_node(template, pool) or 1)
-    return computed(template, money.part(pool, world, nodes, Fraction(idle, known(pool.machine.gpus))))
 
 
 def crowd(template: PodTemplate, world: World) -> Value[str]:

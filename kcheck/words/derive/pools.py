@@ -16,7 +16,6 @@ from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
 from kcheck.source.units import round_up
 from kcheck.source.values import Known, Unknown, Unset, Value, known, mapped, number, reason_of
-from kcheck.words.derive import money
 from kcheck.words.derive.basics import anyone, cluster_of, computed
 
 if TYPE_CHECKING:
@@ -198,11 +197,6 @@ def _for_pods(pool: NodePool, _world: World, pods: Value[int]) -> Value[int]:
     if pod_range is None or not isinstance(pod_range.block, Unset):
         return computed(pool, 0)  # none, or a block that does not follow from the pods
     return mapped(pods, lambda count: 1 << (32 - cloud(pod_range.cloud).pod_block(count)))
-
-
-def idle_cost(pool: NodePool, world: World) -> Value[str]:
-    """What the smallest size of a pool costs an hour, in brackets; empty where no price is known."""
-    return computed(pool, money.hourly(pool, world, number(pool.size.min_nodes, 0)))
 
 
 def nvme(pool: NodePool, _world: World) -> Value[int]:

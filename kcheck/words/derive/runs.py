@@ -10,17 +10,15 @@ from kcheck.scale import placement
 from kcheck.source.values import Known, Unknown, Unset, Value, known, number, reason_of, total
 from kcheck.words.derive import money
 from kcheck.words.derive.basics import computed, is_default
-from kcheck.words.derive.jobs import called_cards as called
 from kcheck.words.derive.jobs import only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kcheck.model import NodePool, PodTemplate, Workload
+    from kcheck.model import PodTemplate, Workload
     from kcheck.scale.world import World
 
-HOUR = 3600
-DAY = 24 * HOUR
+DAY = 24 * 3600
 
 _SERVES = re.compile(r"(?<!\S)(--port|serve)\b|\bapi_server\b")
 """What a server is started by, which no deadline should end."""
@@ -96,14 +94,18 @@ def lingering_gpus(workload: Workload, _world: World) -> Value[int]:
     return _gpus(workload, _endless(workload))
 
 
-def lingering_cost(workload: Workload, world: World) -> Value[str]:
-    """What the nodes of these pods cost in an hour."""
-    return computed(workload, _cost(_endless(workload), world, HOUR))
-
-
-def hung_cost(workload: Workload, world: World) -> Value[str]:
-    """What the nodes of all its pods with GPUs cost in a day."""
-    return computed(workload, _cost(workload.templates, world, DAY))
+def daily_cost(workload: Workload, world: World) -> Value[money.Cost]:
+    """What the nodes of its pods with GPUs cost in a day; null where these are not all known."""
+    shares: list[money.Share] = []
+    for one in workload.templates:
+        if not number(one.gpus, 0):
+            continue
+        pool = only(one, world)
+        each = None if pool is None or isinstance(pool, Unknown) else placement.per_node(one, pool)
+        if not each or isinstance(pool, Unknown):
+            return computed(workload, None)
+        shares.append((pool, -(-number(one.count, 0) // each)))
+    return computed(workload, money.cost(shares, world, DAY) if shares else None)
 
 
 def _gpus(workload: Workload, templates: Iterable[PodTemplate]) -> Value[int]:
@@ -113,25 +115,6 @@ def _gpus(workload: Workload, templates: Iterable[PodTemplate]) -> Value[int]:
             return Unknown(reason_of(one.count if not isinstance(one.count, Known) else one.gpus))
         sum_ += one.count.value * one.gpus.value
     return computed(workload, sum_)
-
-
-def _cost(templates: Iterable[PodTemplate], world: World, seconds: int) -> str:
-    """Node-hours and money where the nodes of all pods with GPUs are known, else GPU-hours."""
-    shares: list[tuple[NodePool | None, int]] = []
-    gpus, kind = 0, "GPU"
-    placed = True
-    for one in templates:
-        count, cards = number(one.count, 0), number(one.gpus, 0)
-        if not cards:
-            continue
-        gpus += count * cards
-        kind = called(one).removesuffix("s")
-        pool = only(one, world)
-        each = None if pool is None or isinstance(pool, Unknown) else placement.per_node(one, pool)
-        placed = placed and bool(each)
-        if each and not isinstance(pool, Unknown):
-            shares.append((pool, -(-count // each)))
-    return money.cost(shares, world, seconds) if placed and shares else f"{gpus * seconds // HOUR:,} {kind}-hours"
 
 
 def kept_for_ever(workload: Workload, _world: World) -> Value[bool]:

@@ -1,4 +1,4 @@
-"""What other settings would save of a run, by the model of the autoscaler: minutes and money of waste."""
+"""What other settings would save of a run, by the model of the autoscaler: node-hours and money."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.simulate import parameters, scenario
 from kcheck.simulate.run import simulate
-from kcheck.source.values import Unknown, Value, known
+from kcheck.source.values import Known, Unknown, Value, known
 from kcheck.words.derive import money, scaling
 from kcheck.words.derive.basics import computed
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kcheck.model import Autoscaler, NodePool
     from kcheck.scale.world import World
     from kcheck.simulate.model import Case
+    from kcheck.words.derive.money import Cost
 
 _LARGEST = 1000
 """Runs of more nodes are told from two smaller ones: what a node waits for others grows with their number."""
@@ -26,25 +27,25 @@ _NOTHING = 5
 """Seconds a node that nobody would change a setting for."""
 
 
-def idle(autoscaler: Autoscaler, world: World) -> Value[str]:
+def idle(autoscaler: Autoscaler, world: World) -> Value[Cost]:
     """What it saves to keep idle nodes no longer than is recommended."""
     return _saved(autoscaler, world, unneeded_time=float(world.numbers.limits("any")["autoscaler.idle_time"].number))
 
 
-def deletion(autoscaler: Autoscaler, world: World) -> Value[str]:
+def deletion(autoscaler: Autoscaler, world: World) -> Value[Cost]:
     """What it saves to delete in batches that are large enough."""
     batch = known(scaling.sufficient_batch(autoscaler, world))
     return _saved(autoscaler, world, **({"batch": batch} if batch else {}))
 
 
-def profile(autoscaler: Autoscaler, world: World) -> Value[str]:
+def profile(autoscaler: Autoscaler, world: World) -> Value[Cost]:
     """What the cloud's faster profile saves; null where it has none."""
     cluster = known(autoscaler.cluster)
     settings = parameters.profile_settings(cluster.cloud, "OPTIMIZE_UTILIZATION") if cluster is not None else {}
     return _saved(autoscaler, world, **settings) if settings else computed(autoscaler, None)
 
 
-def tolerance(autoscaler: Autoscaler, world: World) -> Value[str]:
+def tolerance(autoscaler: Autoscaler, world: World) -> Value[Cost]:
     """What it saves to pause only for as many nodes that are not ready as it should; null where that is nothing."""
     nodes, percent = (
         known(scaling.tolerated_nodes(autoscaler, world)),
@@ -56,10 +57,10 @@ def tolerance(autoscaler: Autoscaler, world: World) -> Value[str]:
     own = found.settings
     count, share = max(own.unready_count, nodes), max(own.unready_percentage, float(percent))
     other = replace(found, settings=replace(own, unready_count=count, unready_percentage=share))
-    return computed(autoscaler, _told(autoscaler, world, found, other))
+    return computed(autoscaler, _difference_of(autoscaler, world, found, other))
 
 
-def split(pool: NodePool, world: World) -> Value[str]:
+def split(pool: NodePool, world: World) -> Value[Cost]:
     """What it saves to have as many pools as are recommended instead of a large one; null where that is nothing."""
     cluster = known(pool.cluster)
     owner = world.autoscaling.autoscaler(cluster) if cluster is not None else None
@@ -68,7 +69,7 @@ def split(pool: NodePool, world: World) -> Value[str]:
     return computed(pool, world.remember("split", owner, lambda: _split(owner, world)))
 
 
-def _split(autoscaler: Autoscaler, world: World) -> str | None:
+def _split(autoscaler: Autoscaler, world: World) -> Cost | None:
     """What it saves that no pool of an autoscaler is larger than is recommended."""
     found = _run(autoscaler, world)
     if found is None:
@@ -80,20 +81,24 @@ def _split(autoscaler: Autoscaler, world: World) -> str | None:
         for i in range(ceil(one.most / most))
     )
     other = replace(found, pools=parts, settings=replace(found.settings, balance=True))
-    return _told(autoscaler, world, found, other)
+    return _difference_of(autoscaler, world, found, other)
 
 
-def _saved(autoscaler: Autoscaler, world: World, **changed: Any) -> Value[str]:
-    """What changed settings save of a run that takes all nodes which the autoscaler grows.
+def _saved(autoscaler: Autoscaler, world: World, **changed: Any) -> Value[Cost]:
+    """What changed settings save of a run that takes all nodes which the autoscaler grows; null where that is nothing.
 
     Where no run can be made of what is known, what nodes cost that wait as long as the settings say.
     """
     case = _run(autoscaler, world)
-    if case is None:
-        usual = autoscaler.unneeded_time if "batch" not in changed else scaling.deletion_time(autoscaler, world)
-        return scaling.waste(autoscaler, world, usual, 2 if "batch" in changed else 1)
-    told = _told(autoscaler, world, case, replace(case, settings=replace(case.settings, **changed)))
-    return computed(autoscaler, told or f"next to nothing of {_named(case)}, as other settings hold it up longer")
+    if case is not None:
+        other = replace(case, settings=replace(case.settings, **changed))
+        return computed(autoscaler, _difference_of(autoscaler, world, case, other))
+    deleting = "batch" in changed
+    waiting = scaling.deletion_time(autoscaler, world) if deleting else autoscaler.unneeded_time
+    shares = scaling.growing(autoscaler, world)
+    if not isinstance(waiting, Known) or isinstance(shares, Unknown):
+        return computed(autoscaler, None)
+    return computed(autoscaler, money.cost(shares, world, Fraction(waiting.value, 2 if deleting else 1)))
 
 
 def _run(autoscaler: Autoscaler, world: World) -> Case | None:
@@ -105,18 +110,15 @@ def _run(autoscaler: Autoscaler, world: World) -> Case | None:
     return None if isinstance(found, str) else found.without_wall.case
 
 
-def _told(autoscaler: Autoscaler, world: World, case: Case, other: Case) -> str | None:
-    """What one run saves against another, in words; None where that is nothing."""
+def _difference_of(autoscaler: Autoscaler, world: World, case: Case, other: Case) -> Cost | None:
+    """What one run saves against another, roughly; None where that is nothing."""
     seconds = world.remember("saved", (autoscaler, other), lambda: each(case, other))
     shares = scaling.growing(autoscaler, world)
     if isinstance(shares, Unknown) or seconds < _NOTHING:
         return None
-    return f"about {money.cost(shares, world, Fraction(round(seconds)))}, of {_named(case)}"
-
-
-def _named(case: Case) -> str:
-    """A run as findings call it."""
-    return f"a run of {case.job.duration / 60:g} minutes on {case.job.pods:,} nodes (simulated)"
+    found = money.cost(shares, world, Fraction(round(seconds)))
+    paid = None if found.money is None else money.rough(found.money)
+    return found._replace(node_time=money.rough(found.node_time), money=paid, run_time=round(case.job.duration))
 
 
 def each(case: Case, other: Case) -> float:

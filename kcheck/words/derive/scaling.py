@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from kcheck.numbers import profiles
 from kcheck.scale import deletion, unready
-from kcheck.source.units import minor_version, readable
+from kcheck.source.units import minor_version
 from kcheck.source.values import Known, Unknown, Unset, Value, all_known, combined, known, mapped, number, reason_of
-from kcheck.words.derive import money
 from kcheck.words.derive.basics import anyone, computed, is_default, unknown_size
 from kcheck.words.derive.pools import autoscaled
 
 if TYPE_CHECKING:
     from kcheck.model import Autoscaler, Flag
     from kcheck.scale.world import World
+    from kcheck.words.derive import money
 
 
 def has_work(autoscaler: Autoscaler, world: World) -> bool:
@@ -135,17 +134,6 @@ def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
         client_qps(autoscaler, world),
     )
     return computed(autoscaler, None if isinstance(batch, Unknown) else batch)
-
-
-def waste(autoscaler: Autoscaler, world: World, seconds: Value[int], share: int) -> Value[str]:
-    """What the nodes that the autoscaler adds cost when they idle for `seconds` / `share`, within a sentence."""
-    shares = growing(autoscaler, world)
-    if not isinstance(seconds, Known):
-        return Unknown(reason_of(seconds), seconds.origin)
-    if isinstance(shares, Unknown):
-        return computed(autoscaler, f"{readable(seconds.value // share)} of each of them,")
-    text = money.cost(shares, world, Fraction(seconds.value, share))
-    return computed(autoscaler, f"{text}," if "$" in text else text)
 
 
 def minor(thing: Flag | Autoscaler, _world: World) -> Value[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kcheck.words.derive import basics, growth, karpenter, pools, savings, scaling
-from kcheck.words.tables.field import Field, made, record, simple
+from kcheck.words.tables.field import Field, flag, made, named, record, simple
 
 AUTOSCALER = (
     made("kind", "string", "cluster-autoscaler, or gke and ack where the cloud runs it and shows little", lambda a, _w: basics.computed(a, a.kind)),
@@ -53,11 +53,12 @@ AUTOSCALER = (
     made("deletion_goal", "int", "time that deletion may take: what is recommended, or twice that of marking", scaling.deletion_goal, "seconds"),
     made("sufficient_bulk_delete", "int", "bulk_delete with which deletion is fast enough, rounded as people do",
           scaling.sufficient_batch, "nodes", nullable=True),
-    made("idle_waste", "string", "what a run of these nodes costs more than with the recommended unneeded_time", savings.idle),
-    made("deletion_waste", "string", "what it costs more than with sufficient_bulk_delete", savings.deletion),
-    made("tolerance_waste", "string", "what it costs more than with these two; null if nothing",
-         savings.tolerance, nullable=True),
-    made("profile_waste", "string", "what it costs more than with the cloud's faster profile; null where it has none", savings.profile),
+    record("idle_saving", "cost", "what the recommended unneeded_time saves of a run of these nodes; null if nothing", savings.idle, nullable=True),
+    record("deletion_saving", "cost", "what sufficient_bulk_delete saves of it; null if nothing", savings.deletion, nullable=True),
+    record("tolerance_saving", "cost", "what sufficient_unready_nodes and sufficient_unready_percentage save of it; null if nothing",
+           savings.tolerance, nullable=True),
+    record("profile_saving", "cost", "what the cloud's faster profile saves of it; null if nothing, or without such a profile",
+           savings.profile, nullable=True),
     made("capped_at", "int", "nodes of the cluster at which a cap of its own ends growth before the target; null if none does",
          growth.capped_at, "nodes", nullable=True),
     made("cap", "string", "that cap, in words", growth.cap, nullable=True),
@@ -82,7 +83,7 @@ FLAG = (
 
 KARPENTER_POOL = (
     made("kind", "string", "NodePool, or Provisioner in old code", lambda p, _w: basics.computed(p, p.kind)),
-    simple("name", "string", "its name"),
+    named("its name"),
     simple("api", "string", "its apiVersion", nullable=False),
     made("version", "string", "the version in its apiVersion: v1, v1beta1, v1alpha5", karpenter.group_version),
     made("removed_in", "string", "first version of Karpenter without it; null while it is there", karpenter.removed_in, nullable=True),
@@ -97,7 +98,7 @@ KARPENTER_POOL = (
     made("protected", "bool", "whether a budget forbids it, at least at some times", karpenter.protected),
     simple("expire_after", "int", "age at which nodes are replaced; null is never", "seconds"),
     simple("gpu", "bool", "whether its nodes have GPUs or other accelerators", nullable=False),
-    simple("spot", "bool", "whether its nodes are spot and nothing else"),
+    flag("spot", "whether its nodes are spot and nothing else"),
     made("serves", "bool", "whether GPU workloads are applied with it, and all of them run for ever", karpenter.serves),
     made("trains", "bool", "whether a job with GPUs that may land on its nodes is applied with it", karpenter.trains),
 )  # fmt: skip

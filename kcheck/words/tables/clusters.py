@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kcheck.model import NOTHING
 from kcheck.scale import addresses as demands
-from kcheck.words.derive import basics, control_plane, dns, gpus, growth, needs, pools, savings, spot, taints
-from kcheck.words.tables.field import Field, made, record, records, simple
+from kcheck.words.derive import basics, control_plane, dns, gpus, growth, money, needs, pools, savings, spot, taints
+from kcheck.words.tables.field import Field, flag, made, named, record, records, simple
 
 _TARGET = made(
     "target", "int", "nodes the cluster is meant to reach: --nodes, else the sum of its pools' maxima",
@@ -15,7 +15,7 @@ _TARGET = made(
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "cluster": (
         made("cloud", "string", "eks, gke, aks, ack or selfmanaged", lambda c, _w: basics.computed(c, c.cloud)),
-        simple("name", "string", "the cluster's name"),
+        named("the cluster's name"),
         simple("version", "string", "Kubernetes version as written"),
         simple("location", "string", "region or zone as written"),
         simple("zonal", "bool", "whether its control plane is in one zone (GKE)"),
@@ -24,7 +24,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("location_text", "string", "the expression of a zonal location; null where it is a literal of its own, or the call of a module gives it (GKE)",
              control_plane.location_text, nullable=True),
         simple("node_locations", "string", "zones of its nodes as written; beside its own where it is in one (GKE)", kind="list"),
-        simple("provisioned", "bool", "whether the cloud adds nodes beside the pools: Autopilot, EKS Auto Mode, node auto-provisioning"),
+        flag("provisioned", "whether the cloud adds nodes beside the pools: Autopilot, EKS Auto Mode, node auto-provisioning"),
         simple("tier", "string", "control-plane tier: Free, Standard, Premium (AKS), standard, tier-xl ... (EKS)"),
         simple("network_plugin", "string", "what gives pods their network: azure, kubenet, none (AKS), vpc-cni (EKS)"),
         simple("network_mode", "string", "node-subnet or overlay, of the azure plugin; VPC_NATIVE or ROUTES (GKE)"),
@@ -83,7 +83,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("pools", "pool", "its node pools", lambda c, w: w.pools.all_of_cluster(c)),
     ),
     "pool": (
-        simple("name", "string", "the pool's name"),
+        named("the pool's name"),
         simple("mode", "string", "System or User (AKS); Karpenter for its NodePools; control-plane"),
         simple("autoscaled", "bool", "whether an autoscaler sets its size", nullable=False, of="size"),
         simple("min_nodes", "int", "smallest size", "nodes", nullable=False, of="size"),
@@ -99,7 +99,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
               lambda p, w: basics.computed(p, p.root in w.inventory.libraries)),
         made("counted_nodes", "int", "nodes that the cloud's limit of a pool counts: those of the fullest zone (GKE), with surge (AKS), all (EKS)",
               pools.counted, "nodes"),
-        made("split_saving", "string", "what several pools instead of a large one save of a run; null if nothing", savings.split, nullable=True),
+        record("split_saving", "cost", "what several pools instead of a large one save of a run; null if nothing", savings.split, nullable=True),
     made("jobs_need", "int", "nodes that the biggest GPU workload of its cluster fills; null if there is none",
               pools.jobs_need, "nodes", nullable=True),
         made("managed", "bool", "whether the cloud runs the group, not the user", lambda p, _w: basics.computed(p, p.managed)),
@@ -110,10 +110,10 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("addresses_per_node", "int", "addresses one node takes of its subnet",
               demands.addresses_per_node, "addresses"),
         made("crowded", "bool", "whether a subnet of its nodes is full before its clusters reach their targets", pools.crowded),
-        made("idle_cost", "string", "what its smallest size costs an hour, in brackets; empty without a price", pools.idle_cost),
+        record("rate", "rate", "what one of its nodes costs; null without a price", money.rate, nullable=True),
         made("pod_addresses_per_node", "int", "addresses that one node takes for its pods: a block, or one each", pools.pod_addresses, "addresses"),
         made("pod_addresses_if_few", "int", "the same for the pods that a GPU node runs", pools.pod_addresses_if_few, "addresses"),
-        simple("spot", "bool", "whether its nodes are spot", of="market"),
+        flag("spot", "whether its nodes are spot", of="market"),
         made("neighbours", "int", "others that the kernel of a node knows at most; null where the cloud sets it", dns.neighbours, nullable=True),
         simple("streaming", "bool", "whether containers start before their image is there (GKE)", nullable=False, of="system"),
         simple("taints", "string", "its taints, key=value:Effect", kind="list", of="scheduling"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kcheck.scale import addresses as demands
 from kcheck.words.derive import basics, larger_ranges, limits, ranges
-from kcheck.words.tables.field import Field, made, record, records, simple
+from kcheck.words.tables.field import Field, made, named, record, records, simple
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "subnet": (
-        simple("name", "string", "the subnet's name"),
+        named("the subnet's name"),
         simple("cidr", "string", "its IPv4 range", nullable=False),
         made("prefix", "int", "length of its prefix", ranges.prefix),
         made("usable_addresses", "int", "addresses that are not reserved by the cloud", demands.room, "addresses"),
@@ -31,7 +31,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("pools", "pool", "pools whose nodes are in it", lambda s, w: w.pools.in_subnet(s)),
     ),
     "pod_range": (
-        simple("name", "string", "name of the range, or of its cluster"),
+        named("name of the range, or of its cluster"),
         simple("cidr", "string", "its IPv4 range", nullable=False),
         made("addresses", "int", "its addresses, and those of the ranges that continue it", demands.room, "addresses"),
         made("block", "int", "length of the prefix of the block that a node takes; null if its pools differ",

@@ -16,7 +16,7 @@ from kcheck.words.derive import (
     tolerations,
     volumes,
 )
-from kcheck.words.tables.field import Field, made, plain, record, records, simple
+from kcheck.words.tables.field import Field, made, named, plain, record, records, simple
 
 _CLUSTER = record("cluster", "cluster", "the cluster it runs on", basics.cluster_of)
 _SCALE = made(
@@ -28,7 +28,7 @@ _SCALE = made(
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "workload": (
         plain("kind", "string", "Deployment, Job, PyTorchJob ..."),
-        simple("name", "string", "its name"),
+        named("its name"),
         simple("namespace", "string", "its namespace as written"),
         plain("per_node", "bool", "whether every node runs it"),
         plain("batch", "bool", "whether it ends: a job"),
@@ -69,8 +69,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("lingering", "string", "the role of pods that run on when it has ended; null where all end by themselves", runs.lingering, nullable=True),
         made("lingering_pods", "int", "these pods", runs.lingering_pods, "pods"),
         made("lingering_gpus", "int", "the GPUs that they hold", runs.lingering_gpus, "GPUs"),
-        made("lingering_cost", "string", "what their nodes cost in an hour", runs.lingering_cost),
-        made("hung_cost", "string", "what the nodes of its pods with GPUs cost in a day", runs.hung_cost),
+        record("daily_cost", "cost", "what the nodes of its pods with GPUs cost in a day; null where these are not known", runs.daily_cost, nullable=True),
         made("kept_for_ever", "bool", "whether nothing removes it when it has ended", runs.kept_for_ever),
         simple("disposed", "string", "the key by which it makes volumes that are deleted with it: volumeClaimPolicies (JobSet), volumes (Volcano), ephemeral volumes of pods; null without any"),
         made("applied_again_by", "string", "what makes it again when it is deleted: an Application of Argo CD that heals itself, a Kustomization of Flux, Terraform; null if nothing is seen",
@@ -119,7 +118,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("per_machine", "int", "pods that a node of their pools takes; null where it is not known", jobs.per_node, "pods", nullable=True),
         made("idle_gpus", "int", "GPUs of a node of their pools that no further pod can use; null where it is not known", jobs.idle_gpus, "GPUs", nullable=True),
         made("asks", "string", "GPUs and vCPUs of one pod in words", jobs.asks),
-        made("idle_cost", "string", "what these cost an hour on all nodes that its pods fill, in brackets; empty without a price", jobs.idle_cost),
         made("machine", "string", "a node of their pools in words; null where it is not known", jobs.node, nullable=True),
         made("shared_memory", "bool", "whether /dev/shm is mounted", volumes.shared_memory),
         made("bare_cuda", "bool", "whether their containers with GPUs have an image of CUDA's runtime alone", volumes.bare_cuda),
@@ -156,7 +154,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("containers", "container", "their containers", lambda t, _w: list(t.containers)),
     ),
     "container": (
-        simple("name", "string", "its name"),
+        named("its name"),
         plain("first", "bool", "whether it is an init container"),
         made("workload", "string", "kind and name of the workload", jobs.called),
         made("namespace", "string", "the workload's namespace", jobs.of_owner("namespace"), nullable=True),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kcheck.words.derive import gpus, queues
-from kcheck.words.tables.field import Field, made, plain, records, simple
+from kcheck.words.tables.field import Field, made, named, plain, records, simple
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "priority_class": (
         plain("kueue", "bool", "whether it is one of Kueue's, not of pods"),
-        simple("name", "string", "its name"),
+        named("its name"),
         simple("number", "int", "its value", nullable=False),
         simple("default", "bool", "whether pods without a class have it", nullable=False),
         simple("preemption", "string", "PreemptLowerPriority or Never, as written"),
@@ -23,7 +23,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     ),
     "queue": (
         plain("kind", "string", "ClusterQueue or LocalQueue (Kueue), Queue (Volcano)"),
-        simple("name", "string", "its name"),
+        named("its name"),
         simple("namespace", "string", "its namespace (LocalQueue)"),
         simple("leads_to", "string", "the ClusterQueue that a LocalQueue leads to"),
         made("found", "bool", "whether that is in the code, or no ClusterQueue is", queues.found),
@@ -40,7 +40,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("gpu_job", "string", "a job with GPUs that waits in it; null if there is none", queues.gpu_job, nullable=True),
     ),
     "kube_namespace": (
-        simple("name", "string", "its name"),
+        named("its name"),
         made("jobs", "int", "jobs of several pods in it, and workloads with GPUs, that wait in no queue", queues.jobs, "workloads"),
         made("has_quota", "bool", "whether it has a ResourceQuota, or a LocalQueue of Kueue", queues.has("ResourceQuota")),
         made("others_have_quota", "bool", "whether another one that is applied with it has", queues.has("ResourceQuota", others=True)),
