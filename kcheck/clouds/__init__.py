@@ -1,1 +1,1 @@
-"""Clusters, pools and subnets of each cloud: one folder for all that is its own."""
+"""Clusters, pools and subnets of each cloud, one folder a cloud."""

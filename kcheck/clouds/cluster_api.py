@@ -1,4 +1,4 @@
-"""Objects of Cluster API to clusters and pools: of a cloud where it runs the control plane, else self-managed."""
+"""Clusters and pools of Cluster API: of a managed cloud, else self-managed."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ class _Cluster:
     # --- pools
 
     def _control_nodes(self, cluster: Cluster) -> Iterator[NodePool]:
-        """The machines of a control plane of one's own."""
+        """The machines of a separate control plane."""
         if self.cloud != _OWN:
             return
         if self.kind == _KUBEADM and self.control is not None:

@@ -1,4 +1,4 @@
-"""Karpenter's NodePools to node pools of the EKS or AKS cluster that they are deployed to, with their node classes."""
+"""Karpenter's NodePools as node pools of their EKS or AKS cluster."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _alike(
 
 
 def _with_gpus(types: tuple[str, ...], cloud: str, gpus: Value[int]) -> Value[bool]:
-    """Whether nodes have GPUs; not known where only some of the machines that fit do."""
+    """Whether nodes have GPUs; unknown where only some of the machines that fit do."""
     found = {bool(count) for count in karpenter_machines.gpus(types, cloud)}
     if isinstance(gpus, Unknown) and len(found) == 1:
         return Known(found.pop(), gpus.origin or Origin(()))
@@ -132,7 +132,7 @@ def _with_gpus(types: tuple[str, ...], cloud: str, gpus: Value[int]) -> Value[bo
 
 
 def _system(node_class: yaml.Mapping | None) -> System:
-    """What a node boots; of an image of one's own nothing is known."""
+    """The image that a node boots; nothing is known of a custom image."""
     if node_class is None or text(node_class, "kind") != "EC2NodeClass":
         return System(local_disks=_local_disks(node_class))
     fields = Fields("eks", "EC2NodeClass", MappingRecord(node_class))
@@ -255,7 +255,7 @@ def _is_in(subnet: Subnet, operator: str, zones: tuple[str, ...]) -> bool:
 
 
 def _tag(node: yaml.Node) -> str:
-    """The value of a tag as a pattern; a part that is not known fits itself only."""
+    """The value of a tag as a pattern; a part that is unknown fits itself only."""
     target = yaml.resolve(node)
     datum = target.datum if isinstance(target, yaml.Computed) else None
     text = text_of(datum) if datum is not None else target.text if isinstance(target, yaml.Scalar) else None

@@ -1,4 +1,4 @@
-"""Karpenter's NodePools, and the Provisioners of old, as they are written: limits, disruption, expiry."""
+"""Karpenter's NodePools and Provisioners as written: limits, disruption, expiry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the readers of all clouds share: identities, links inside of root modules and between them, defaults."""
+"""Shared parts of all cloud readers: identities, references within and between root modules, defaults."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ class Reader:
         return found
 
     def candidates(self, certain: Value[object], datum: Datum | None, things: Mapping[str, N]) -> tuple[N, ...]:
-        """The things that a reference may be to, where its branch and thus the thing is not known."""
+        """The things that a reference may be to, where its branch and thus the thing is unknown."""
         found: list[N] = []
         for one in () if isinstance(certain, Known) else possible(datum):
             link = resolve_reference(one, things)
@@ -285,18 +285,18 @@ def resolve_reference(datum: Datum | None, things: Mapping[str, T]) -> Known[T] 
 
 
 _PART = re.compile(r"\$\{[^}]*\}")
-"""A part of such a text that is not known."""
+"""A part of such a text that is unknown."""
 
 
 def matches_pattern(text: str | None, pattern: str | None) -> bool:
-    """Whether a text fits a pattern with `*` and `?`; a part of either that is not known stands for one character."""
+    """Whether a text fits a pattern with `*` and `?`; a part of either that is unknown stands for one character."""
     if text is None or not pattern:
         return False
     return fnmatchcase(_PART.sub("?", text), _PART.sub("?", pattern))
 
 
 def text_of(value: Value[object]) -> str | None:
-    """A text, with `${...}` for the parts that are not known; None if even that is not known."""
+    """A text, with `${...}` for the parts that are unknown; None if even that is unknown."""
     if isinstance(value, Known):
         return str(value.value)
     symbol = value.symbol if isinstance(value, Unknown) else None

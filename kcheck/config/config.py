@@ -1,4 +1,4 @@
-"""What the user asked for: targets, environments, which rules, whose numbers. Made of flags and `kcheck.yaml`."""
+"""The user's settings: targets, environments, rules, numbers. Made from flags and `kcheck.yaml`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Accepted:
 class Config:
     """The effective settings of one run. All paths are relative to the working directory.
 
-    `nodes` maps a cluster's name or address to the number of nodes it is meant to reach; the key "" holds for
+    `nodes` maps a cluster's name or address to the number of nodes it is to reach; the key "" holds for
     every cluster. `price` is what one node costs, in US cents an hour. `places` says where each setting comes from.
     `workspace` is the one of Terraform, for environments without one of their own. `variables` are texts from the
     command line; `env_vars` says that TF_VAR_* of the environment count. `render` is helm where charts are to be

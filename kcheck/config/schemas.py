@@ -1,4 +1,4 @@
-"""What people write for kcheck, settings, intents and rules, against its schemas, with the place of every mistake."""
+"""Validate settings, intents and rules against their schemas, with the place of every mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kcheck.yaml` and `[tool.kcheck]`: found upwards, checked against the published schema, made into a Config."""
+"""Find `kcheck.yaml` or `[tool.kcheck]`, validate it, and make a Config."""
 
 from __future__ import annotations
 

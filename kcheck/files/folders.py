@@ -1,4 +1,4 @@
-"""Which folders are looked into, by their names, and whether others hold something of ours."""
+"""Which folders are read, by name, and whether skipped ones hold relevant files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def is_reached(path: str) -> bool:
 
 
 def holds(folder: str, wanted: Callable[[str], bool]) -> bool:
-    """Whether a folder seems to hold a wanted file: what is deep in it, or behind many others, is not looked for."""
+    """Whether a folder seems to hold a wanted file; the search is limited in depth and number."""
     level, left = [folder], _ENTRIES
     for _ in range(_DEPTH):
         inner: list[str] = []
@@ -68,7 +68,7 @@ def holds(folder: str, wanted: Callable[[str], bool]) -> bool:
 
 
 def note(names: Iterable[str]) -> Skipped:
-    """What is said of the folders with these names that were not looked into."""
+    """The note on folders with these names that were skipped."""
     found = list(names)
     kinds = ", ".join(f"{name}/" for name in sorted(set(found)))
     count = "1 folder" if len(found) == 1 else f"{len(found):,} folders"

@@ -1,4 +1,4 @@
-"""Which files there are: walk, skip, classify. Reads each file once, also when links lead to it twice."""
+"""The files of a tree: walk, skip, classify. Each file is read once, even through several links."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BRACE = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
 
 
 def holds_objects(data: bytes) -> bool:
-    """Whether YAML may hold Kubernetes objects: told without parsing, and never wrong where it says no."""
+    """Whether YAML may hold Kubernetes objects, without parsing. False is always right."""
     if b"kind" not in data or b"apiVersion" not in data:
         return b"\x00" in data[:4] and b"k\x00i\x00n\x00d" in data  # UTF-16, to be told as unreadable
     return bool((_KIND.search(data) and _API_VERSION.search(data)) or _FLOW.search(data) or in_braces(data))
@@ -91,7 +91,7 @@ class Folder:
     links: dict[Source, str] = field(default_factory=dict)
 
     def name(self, source: Source) -> str:
-        """What a file is called in this folder."""
+        """The name of a file in this folder."""
         return self.links.get(source) or os.path.basename(source.path)
 
 
@@ -103,7 +103,7 @@ class Tree:
     files by their own folder; `charts` are the folders of Helm charts; `kernel` are the settings of the kernel of
     nodes; `configurations` are files of other tools that make clusters, by their kind.
     `exclude` are paths and patterns that are not read, `skipped` is what was left out though nobody asked for that.
-    `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that is not there:
+    `overlay` maps real paths to bytes that stand in for the content on disk, or to None for a file that does not exist:
     fixes not yet written, or the tree before a change.
     """
 
@@ -199,7 +199,7 @@ class Tree:
             self.skipped.append(Skipped(source.path, encrypted.REASON, remedy=encrypted.REMEDY))
 
     def _shown(self, path: str, real: str) -> str:
-        """A path as findings print it: what git has where a link leads to another file of the repository."""
+        """A path as findings print it; a link within the repository has the path that git has."""
         if os.path.abspath(path) != real and any(contains_path(top, real) for top in (".", *self.given)):
             path = os.path.relpath(real, os.path.realpath("."))
         return display_path(path)
@@ -327,7 +327,7 @@ class Tree:
             stack += [entry.path for entry in reversed(inner) if self._is_entered(entry)]
 
     def _is_entered(self, entry: DirectoryEntry) -> bool:
-        """Whether a folder is looked into; one with something of ours that is not is noted."""
+        """Whether a folder is read; skipped folders with relevant files are noted."""
         if entry.name in folders.FOREIGN and folders.holds(entry.path, self._may_be_ours):
             self._foreign.append(entry.name)
         return folders.is_ours(entry.name) and not folders.is_workflows(entry.path)
@@ -365,7 +365,7 @@ class Tree:
             self.note_encrypted(source)
 
     def _add_configuration(self, path: str) -> bool:
-        """Whether a file is one of another tool that makes clusters; then it is entered."""
+        """Add a file of another tool that creates clusters; False for other files."""
         source = self.source(path)
         kind = configurations.kind_of(path, source.data) if source is not None else ""
         if source is not None and kind and source not in self.configurations.setdefault(kind, []):
@@ -385,7 +385,7 @@ _TOP = 1_500
 
 
 def _is_foreign(top: str, names: list[str]) -> bool:
-    """Whether one of the folders below `top` holds what others maintain: vendored, or charts of a chart."""
+    """Whether a folder below `top` is third-party code: vendored, or a chart's dependency."""
     for folder in names:
         if not folders.is_ours(folder):
             return True
@@ -407,7 +407,7 @@ def repository(path: str) -> str:
 
 
 def is_read_only(path: str) -> bool:
-    """Whether a file that is there is not to be written: nobody may, or its owner says so."""
+    """Whether an existing file is read-only."""
     return os.path.exists(path) and not (os.stat(path).st_mode & stat.S_IWUSR and os.access(path, os.W_OK))
 
 

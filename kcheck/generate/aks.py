@@ -1,4 +1,4 @@
-"""What AKS' templates are filled with: one subnet of nodes behind a NAT gateway, pools by zone and machine type."""
+"""Template values for AKS: one node subnet behind a NAT gateway, pools by zone and machine type."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:  # noqa: ARG001 - as of every cloud
-    """The node pools, the addresses of the NAT gateway, and what the autoscaler is told."""
+    """The node pools, the addresses of the NAT gateway, and the autoscaler's settings."""
     usual = recommended.values("aks")
     found = groups(pools)
     fabric = any(sizes.fabric(machine) for machine in intent.machines)
@@ -139,7 +139,7 @@ def markets(intent: Intent) -> list[Market]:
 
 
 def prefix(ports: int) -> int:
-    """The length of the prefix of public addresses that have so many ports, as many as a NAT gateway takes at most."""
+    """Prefix length of the public addresses for that many ports, up to the limit of a NAT gateway."""
     usual = recommended.values("aks")
     wanted = ceil(ports / int(usual["nat.ports_each"]))
     count = min(max(wanted, int(usual["nat.least"])), int(usual["nat.most"]))
@@ -160,7 +160,7 @@ def _drain_reason(hours: int) -> str:
 
 
 def batch(nodes: int) -> int:
-    """How many the autoscaler deletes a loop, so that so many nodes go in time; on AKS it marks only few a second.
+    """How many the autoscaler deletes a loop, so that that many nodes go in time; on AKS it marks only few a second.
 
     Where marking alone takes longer than they may, they may take twice that.
     """

@@ -1,4 +1,4 @@
-"""What somebody wants: a short file, and what is usual for everything that it leaves out."""
+"""The intent: a short file, with defaults for everything it leaves out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fields of a kustomization, and what of them kcheck does not render."""
+"""Fields of a kustomization, and those that kcheck does not render."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Fields:
 
     @classmethod
     def from_document(cls, root: yaml.Target, source: Source, folder: str, key: str) -> Fields | None:
-        """The kustomization that a document is; None where it is another tool's.
+        """The kustomization that a document is; None if it is another tool's.
 
         Raises:
             UnreadableError: a field has a form that Kustomize refuses.

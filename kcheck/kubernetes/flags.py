@@ -1,4 +1,4 @@
-"""The flags of a container, in every way people write them."""
+"""The flags of a container, in every form."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def parse(found: list[yaml.Scalar]) -> Iterator[Argument]:
 
 
 def _certain(value: Value[str]) -> Value[str]:
-    """The value of a flag; Unknown where a placeholder without a default makes it."""
+    """The value of a flag; Unknown if a placeholder without a default makes it."""
     if not isinstance(value, Known) or "$(" in value.value or not placeholders.first(value.value):
         return value
     text, origin = placeholders.with_defaults(value.value), value.origin
@@ -92,7 +92,7 @@ def runs(container: yaml.Node, program: str) -> bool:
 
 
 def gap(container: yaml.Node) -> str:
-    """Why flags of a container may be missing; empty where none can."""
+    """Why flags of a container may be missing; empty if none can."""
     nodes = [yaml.get(container, key) for key in ("command", "args")]
     found = [item for node in nodes for item in items(node)]
     if _is_shell(found):

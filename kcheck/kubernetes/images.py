@@ -1,4 +1,4 @@
-"""The images that the values of a Helm release name, joined as charts do."""
+"""Images in the values of a Helm release, joined like charts do."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class _Reader:
 
 
 def _registry(fields: dict[str, yaml.Target]) -> yaml.Scalar | None:
-    """What goes before the names of images: a text that says something, or one that is not known."""
+    """What goes before the names of images: a text that says something, or one that is unknown."""
     for name in _REGISTRIES:
         node = fields.get(name)
         if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown):

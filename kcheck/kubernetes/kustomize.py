@@ -1,4 +1,4 @@
-"""Kustomize without Kustomize: what the kustomizations of a tree render, each value where it is written.
+"""Kustomize without Kustomize: rendered objects with the place of each value.
 
 Only objects of some kinds are looked at; documents of others, and what only changes them, are never parsed.
 Roots are the kustomizations that no other one refers to. A base is rendered once, however many build on it.
@@ -79,7 +79,7 @@ class _Renderer:
     # --- loading
 
     def load(self, folder: str) -> Fields | None:
-        """The kustomization in a folder, read once; None where there is none that can be read."""
+        """The kustomization in a folder, read once; None if there is none that can be read."""
         key = os.path.realpath(folder)
         if key not in self.loaded:
             found = (self.tree.source(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
@@ -319,7 +319,7 @@ class _Renderer:
 
 
 def with_patch(resource: Resource | None, patch: yaml.Target) -> Resource | None:
-    """An object after a patch, which is an object itself or a list of operations; None where it is deleted.
+    """An object after a patch, which is an object itself or a list of operations; None if it is deleted.
 
     Raises:
         PatchError: the patch does not fit.

@@ -1,4 +1,4 @@
-"""Changes of objects as Kustomize makes them. Nodes are shared: only those on the way to a change are made anew."""
+"""Kustomize patches. Nodes are shared; only those on the path of a change are copied."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _fits(item: yaml.Node, index: int, step: str) -> bool:
 
 
 def text(node: yaml.Node | None, *path: str) -> str:
-    """The text of the scalar at a path; empty where there is none."""
+    """The text of the scalar at a path; empty if there is none."""
     found = yaml.get(node, *path)
     return found.text if isinstance(found, yaml.Scalar) else ""
 
@@ -131,7 +131,7 @@ def text(node: yaml.Node | None, *path: str) -> str:
 
 
 def merge_patch(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> yaml.Mapping | None:
-    """An object with a strategic merge patch; None where the patch deletes it. What it is called stays.
+    """An object with a strategic merge patch; None if the patch deletes it. What it is called stays.
 
     Raises:
         PatchError: the patch is too large.
@@ -152,7 +152,7 @@ class _Merger:
         self.left = MAX_NODES
 
     def node(self, name: str, base: yaml.Target | None, patch: yaml.Target) -> yaml.Target | None:
-        """What a patch makes of a node; None where it takes it away."""
+        """What a patch makes of a node; None if it takes it away."""
         self.left -= 1
         if self.left < 0:
             raise PatchError(f"it has more than {MAX_NODES:,} values")
@@ -201,7 +201,7 @@ class _Merger:
         return items_of(place, [*result.values(), *rest])  # those of the patch come first
 
     def keys(self, name: str, items: list[yaml.Target]) -> tuple[str, ...]:
-        """What tells the items of a list apart; nothing where it is replaced."""
+        """What tells the items of a list apart; nothing if it is replaced."""
         if not self.built_in or name not in _KEYS or not all(isinstance(item, yaml.Mapping) for item in items):
             return ()
         return tuple(key for key in _KEYS[name] if any(text(item, key) for item in items))

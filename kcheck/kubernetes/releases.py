@@ -1,4 +1,4 @@
-"""Helm releases: a chart and the values that it is given; those of Argo CD and Flux, in every way people write them."""
+"""Helm releases of manifests, Argo CD and Flux: the chart and its values in every form."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Release:
         return laid_over(merged(self.trees), self.sets)
 
     def scalar(self, *path: str | int) -> Value[object]:
-        """The single value at a path: Unset where nobody says it, Unknown where somebody may."""
+        """The single value at a path: Unset where nobody says it, Unknown if somebody may."""
         node = self.values
         for step in path:
             if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown):

@@ -1,4 +1,4 @@
-"""Charts rendered by helm, where the user asks for it: what it prints as objects, each line with its place."""
+"""Charts rendered by helm on request: its output as objects, each line with its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which objects a patch of a kustomization is for."""
+"""Targets of a patch in a kustomization."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ _COSTLY = re.compile(r"\)[*+{]|(?:[*+{].*){4}")
 def _pattern(pattern: str) -> re.Pattern[str]:
     if not pattern:
         return _ANYTHING
-    if _COSTLY.search(pattern):  # these can take Python for ever
+    if _COSTLY.search(pattern):  # these can take Python forever
         raise SelectorError(f"kcheck does not read the pattern `{pattern}`")
     try:
         return re.compile(pattern)

@@ -1,4 +1,4 @@
-"""What the fields of a kustomization do to all of its objects: names, namespaces, labels, images, replicas."""
+"""Transformations of a kustomization: names, namespaces, labels, images, replicas."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def with_replicas(resources: list[Resource], replicas: list[yaml.Mapping]) -> li
     return result
 
 
-# --- what is not known
+# --- what is unknown
 
 
 def not_known(why: str, node: yaml.Target) -> yaml.Computed:

@@ -1,4 +1,4 @@
-"""Clusters, their networks, and what grows them, whatever the cloud."""
+"""Clusters, their networks and their autoscalers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NODE_ADDRESSES = "node"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Autoscaler(Thing):
-    """What grows and shrinks the pools of one cluster. Times are in seconds.
+    """The autoscaler of a cluster. Times are in seconds.
 
     `kind` is cluster-autoscaler where its settings can be read, gke and ack where the cloud runs it and shows a few.
     `scale_down` says that it deletes nodes at all. It grows the cluster up to `max_nodes`, `max_cores` and `max_memory`
@@ -103,7 +103,7 @@ class Plane:
 class Cluster(Thing):
     """A Kubernetes cluster.
 
-    `gap` says why pools may exist that could not be read or counted; it is empty where none can. `zonal` says that
+    `gap` says why pools may exist that could not be read or counted; it is empty if none can. `zonal` says that
     its control plane is in one zone, `provisioned` that the cloud adds nodes beside the pools (Autopilot, EKS Auto
     Mode, node auto-provisioning), `pods_take_addresses` that pods take addresses of their nodes' subnets (EKS).
     `node_locations` are those of its nodes as written (GKE).

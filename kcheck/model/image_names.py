@@ -66,7 +66,7 @@ class Ending(NamedTuple):
 
 
 def ending(text: str) -> Ending | None:
-    """Tag and digest of an image, also where its registry is a placeholder; None where they may be."""
+    """Tag and digest of an image, also where its registry is a placeholder; None if they may be."""
     name, _, digest = placeholders.masked(placeholders.with_defaults(text)).strip().partition("@")
     last, _, tag = name.rpartition("/")[2].partition(":")
     certain = _PLAIN.fullmatch(digest) and _PLAIN.fullmatch(tag)

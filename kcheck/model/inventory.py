@@ -1,4 +1,4 @@
-"""Everything that was found."""
+"""The inventory: everything that was read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Candidates(NamedTuple):
-    """The clusters that manifests may be applied to. `what` is missing to say which, `way` is how to give it."""
+    """The candidate clusters of manifests. `what` is the missing input, `way` how to set it."""
 
     clusters: tuple[Cluster, ...]
     what: str
@@ -39,12 +39,12 @@ class Candidates(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The input that is missing."""
+        """The missing input."""
         return f"{self.what}; {self.way}"
 
     @property
     def size_reason(self) -> str:
-        """The same where only the number of nodes is asked for."""
+        """The missing input where only the number of nodes matters."""
         return f"{self.what}; set --nodes N"
 
 
@@ -102,11 +102,11 @@ class Inventory:
         ))  # fmt: skip
 
     def unknown_cluster(self, thing: Thing) -> Unknown:
-        """Why the cluster of something that is applied is not known."""
+        """Why the cluster of something that is applied is unknown."""
         return Unknown(self.candidates_of.get(thing, NOWHERE).reason)
 
     def unknown_size(self, thing: Thing) -> Unknown:
-        """Why the size of its cluster is not known."""
+        """Why the size of its cluster is unknown."""
         return Unknown(self.candidates_of.get(thing, NOWHERE).size_reason)
 
     def divided(self, kinds: Sequence[str], key: Callable[..., str]) -> dict[str, Inventory]:

@@ -1,4 +1,4 @@
-"""What runs in a cluster: workloads, their pods and images, add-ons and Services."""
+"""The contents of a cluster: workloads, their pods and images, add-ons and Services."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Workload(Thing):
     not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds. `least`
     is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker `slots`
     processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and how
-    many pods run, is not known. `rival` is a second system that claims the job; `hooked` says that a tool such as Helm
+    many pods run, is unknown. `rival` is a second system that claims the job; `hooked` says that a tool such as Helm
     removes it. `partial` ones only change parts of another manifest. `disposed` is the key that asks for volumes which
     are deleted with it.
     """

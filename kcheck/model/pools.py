@@ -1,4 +1,4 @@
-"""Pools of nodes, and Karpenter's, whatever the cloud."""
+"""Node pools, and Karpenter's NodePools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kcheck.source.values import Value
 
 CONTROL_PLANE = "control-plane"
-"""The mode of nodes that a control plane of one's own is on."""
+"""The mode of nodes that a separate control plane has."""
 
 
 class Surge(NamedTuple):
@@ -83,7 +83,7 @@ class Machine:
 
 @dataclass(frozen=True, eq=False)
 class Addresses:
-    """Where nodes and their pods take addresses. Where `subnets` is not known, `candidates` are some that it may be in.
+    """Where nodes and their pods take addresses. Where `subnets` is unknown, `candidates` are some that it may be in.
 
     `pods_take_addresses` says that pods take addresses of the nodes' subnets; else each node takes a block of
     `pod_range`, or some addresses of `pod_subnets` (`pod_addresses`: with one pod, at least and at most).

@@ -1,4 +1,4 @@
-"""What decides when jobs run: classes, queues, quotas, and the configurations of schedulers."""
+"""Scheduling of jobs: priority classes, queues, quotas, scheduler configurations."""
 
 from __future__ import annotations
 

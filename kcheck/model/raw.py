@@ -1,4 +1,4 @@
-"""What rules of an organisation's own look at as it is written."""
+"""Raw manifests and resources, for the rules of an organisation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every part of the model has."""
+"""The fields that every part of the model has."""
 
 from __future__ import annotations
 

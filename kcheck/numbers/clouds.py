@@ -1,4 +1,4 @@
-"""The clouds that kcheck knows, and where their numbers are."""
+"""The clouds that kcheck knows, and the folders of their numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the fields of a record by the table of its cloud."""
+"""Read the fields of a resource by the table of its cloud."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def _refused(value: Value[object]) -> bool:
 def _typed(value: Known[object], kind: str) -> Value[object]:
     try:
         return Known(_TYPES[kind](plain(value)), value.origin)
-    except ValueError as error:  # it does not convert, or part of it is not known
+    except ValueError as error:  # it does not convert, or part of it is unknown
         return Unknown(str(error), value.origin)
 
 

@@ -1,4 +1,4 @@
-"""Machine types of the clouds: what one machine has, and the quotas that it counts against."""
+"""Machine types of the clouds: their hardware, and the quotas they count against."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kcheck.numbers.clouds import folder
 
 
 class Machine(NamedTuple):
-    """What one machine has; None where it is not known. GPUs are accelerators of any kind, `nvme` GB of local disk."""
+    """What one machine has; None if unknown. GPUs are accelerators of any kind, `nvme` GB of local disk."""
 
     vcpus: int | None
     gpus: int | None
@@ -71,7 +71,7 @@ def tables_of(cloud: str) -> Tables:
 
 @cache
 def machine(cloud: str, name: str) -> Machine | None:
-    """A machine type of a cloud; None if it is not known."""
+    """A machine type of a cloud; None if it is unknown."""
     tables = tables_of(cloud)
     if "shared_core" in tables:
         found = _by_third_part(tables, name)
@@ -83,7 +83,7 @@ def machine(cloud: str, name: str) -> Machine | None:
 
 
 def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
-    """Network interfaces of an instance and IPv4 addresses of each; None if the type is not known."""
+    """Network interfaces of an instance and IPv4 addresses of each; None if the type is unknown."""
     found = _entry(cloud, "interfaces", name)
     if found is None:
         return None
@@ -92,7 +92,7 @@ def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
 
 
 def gpus(cloud: str, name: str) -> int | None:
-    """GPUs of a machine; None if it has none or is not known."""
+    """GPUs of a machine; None if it has none or is unknown."""
     found = machine(cloud, name)
     return found.gpus if found else None
 
@@ -152,7 +152,7 @@ def _listed(tables: dict[str, str], name: str) -> Machine | None:
 
 @cache
 def family(cloud: str, name: str) -> str | None:
-    """The quota family of a machine type, on Azure; None if it is not known."""
+    """The quota family of a machine type, on Azure; None if it is unknown."""
     tables, size = tables_of(cloud), name.removeprefix("Standard_")
     for key, line in tables["families"].items():
         if any(entry.partition(" ")[0] == size for entry in line.split(", ")):

@@ -1,4 +1,4 @@
-"""The numbers: limits and settings of each cloud, with unit, source, date and confidence."""
+"""Limits and settings of each cloud, with unit, source, date and confidence."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def flags() -> dict[str, Flag]:
 
 
 def flag_default(name: str, minor: int | None) -> int | str | bool | None:
-    """What a minor version uses where a flag is not set; None where that depends on a version that is not known."""
+    """What a minor version uses where a flag is not set; None if that depends on a version that is unknown."""
     found = flags()[name]
     default, before = found["default"], found.get("before", {})
     if minor is None:
@@ -151,7 +151,7 @@ def entry(name: str) -> ProfileValue | None:
 
 
 def chart_minor(version: str) -> int | None:
-    """The minor version of the cluster autoscaler that a version of its Helm chart runs; None if that is not known."""
+    """The minor version of the cluster autoscaler that a version of its Helm chart runs; None if that is unknown."""
     charts = _autoscaler_charts()
     match = re.fullmatch(r"v?(\d+)\.(\d+)\.\d+", version)
     if match is None or int(match[1]) != charts["major"]:
@@ -333,7 +333,7 @@ class Prices(NamedTuple):
 
 @cache
 def prices(cloud: str) -> Prices | None:
-    """The list prices of a cloud; None where there is no table."""
+    """The list prices of a cloud; None if there is no table."""
     path = os.path.join(folder(cloud), "prices.yaml")
     if not os.path.exists(path):
         return None
@@ -398,7 +398,7 @@ class StandInEntry(TypedDict):
 
 
 class UnreadModules(TypedDict):
-    """How modules are told whose code is not there."""
+    """How to recognise modules without code."""
 
     ignored: list[str]
     handed: list[str]
@@ -408,7 +408,7 @@ class UnreadModules(TypedDict):
 
 @cache
 def unread_modules() -> UnreadModules:
-    """The words and arguments by which modules are told whose code is not there."""
+    """The words and arguments that identify modules without code."""
     data: UnreadModules = load_yaml(os.path.join(PROFILES, "unread.yaml"))
     return data
 

@@ -1,4 +1,4 @@
-"""Tags of images: which of them are pushed again and again."""
+"""Image tags: which are moved to new images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cluster each manifest is applied to, or which clusters it may be applied to."""
+"""The cluster of each manifest, or the candidates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cluster autoscalers that run as workloads: their flags, in every way people write them."""
+"""Cluster autoscalers that run as workloads, with their flags in every form."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _FLAGS: dict[str, tuple[str, ...]] = {
 
 
 def of_object(item: Object) -> Iterator[Autoscaler]:
-    """The cluster autoscalers that an object runs; which cluster they serve is told by where they are."""
+    """The cluster autoscalers that an object runs; their folder decides their cluster."""
     for container in containers(pod_spec(item)):
         image = written(container, "image")
         by_image = isinstance(image, Known) and _repository(image.value).endswith(f"/{NAME}")

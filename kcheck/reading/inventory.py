@@ -1,4 +1,4 @@
-"""The one place where Terraform and Kubernetes meet: read a tree, join both sides."""
+"""Read a tree, and join Terraform and Kubernetes into one inventory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What node pools take of subnets and of ranges of pod addresses."""
+"""Addresses that node pools take from subnets and pod ranges."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Bounds(NamedTuple):
     """What the pools of a place take, at least and at most, in their order; `why` says why the two are not the same.
 
     `low` and `high` are by what one node takes, `least` and `most` also by the sizes that the pools may have when their
-    clusters reach their targets. `high` and `most` are None where they have no bound.
+    clusters reach their targets. `high` and `most` are None if they have no bound.
     """
 
     pools: list[NodePool]
@@ -244,7 +244,7 @@ def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: 
 
 
 def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool) -> list[dict[str, int]]:
-    """The sizes that the pools of one cluster may have at its target; none where they have no upper bound."""
+    """The sizes that the pools of one cluster may have at its target; none if they have no upper bound."""
     cluster = known(pools[own[0]].cluster)
     nodes = [world.sizes.of_pool(pools[i]) for i in own]
     sizes = all_known(nodes)

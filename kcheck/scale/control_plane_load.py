@@ -15,7 +15,7 @@ def heartbeats(nodes: int, lease_period: int, status_period: int) -> int:
 
 
 def creation_time(pods: int, rate: int) -> int:
-    """Seconds that the Job controller takes to create pods at so many requests a second.
+    """Seconds that the Job controller takes to create pods at that many requests a second.
 
     https://kubernetes.io/docs/reference/command-line-tools-reference/kube-controller-manager/: 20 by default, so 1,000
     pods take 50 s.

@@ -1,4 +1,4 @@
-"""What came of a scenario over several draws of chance: the run in the middle, money, and what decides its length."""
+"""Results of a scenario over several seeds: the median run, money, and what decides its length."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run_scenario(scenario: Scenario) -> SimulationResult:
 
 
 def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
-    """What decides how long each phase of the paid time is, in words."""
+    """What decides how long each phase of the paid time is, as text."""
     case, run = outcome.scenario.case, outcome.middle
     held = run.summary.held
     return {
@@ -117,5 +117,5 @@ def _delete(case: Case) -> str:
 
 
 def minutes(seconds: float) -> str:
-    """A duration in words that is about so long."""
+    """A duration as text that is about so long."""
     return f"{seconds / 60:.3g} min" if seconds >= 60 else f"{seconds:.2g} s"

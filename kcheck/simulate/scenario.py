@@ -1,4 +1,4 @@
-"""What of a cluster is simulated: the pools that a job lands on, the settings of what scales them, the walls."""
+"""The part of a cluster to simulate: the pools of a job, autoscaler settings, walls."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _SWITCHES = {
 
 @dataclass(frozen=True)
 class Scenario:
-    """A run that is asked for, and what was assumed of it in words. `price` is thousandths of a US dollar an hour.
+    """A run that is asked for, and what was assumed of it as text. `price` is thousandths of a US dollar an hour.
 
     `wall` is the first one that stops the cluster, where it is below what the job wants.
     """
@@ -75,7 +75,7 @@ class Scenario:
 
     @property
     def wall_text(self) -> str:
-        """The wall in words, if there is one."""
+        """The wall as text, if there is one."""
         return "" if self.wall is None else f": the {self.wall.what}, at {self.wall.number:,} nodes"
 
 
@@ -83,7 +83,7 @@ def build_scenario(
     world: World, cluster: Cluster, *, nodes: int | None = None, duration: float | None = None,
     image: float | None = None, everything: bool = False,
 ) -> Scenario | str:  # fmt: skip
-    """The run of the cluster's largest job, or of `nodes` pods that take a node each; in words why there is none.
+    """The run of the cluster's largest job, or of `nodes` pods that take a node each; as text why there is none.
 
     `duration` is in seconds, `image` in MiB; with `everything` the run takes all pools that are scaled, whatever jobs
     there are.
@@ -154,7 +154,7 @@ def _pool(pool: NodePool, most: int) -> Pool:
 
 
 def _scaled_sizes(sizes: list[int], nodes: int) -> list[int]:
-    """Sizes of pools that reach so many nodes together, in proportion to what they are."""
+    """Sizes of pools that reach that many nodes together, in proportion to what they are."""
     return [ceil(size * nodes / sum(sizes)) for size in sizes]
 
 
@@ -192,7 +192,7 @@ def _nodes_of(budget: str, nodes: int) -> int:
 
 
 def _settings(world: World, cluster: Cluster) -> tuple[Settings, list[str]]:
-    """The settings of the cluster's autoscaler, with what is assumed where they are not known."""
+    """The settings of the cluster's autoscaler, with what is assumed where they are unknown."""
     own = world.autoscaling.autoscaler(cluster)
     minor = minor_version(known(cluster.version) or "")
     if own is None:
@@ -229,7 +229,7 @@ def _known_settings(own: Autoscaler, base: Settings) -> dict[str, Any]:
 
 
 def _stopping_wall(world: World, cluster: Cluster, nodes: int) -> Wall | None:
-    """The first wall that keeps the cluster from so many nodes; the maxima of the pools are part of the case."""
+    """The first wall that keeps the cluster from that many nodes; the maxima of the pools are part of the case."""
     for wall in walls.find_walls(cluster, world):
         stops = wall.kind != "recommended" and wall.mechanism not in ("maximum", "docker-hub")
         if stops and wall.nodes is not None and wall.nodes.high is not None and wall.nodes.high < nodes:

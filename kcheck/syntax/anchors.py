@@ -1,4 +1,4 @@
-"""Anchors of YAML: how many places share what is written once."""
+"""YAML anchors: how many places share a value."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Undecided(Enum):
     UNDECIDED = "undecided"
 
 
-UNDECIDED: Final[Literal[Undecided.UNDECIDED]] = Undecided.UNDECIDED  # a value that is needed is not known
+UNDECIDED: Final[Literal[Undecided.UNDECIDED]] = Undecided.UNDECIDED  # a value that is needed is unknown
 Activation: TypeAlias = _cel.Activation
 Result: TypeAlias = object  # UNDECIDED or plain Python data
 
@@ -46,7 +46,7 @@ _CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields o
 class SyntaxProblem(ValueError):  # noqa: N818 - a problem of the rule, not of kcheck
     """A text that is no expression, place or message; says in one line what is wrong, and where.
 
-    `at` is the character of the text, None where that cannot be told.
+    `at` is the character of the text, None if that cannot be told.
     """
 
     def __init__(self, message: str, at: int | None = None) -> None:
@@ -75,7 +75,7 @@ class Usage:
     membership: frozenset[str]  # right of `in`
     keys: frozenset[str]  # members that `"key" in a.b` asks for
     counted: frozenset[str]  # of which only what members there are counts: what macros walk over, size()
-    whole: frozenset[str]  # of which all that is in them counts
+    whole: frozenset[str]  # in which everything counts
     size: frozenset[str]  # given to size()
     compared_whole: frozenset[str]  # compared with a map literal
     result: frozenset[str]  # what the expression gives, or the elements of the list it makes
@@ -135,7 +135,7 @@ def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expressi
 
 
 def activation(data: dict[str, object], variables: tuple[str, ...]) -> Activation:
-    """The data of a subject for all its expressions; a variable without data is not known.
+    """The data of a subject for all its expressions; a variable without data is unknown.
 
     It must be a finite tree of exactly dict, list, str, int, float, bool and None: nothing is checked here, and
     a cycle kills the process.
@@ -164,7 +164,7 @@ def evaluate(expression: Expression, activation: Activation) -> Result:
 
 
 def condition(expression: Expression, activation: Activation) -> bool | None:
-    """The truth of a condition, None where it is undecided; ExpressionError as well if it is no truth value."""
+    """The truth of a condition, None if it is undecided; ExpressionError as well if it is no truth value."""
     value = evaluate(expression, activation)
     if isinstance(value, bool):
         return value
@@ -304,7 +304,7 @@ class _Walker:
             self.use(args[1], scope)
             return _elements(refs)
         key = nodes[0][1].get(6) if function == "@in" and kinds[0] == _CONST else None
-        if key:  # of a map only this member counts; lists are not known if an item is not
+        if key:  # of a map only this member counts; lists are unknown if an item is not
             operands = [_NONE, self.use(args[1], scope, "membership")]
             self.note("keys", _member(operands[1], key[0]))
         else:

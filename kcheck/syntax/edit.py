@@ -1,4 +1,4 @@
-"""Changes to edits: where a value is written decides how it is changed. Knows no cloud."""
+"""Changes to edits: the place of a value decides how it is changed. Knows no cloud."""
 
 from __future__ import annotations
 

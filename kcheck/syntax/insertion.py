@@ -1,4 +1,4 @@
-"""What a fix adds, whatever the language, and behind which of its siblings people would write it."""
+"""Insertions of a fix in any language, and the siblings they go after."""
 
 from __future__ import annotations
 

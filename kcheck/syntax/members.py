@@ -214,7 +214,7 @@ def _is_broken(node: yaml.Mapping) -> bool:
 
 
 def _margin(node: yaml.Mapping | yaml.Sequence, at: int) -> str | None:
-    """What stands before a part of a list or map in brackets that begins a line; None where it does not."""
+    """What stands before a part of a list or map in brackets that begins a line; None if it does not."""
     before = node.source.before(at)
     return None if before.strip() else before
 

@@ -1,4 +1,4 @@
-"""By which keys a place in YAML or JSON is written: what people call the value that stands there."""
+"""The keys of a place in YAML or JSON, and the name of the value there."""
 
 from __future__ import annotations
 

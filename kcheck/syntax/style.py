@@ -1,4 +1,4 @@
-"""How YAML is written at a place, and values written so: quotes, indentation, lists below their key or deeper."""
+"""YAML style at a place, and values written in it: quotes, indentation, lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts made of pieces, read as YAML: each part with its place in the code, also where some are not known."""
+"""Texts made of pieces, read as YAML; each part keeps its place, unknown parts too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _UNKNOWN = "unknown-part"
-"""What stands for a part of a text that is not known while the text is parsed."""
+"""What stands for a part of a text that is unknown while the text is parsed."""
 
 
 def documents(pieces: tuple[Piece, ...]) -> Iterator[yaml.Target]:

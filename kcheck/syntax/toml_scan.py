@@ -1,4 +1,4 @@
-"""Where tables and keys are written in a TOML file: the library that reads it does not tell."""
+"""Positions of tables and keys in a TOML file, which the parser does not report."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ def resolve(node: Node) -> Target:
 
 
 def get(node: Node | None, *path: str | int) -> Target | None:
-    """Walk down keys and indexes, through aliases and merge keys; None where there is nothing.
+    """Walk down keys and indexes, through aliases and merge keys; None if there is nothing.
 
     The last one of duplicate keys wins, and keys of the map itself win over merged ones.
     """
@@ -338,7 +338,7 @@ def _resolved(text: str) -> Plain:
 
 
 def is_template(data: bytes) -> bool:
-    """Whether there is templating of Go, Jinja or Terraform (`{{ }}`, `{%`, `%{`) outside of comments.
+    """Whether there is templating of Go, Jinja or Terraform (`{{ }}`, `{%`, `%{`) outside comments.
 
     To be asked only about documents with a problem. An unquoted `{{ x }}` always is one (a map as the key of
     a map), and a document that parses is YAML, whatever its quoted and block texts hold.
@@ -357,7 +357,7 @@ _SIGNS = bytes.maketrans(b":#\"',[]&*!|>%@`", b"_" * 15)
 
 
 def without_templating(data: bytes) -> bytes | None:
-    """The bytes with a placeholder of the same length for each `{{ value }}`; None where a template does more."""
+    """The bytes with a placeholder of the same length for each `{{ value }}`; None if a template does more."""
     if _ENGINE.search(data) or not _FILLED.search(data):
         return None
     return _FILLED.sub(lambda match: b"${" + match[1].translate(_SIGNS) + b"}}", data)

@@ -1,4 +1,4 @@
-"""What a text in YAML holds, told without parsing it."""
+"""The contents of a YAML text, without parsing it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps into values: attributes and indexes, of what is known and of what only the cloud knows."""
+"""Attributes and indexes of values, also of values that only the cloud knows."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Answer(TypedDict):
-    """The value of an expression, or why it is not known; `origins` is where it is written."""
+    """The value of an expression, or why it is unknown; `origins` is where it is written."""
 
     value: object
     known: bool

@@ -1,4 +1,4 @@
-"""A module: the files of one folder, with its variables bound, evaluated when something is asked for."""
+"""A module: the files of one folder with its variables bound, evaluated lazily."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Module:
         return expand(block, self.prefixed(f"{kind}.{name}"), self.scope)
 
     def data(self, kind: str) -> Datum:
-        """`data.kind`: what the cloud would answer is not known, the identity is."""
+        """`data.kind`: what the cloud would answer is unknown, the identity is."""
 
         def find(name: str) -> Datum | None:
             block = self.configuration.data.get((kind, name))

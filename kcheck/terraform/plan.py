@@ -1,4 +1,4 @@
-"""Plans (`terraform show -json`) as root modules: every resource as it will be, links by what the code refers to."""
+"""Plans (`terraform show -json`) as root modules: planned resources, linked by references."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class _Planned(Instance):
     def _merged(
         self, name: str, node: json.Node | None, unknown: object, secret: list[object], code: object
     ) -> Datum | None:
-        """A planned value with what is not known yet and what must not be looked at.
+        """A planned value with what is unknown yet and what must not be looked at.
 
         What the provider will choose is not there, as in code: the plan does not know it though its code is settled.
         """

@@ -1,4 +1,4 @@
-"""Data sources that only put texts together: what they give follows from the code."""
+"""Data sources that only render text: their values follow from the code."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _NAMES = frozenset({"name", "id", "self_link"})
 """Attributes by which others refer to a resource: never null, so an unknown one still tells which resource is meant."""
 
 MAX_INSTANCES = 10_000
-"""Instances of one resource that are told apart."""
+"""Instances of one resource that are distinguished."""
 
 UNORDERED = frozenset({("azurerm_virtual_network", "subnet")})
 """Nested blocks that their provider keeps as a set: an index into several of them says nothing."""
@@ -155,7 +155,7 @@ class BlockRecord:
         return Unknown(f"{self.address}.{name} is only known after apply", origin, Symbol(self.address, name))
 
     def _listed(self, name: str, given: Datum | None, count: Datum | None) -> Datum | None:
-        """A list that the provider makes by picking elements of another one; None if its length is not known."""
+        """A list that the provider makes by picking elements of another one; None if its length is unknown."""
         origin, reason = Origin((self.span,)), f"{self.address}.{name} is only known after apply"
         items = known(given) if isinstance(given, Known) else None
         number = known(count) if isinstance(count, Known) else None
@@ -187,7 +187,7 @@ class Instance(BlockRecord):
 
     @property
     def complete(self) -> bool:
-        """Whether all that is written of it is there: a skeleton has only what matters to kcheck."""
+        """Whether it is complete: a skeleton has only what matters to kcheck."""
         return not self.block.header.source.bundled
 
 

@@ -1,4 +1,4 @@
-"""Which folders are roots, and their modules with variables bound."""
+"""Root modules: the folders that are roots, with variables bound."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class Loader:
         return found.path if found.certain or is_call_of(block, self.configuration(folder)) else None
 
     def child(self, module: Module, block: nodes.Block) -> Configuration | str:
-        """The configuration of a called module, or why it is not known."""
+        """The configuration of a called module, or why it is unknown."""
         configuration = self._find(module, block)
         if isinstance(configuration, str) or configuration.skeleton:
             return configuration

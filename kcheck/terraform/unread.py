@@ -1,7 +1,7 @@
-"""Modules whose code is not there: what they may make, and what their arguments plainly say of it.
+"""Modules without code: the resources they may create, and what their arguments say.
 
-`profiles/unread.yaml` says by which words and arguments a module is told. A stand-in is a skeleton without defaults:
-what the call does not write is unknown, never absent.
+`profiles/unread.yaml` has the words and arguments that identify them. A stand-in is a skeleton without defaults:
+what the call does not set is unknown, never absent.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _named(block: nodes.Block, source: str) -> str:
 
 
 def stand_in(module: Module, block: nodes.Block, source: str) -> Configuration | None:
-    """A skeleton for what the arguments of a call plainly say; None where they do not."""
+    """A skeleton for what the arguments of a call say; None if they do not."""
     words, given = _words(block, source), _given(block)
     if words & _ignored():
         return None
@@ -109,7 +109,7 @@ def _words(block: nodes.Block, source: str) -> set[str]:
 
 
 def _words_of(source: str) -> set[str]:
-    """The words in the last steps of a source; none where it has no address that people gave it."""
+    """The words in the last steps of a source; none if it has no address that people gave it."""
     address = parse_address(source)
     if address is None:
         return set()

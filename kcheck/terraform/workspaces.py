@@ -1,4 +1,4 @@
-"""The workspaces that the code of a root module knows: keys, literals and files that `terraform.workspace` chooses."""
+"""Workspaces found in a root module: keys, literals and files chosen by `terraform.workspace`."""
 
 from __future__ import annotations
 

@@ -106,7 +106,10 @@ def test_wrong_intent_names_the_line(text: str, told: str, tmp_path: Path) -> No
             "tiers: system-critical: names that begin with system- are reserved for",
         ),
         ({"zones": ["rack-1", "rack-a", "rack-b"]}, "zones: rack-1 and rack-a give pools the same names"),
-        ({"network": {"range": "10.0.0.0/14", "in_use": ["300.0.0.0/8"]}}, "network.in_use: 300.0.0.0/8 is not an IPv4 range"),
+        (
+            {"network": {"range": "10.0.0.0/14", "in_use": ["300.0.0.0/8"]}},
+            "network.in_use: 300.0.0.0/8 is not an IPv4 range",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(given_: dict[str, Any], told: str) -> None:

@@ -1,4 +1,4 @@
-"""What ACK means."""
+"""ACK: the behaviour of its clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""alicloud resources to ACK clusters, node pools and vSwitches."""
+"""ACK clusters, node pools and vSwitches from alicloud resources."""
 
 from __future__ import annotations
 

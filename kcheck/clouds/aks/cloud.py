@@ -1,4 +1,4 @@
-"""What AKS means."""
+"""AKS: the behaviour of its clusters."""
 
 from __future__ import annotations
 

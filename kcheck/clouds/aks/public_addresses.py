@@ -1,4 +1,4 @@
-"""Public addresses through which AKS nodes reach the internet: the cluster's, one's own, or those of a NAT gateway."""
+"""Public addresses of AKS nodes: the cluster's, the user's, or those of a NAT gateway."""
 
 from __future__ import annotations
 

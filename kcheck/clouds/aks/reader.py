@@ -1,4 +1,4 @@
-"""azurerm resources to AKS clusters, node pools and Azure subnets."""
+"""AKS clusters, node pools and subnets from azurerm resources."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class _Aks(Reader):
                 yield instance
 
     def _with_pools(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> None:
-        """A cluster and the pools that are written inside of it."""
+        """A cluster and the pools that are written inside it."""
         cluster = self._cluster(instance, fields, nested, what)
         self.found.clusters.append(cluster)
         owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))

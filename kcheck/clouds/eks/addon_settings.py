@@ -1,4 +1,4 @@
-"""The settings of the add-ons of EKS: of Amazon's VPC CNI, and of CoreDNS; else their defaults."""
+"""Settings of EKS add-ons, the VPC CNI and CoreDNS, or their defaults."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _json(datum: Datum) -> Datum:
 
 
 def _member(datum: Datum, name: str) -> Datum | None:
-    """A member of an object; Unknown where the object is."""
+    """A member of an object; Unknown if the object is."""
     if isinstance(datum, Unknown):
         return datum
     found: Datum | None = datum.value.get(name) if isinstance(datum.value, dict) else None

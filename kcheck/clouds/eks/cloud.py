@@ -1,4 +1,4 @@
-"""What EKS means."""
+"""EKS: the behaviour of its clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""eksctl's ClusterConfig to EKS clusters, node groups and subnets."""
+"""EKS clusters, node groups and subnets from eksctl's ClusterConfig."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class _Config:
         return NOTHING
 
     def _gateways(self) -> Value[int]:
-        """Public addresses of the NAT gateways: one, or one a zone; in a VPC that exists they are not known."""
+        """Public addresses of the NAT gateways: one, or one a zone; in a VPC that exists they are unknown."""
         nat = self.fields.text("nat")
         if not isinstance(self.fields.text("vpc"), Unset):
             return Unknown("the NAT gateways belong to an existing VPC", self.origin)
@@ -286,7 +286,7 @@ class _Config:
         )
 
     def _image(self, fields: Fields) -> Value[str]:
-        """The family of the images; of an image of one's own it says only how it starts."""
+        """The family of the images; for a custom image only how it starts."""
         own = known(fields.text("ami")) or "auto"
         return fields.text("image") if own in _CHOSEN else Unknown(f"the nodes boot a custom image, {own}")
 

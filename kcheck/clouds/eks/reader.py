@@ -1,4 +1,4 @@
-"""aws resources to EKS clusters, node groups and subnets."""
+"""EKS clusters, node groups and subnets from aws resources."""
 
 from __future__ import annotations
 
@@ -382,12 +382,12 @@ def _scheduling(fields: Fields, instance: Instance) -> Scheduling:
 
 
 def _may_name_owner(text: str | None) -> bool:
-    """Whether the key of a tag of which a part is not known may name a cluster."""
+    """Whether the key of a tag of which a part is unknown may name a cluster."""
     return text is None or text.startswith("$") or _OWNER.fullmatch(text) is not None
 
 
 def _texts(tags: Datum | None) -> Value[dict[str, str]]:
-    """Tags as texts, with `${...}` for what is not known of them."""
+    """Tags as texts, with `${...}` for what is unknown of them."""
     if not isinstance(tags, Known) or not isinstance(tags.value, dict):
         return NOTHING if tags is None or isinstance(tags, Known) else tags
     found = {key: text_of(value) for key, value in tags.value.items()}

@@ -1,4 +1,4 @@
-"""Ranges of pod addresses on Google: secondary ranges of subnets, by name, and blocks that clusters have alone."""
+"""Pod ranges on Google: secondary ranges by name, and blocks of a single cluster."""
 
 from __future__ import annotations
 

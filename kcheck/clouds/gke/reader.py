@@ -1,4 +1,4 @@
-"""google resources to GKE clusters, node pools and subnets with their ranges of pods."""
+"""GKE clusters, node pools and subnets from google resources."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class _Gke(RangeReader):
             self._own_pools(instance, fields, owner, cluster)
 
     def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster], cluster: Cluster) -> None:
-        """The pools that are written inside of a cluster: inline ones, else the default pool if it is kept."""
+        """The pools that are written inside a cluster: inline ones, else the default pool if it is kept."""
         nested = instance.blocks("node_pool")
         if isinstance(nested, Unknown):
             return
@@ -342,7 +342,7 @@ def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: s
 
 
 def _plain(value: Unknown) -> Unknown:
-    """Why another value is not known that depends on this one."""
+    """Why another value is unknown that depends on this one."""
     return Unknown(value.reason, value.origin)
 
 

@@ -1,4 +1,4 @@
-"""Where a GKE cluster is: in a zone, or in the zones of a region."""
+"""The location of a GKE cluster: a zone, or the zones of a region."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def of_provider(instance: Instance, root: Module) -> Value[str]:
 
 
 def is_zone(location: Value[str], regional: Value[bool]) -> Value[bool]:
-    """Whether a location is a zone; modules say so where it is not known."""
+    """Whether a location is a zone; modules say so if unknown."""
     if isinstance(location, Known):
         return Known(_ZONE.search(location.value) is not None, location.origin)
     return mapped(regional, lambda flag: not flag) if isinstance(regional, Known) else location

@@ -1,4 +1,4 @@
-"""What a cluster of one's own means."""
+"""Self-managed clusters: their behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kops' Cluster and InstanceGroup to self-managed clusters, their groups of machines and subnets."""
+"""Self-managed clusters, instance groups and subnets from kops."""
 
 from __future__ import annotations
 

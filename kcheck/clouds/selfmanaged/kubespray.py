@@ -1,4 +1,4 @@
-"""Inventories of kubespray to self-managed clusters: the variables of its groups, and the hosts that are listed."""
+"""Self-managed clusters from kubespray inventories: group variables and hosts."""
 
 from __future__ import annotations
 

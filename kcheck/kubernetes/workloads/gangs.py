@@ -1,4 +1,4 @@
-"""What starts the pods of a job together or not at all, and the queue that it waits in."""
+"""Gangs of jobs: what starts all pods together, and the queue they wait in."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def queue(
 
 
 def _named(name: str, place: Origin) -> Value[str]:
-    """A name that a label gives; not known where a placeholder makes it."""
+    """A name that a label gives; unknown where a placeholder makes it."""
     missing = placeholders.first(name)
     return Unknown(placeholders.reason(missing), place) if missing else Known(name, place)
 

@@ -1,4 +1,4 @@
-"""Where the table of kinds says that pods are: their templates, roles and numbers."""
+"""Pod templates, roles and counts of a kind, from the table of kinds."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _grows(count: Value[int], item: Object, owner: yaml.Target, place: profiles.
 
 
 def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> Value[int] | None:
-    """The most pods that a role may have, unset where nothing is written; None where it does not grow."""
+    """The most pods that a role may have, unset where nothing is written; None if it does not grow."""
     growth = place.get("grows")
     if growth is None or growth.get("role", role) != role:
         return None

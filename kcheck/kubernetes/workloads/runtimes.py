@@ -1,4 +1,4 @@
-"""Runtimes of TrainJobs: what a job leaves to them."""
+"""Runtimes of TrainJobs: the fields that a job leaves to them."""
 
 from __future__ import annotations
 

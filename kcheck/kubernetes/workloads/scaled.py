@@ -1,4 +1,4 @@
-"""What scales workloads: the most pods that a HorizontalPodAutoscaler or KEDA gives them."""
+"""Scaled workloads: the most pods that a HorizontalPodAutoscaler or KEDA allows."""
 
 from __future__ import annotations
 

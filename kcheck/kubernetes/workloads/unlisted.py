@@ -1,4 +1,4 @@
-"""Pods of kinds that are not in the table: whatever holds a template of pods runs them, in a role nobody knows."""
+"""Pods of unknown kinds: every pod template is a workload of unknown role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines in Terraform that are nodes by the script that starts them: what it says of their cluster."""
+"""Terraform machines that a script turns into nodes, and their clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helm releases in Terraform: the chart, and the values that it is given, in every way people write them."""
+"""Helm releases in Terraform: the chart, and its values in every form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of Terraform as YAML trees: objects as they are, texts parsed, each part with its place in the code."""
+"""Terraform values as YAML trees; each part keeps its place in the code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _text(text: str, span: Span) -> yaml.Scalar:
 
 
 def computed_scalar(datum: Datum, span: Span) -> yaml.Computed:
-    """A scalar whose value was worked out elsewhere."""
+    """A scalar whose value was computed elsewhere."""
     if isinstance(datum, Unknown):
         return yaml.Computed(*span, None, "", "double", None, datum)
     value: object = datum.value

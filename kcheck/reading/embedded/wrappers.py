@@ -1,4 +1,4 @@
-"""Helm releases of modules that others publish: what the arguments of their calls plainly say of charts.
+"""Helm releases inside published modules, as far as their arguments describe them.
 
 Such a module takes the values of a chart as an object among its arguments (`karpenter = { values = [...] }`,
 `vpa_helm_config = { set = [...] }`), as several of them by name (`helm_releases = { ... }`), or as its own arguments.

@@ -1,4 +1,4 @@
-"""Walls on the way out: outbound ports, pulls from Docker Hub, load balancers."""
+"""Walls of outbound traffic: ports, pulls from Docker Hub, load balancers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _ports(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _others(finder: WallFinder) -> int | None:
-    """Nodes of other clusters on the same gateway; None where they are not known."""
+    """Nodes of other clusters on the same gateway; None if they are unknown."""
     origin = finder.cluster.outbound_ports.origin
     if origin is None or not cloud(finder.cluster.cloud).shares_gateways:
         return 0

@@ -1,4 +1,4 @@
-"""A wall: what ends the growth of a cluster, at how many nodes, and why."""
+"""A wall: the limit, the number of nodes at which the cluster hits it, and why."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _UNKNOWN = "unknown because "
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Wall(Thing):
-    """A limit of a cluster. `nodes` is how many the cluster has when it is met, None where that is not known.
+    """A limit of a cluster. `nodes` is how many the cluster has when it is met, None if unknown.
 
-    `short` says whether that is before its target. `arithmetic` says how it is worked out, or why it cannot be. `cause`
+    `short` says whether that is before its target. `arithmetic` says how it is computed, or why it cannot be. `cause`
     is the value that makes it, with its origin; `pools` are those concerned. `kind` is hard, quota or recommended;
-    `limit` is the key of the number in the profile, empty where none makes it, and `needed` how large that must be for
-    the target, None where that is not known.
+    `limit` is the key of the number in the profile, empty if none makes it, and `needed` how large that must be for
+    the target, None if unknown.
     """
 
     cluster: Cluster
@@ -69,12 +69,12 @@ class Wall(Thing):
 
     @property
     def why(self) -> str:
-        """Why its nodes are not known, where they are not."""
+        """Why its nodes are unknown, where they are not."""
         return self.arithmetic.removeprefix(_UNKNOWN)
 
     @property
     def number(self) -> int | None:
-        """The nodes at the wall as one number: exact, else the upper bound, else the lower one; None where unknown."""
+        """The nodes at the wall as one number: exact, else the upper bound, else the lower one; None if unknown."""
         if self.nodes is None:
             return None
         return self.nodes.low if self.nodes.high is None else self.nodes.high
@@ -83,7 +83,7 @@ class Wall(Thing):
 class WallFinder:
     """A cluster whose walls are looked for: its pools and how they grow.
 
-    `gap` says why pools may be missing, so that walls that depend on them are not known.
+    `gap` says why pools may be missing, so that walls that depend on them are unknown.
     """
 
     def __init__(self, cluster: Cluster, world: World) -> None:
@@ -152,7 +152,7 @@ class WallFinder:
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Wall:
-        """A wall at a number of nodes that cannot be worked out."""
+        """A wall at a number of nodes that cannot be computed."""
         return self.wall(
             mechanism, scope, nodes=None, arithmetic=f"{_UNKNOWN}{why}", cause=cause, entry=entry, key=key, pools=pools
         )

@@ -1,4 +1,4 @@
-"""Walls of quotas: where what the nodes need of an account is more than it has."""
+"""Quota walls: where the nodes need more than the account has."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _each(need: Need) -> str:
-    """What one node of each pool takes of a quota, in words."""
+    """What one node of each pool takes of a quota, as text."""
     return " and ".join(
         f"{need.per_node[pool.id]:,} {unit(need)} per node of {pool.display_name}" for pool in need.pools[:4]
     )

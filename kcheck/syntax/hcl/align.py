@@ -1,6 +1,6 @@
 """The columns of `=` and of comments, as `terraform fmt` has them, in the runs of lines that edits touch.
 
-How runs are told is in https://github.com/hashicorp/hcl/blob/main/hclwrite/format.go (linesForFormat, formatCells).
+How runs of lines are split: https://github.com/hashicorp/hcl/blob/main/hclwrite/format.go (linesForFormat, formatCells).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Lines:
         self._cells = _Cells(data)
 
     def begins(self, offset: int) -> bool:
-        """Whether a line begins at a byte: not inside of a heredoc, or of a comment over several lines."""
+        """Whether a line begins at a byte: not inside a heredoc, or of a comment over several lines."""
         return self._cells.starts[self._cells.number(offset)] == offset
 
     def is_assignment(self, offset: int) -> bool:
@@ -84,7 +84,7 @@ class Lines:
 
 
 class _Cells:
-    """The lines of a file in cells, worked out where they are asked for; a heredoc is a part of its first line."""
+    """The lines of a file in cells, computed where they are asked for; a heredoc is a part of its first line."""
 
     def __init__(self, data: bytes) -> None:
         found = list(tokens(data))

@@ -1,4 +1,4 @@
-"""What is wrong with a piece of HCL that cannot be parsed, in words."""
+"""Error messages for HCL that cannot be parsed."""
 
 from __future__ import annotations
 

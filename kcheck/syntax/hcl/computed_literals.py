@@ -1,4 +1,4 @@
-"""Computed values of HCL that a fix may change all the same: a closed list of forms in which a literal decides."""
+"""Computed HCL values that a fix may change: a closed list of forms with a deciding literal."""
 
 from __future__ import annotations
 

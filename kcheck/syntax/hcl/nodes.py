@@ -1,4 +1,4 @@
-"""The syntax tree of HCL as the evaluator wants it: conditionals rotated, templates with their text."""
+"""The syntax tree of HCL for the evaluator: conditionals rotated, templates with their text."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def as_block(node: Object) -> Block:
 
 @dataclass
 class Body:
-    """The inside of a block or file. `span` reaches from brace to brace, or over the file."""
+    """The inside a block or file. `span` reaches from brace to brace, or over the file."""
 
     span: Span
     attributes: dict[str, Attribute] = field(default_factory=dict)
@@ -248,7 +248,7 @@ class Body:
         return [block for block in self.blocks if block.type == block_type]
 
     def nested(self) -> Iterator[Block]:
-        """All blocks inside, each before those inside of it."""
+        """All blocks inside, each before those inside it."""
         stack = [self]
         while stack:
             for block in stack.pop().blocks:

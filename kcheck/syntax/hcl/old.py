@@ -1,4 +1,4 @@
-"""HCL as it was before Terraform 0.12: maps written as blocks, quoted names, lists around quoted lists."""
+"""HCL before Terraform 0.12: maps written as blocks, quoted names, lists around quoted lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes to HCL, by tree-sitter. Broken pieces are cut out; the healthy blocks of the file remain."""
+"""Parse HCL with tree-sitter. Broken pieces are cut out; the intact blocks of the file remain."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def parse_template(span: Span) -> nodes.Template | Problem:
 
 
 def parse_expression(text: str, place: Span) -> nodes.Expression:
-    """Read an expression that stands at `place` as a text; places inside of it are not told apart."""
+    """Read an expression that stands at `place` as a text; places inside it are not distinguished."""
     begin = "\n" * (place.begin.line - 1)
     source = Source(place.source.path, f"{begin}x = {text}\n".encode(), derived=True)
     entry = parse(source).body.attributes.get("x")

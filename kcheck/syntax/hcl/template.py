@@ -17,7 +17,7 @@ _SIMPLE_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
 
 def unescape(text: str) -> str:
-    """The value of the inside of a quoted string."""
+    """The value of the inside a quoted string."""
     if "\\" not in text and "$${" not in text and "%%{" not in text:
         return _normal(text)
 

@@ -1,4 +1,4 @@
-"""HCL for fixes: literals in the style of what they replace, members inserted where people would write them."""
+"""Write HCL for fixes: literals in the style of the old ones, members next to their siblings."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class _Writer:
         return not self.block.type and behind.startswith(b",")
 
     def inline(self, members: dict[str, Data]) -> Edit | None:
-        """What a short object on one line becomes; None where it needs lines."""
+        """What a short object on one line becomes; None if it needs lines."""
         if self.block.type or not self.entries or any(map(self.is_long, members.values())):
             return None
         end, equals = self.entries[-1].span.end, self.equals(self.entries[-1])
@@ -223,7 +223,7 @@ class _Writer:
         return result
 
     def of_objects(self) -> _Writer:
-        """What writes into an object inside of the block."""
+        """What writes into an object inside the block."""
         inner = copy(self)
         inner.objects, inner.quoted = True, False
         return inner

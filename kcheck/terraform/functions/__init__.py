@@ -38,7 +38,7 @@ _REASONS = {
 
 
 def reason_for(name: str) -> str:
-    """Why the result of a function outside the table is not known."""
+    """Why the result of a function outside the table is unknown."""
     bare = name.removeprefix("core::")
     if bare.startswith("provider::"):
         return f"{name}() belongs to a provider, which is not run"

@@ -1,4 +1,4 @@
-"""Functions of regular expressions. RE2's syntax is translated to Python's; what only RE2 has is refused."""
+"""Regular expressions: RE2 syntax translated to Python's; features that only RE2 has are refused."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _untranslated(pattern: str) -> NotKnownError:
 
 
 def _matches(pattern: re.Pattern[str], value: str) -> Iterator[re.Match[str]]:
-    """All matches as Go finds them: none that is empty where the last one ended."""
+    """All matches as Go finds them: none that is empty if the last one ended."""
     at, end = 0, -1
     while at <= len(value):
         match = pattern.search(value, at)

@@ -1,4 +1,4 @@
-"""Units of Terragrunt, and the root modules that those make together which depend on each other."""
+"""Terragrunt units, and the root modules of units that depend on each other."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Unit:
 
     @cached_property
     def inputs(self) -> dict[str, Datum] | Unknown:
-        """Its inputs by name; why they are not known where not even the names are."""
+        """Its inputs by name; why they are unknown where not even the names are."""
         found = self.config.inputs
         if isinstance(found, Unknown):
             return found
