@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 class ConfigError(Exception):
-    """Wrong use: what is wrong and what would be right, in one line."""
+    """Wrong use: the error and its remedy, in one line."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """One root module with variables of its own. `price` is in US cents for a node and hour."""
+    """A root module with its variables. `price` is in US cents per node-hour."""
 
     root: str
     name: str = ""
@@ -30,7 +30,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class Accepted:
-    """A finding that is accepted in the settings, in some files or everywhere, for a time or for good."""
+    """A finding accepted in the settings, in some files or everywhere, optionally until a date."""
 
     rule: str
     path: str
@@ -113,7 +113,7 @@ def parse_variables(values: tuple[str, ...]) -> dict[str, str]:
 
 
 def parse_price(value: str | None) -> int | None:
-    """Read `--price`, in US dollars for one node and hour, as cents.
+    """Parse `--price`, in US dollars per node-hour, as cents.
 
     Raises:
         ConfigError: it is not a positive number.

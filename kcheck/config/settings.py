@@ -128,7 +128,7 @@ class _Limit(TypedDict):
 
 
 class _Settings(TypedDict, total=False):
-    """What a settings file says, as `settings.schema.json` describes it."""
+    """The contents of a settings file, as in `settings.schema.json`."""
 
     nodes: int
     price: Fraction

@@ -72,7 +72,7 @@ class Flag(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cni:
-    """How Amazon's VPC CNI takes addresses for the pods of a node; the last two are unset by default."""
+    """Address settings of the VPC CNI; the last two are unset by default."""
 
     prefix_delegation: Value[bool]
     custom_networking: Value[bool]
@@ -165,7 +165,7 @@ class Network(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PodRange(Thing):
-    """A range of which every node takes a block for its pods. `more` are further ranges that continue it.
+    """A range from which every node takes a block for its pods. `more` are ranges that extend it.
 
     `block` is the length of the prefix of such a block; unset where it follows from the pods that a node may run.
     """
@@ -182,7 +182,7 @@ class PodRange(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reserved(Thing):
-    """Addresses of a network that no range of pods may overlap; `what` is what has them. A range of pods has its id."""
+    """Addresses that no pod range may overlap; `what` names their user. A pod range has its id."""
 
     root: str
     what: str

@@ -9,7 +9,7 @@ from kcheck.model.thing import Thing
 
 @dataclass(frozen=True, eq=False)
 class Input(Thing):
-    """Something about the files themselves: unreadable, templated, or a suppression that is off.
+    """A remark about a file: unreadable, templated, or a wrong suppression.
 
     `kind` is unreadable, templates, chart, unused-suppression or bare-suppression.
     """

@@ -54,7 +54,7 @@ NOWHERE = Candidates((), "no cluster in this tree", "check the manifests togethe
 
 @dataclass(eq=False)
 class Inventory:
-    """Everything that was found, both sides joined. `cluster_of` says where a workload or an add-on is.
+    """Everything that was read, joined. `cluster_of` has the cluster of workloads and add-ons.
 
     `candidates_of` has the clusters that others may be on.
     `doubts` says by the id of a pool why there may be none like it, or several.
@@ -110,7 +110,7 @@ class Inventory:
         return Unknown(self.candidates_of.get(thing, NOWHERE).size_reason)
 
     def divided(self, kinds: Sequence[str], key: Callable[..., str]) -> dict[str, Inventory]:
-        """An inventory of the things of some kinds for each key that a function gives them."""
+        """A partial inventory for each key that a function returns."""
         result: dict[str, Inventory] = defaultdict(Inventory)
         for kind in kinds:
             for thing in getattr(self, kind):
@@ -118,7 +118,7 @@ class Inventory:
         return result
 
     def deployed_things(self) -> Iterator[Thing]:
-        """What is in a cluster because somebody applies it there."""
+        """Things that are applied to a cluster."""
         yield from chain.from_iterable((
             self.workloads, self.addons, self.services, self.classes, self.queues, self.limits, self.namespaces,
             self.schedulers, self.admissions, self.sharings, self.watchers, self.objects,

@@ -50,7 +50,7 @@ def assign_clusters(inventory: Inventory, config: Config) -> None:
 
 
 def _home(path: str, roots: Sequence[tuple[Cluster, list[str]]], config: Config) -> Cluster | Candidates:
-    """The cluster that the settings name, else the only one, or the one whose root shares most folders with a file."""
+    """The cluster from the settings, else the only one, else the one in the nearest folder."""
     folders = path.split("/")[:-1]
     for environment in config.environments:
         if any(matches(path, pattern) for pattern in environment.manifests):

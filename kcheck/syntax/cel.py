@@ -44,7 +44,7 @@ _CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields o
 
 
 class SyntaxProblem(ValueError):  # noqa: N818 - a problem of the rule, not of kcheck
-    """A text that is no expression, place or message; says in one line what is wrong, and where.
+    """An invalid expression, place or message; the text has the error and its position.
 
     `at` is the character of the text, None if that cannot be told.
     """
@@ -135,7 +135,7 @@ def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expressi
 
 
 def activation(data: dict[str, object], variables: tuple[str, ...]) -> Activation:
-    """The data of a subject for all its expressions; a variable without data is unknown.
+    """The data of a subject for its expressions; a variable without data is unknown.
 
     It must be a finite tree of exactly dict, list, str, int, float, bool and None: nothing is checked here, and
     a cycle kills the process.
@@ -164,7 +164,7 @@ def evaluate(expression: Expression, activation: Activation) -> Result:
 
 
 def condition(expression: Expression, activation: Activation) -> bool | None:
-    """The truth of a condition, None if it is undecided; ExpressionError as well if it is no truth value."""
+    """The result of a condition, None if undecided; ExpressionError if it is not true or false."""
     value = evaluate(expression, activation)
     if isinstance(value, bool):
         return value
@@ -184,7 +184,7 @@ def usage(expression: Expression) -> Usage:
 
 
 def required_texts(expression: Expression, path: str) -> frozenset[str] | None:
-    """The texts of which a path must have one for a condition to hold; None if it may hold with any."""
+    """The values of a path for which a condition can hold; None if it can hold with any."""
     return _demanded(_tree(expression), path)
 
 
@@ -245,7 +245,7 @@ class _Walker:
         self.sets[kind].update(path for path, lists in refs if not lists or kind == "whole")
 
     def use(self, expr: bytes, scope: Mapping[str, _Refs], kind: str = "whole") -> _Refs:
-        """Visit a part whose value is consumed, so that its paths end here."""
+        """Visit a part whose value is used, so its paths end here."""
         refs = self.visit(expr, scope)
         self.sets["paths"].update(path.rstrip("[]") for path, _ in refs)
         self.note(kind, refs)
@@ -341,7 +341,7 @@ _PLACE = re.compile(r"\s*(?:\w+|#)(?:\s*\.\s*(?:\w+|#)|\s*#)*?\s*(\.)\s*([A-Za-z
 
 
 def _mask(text: str, at: int = 0) -> tuple[str, int]:
-    """The text from `at`, strings and brackets as `#`, up to a bracket that closes none, and where that is."""
+    """The text from `at` with strings and brackets masked, up to an unmatched bracket, and its position."""
     masked, opened = "", ""
     for found in _TOKEN.finditer(text, at):
         piece, inside = found[0], opened

@@ -41,7 +41,7 @@ class Node:
 
 
 class _NotJsonError(Exception):
-    """What is wrong, and the index of the character."""
+    """The error, and the index of its character."""
 
 
 def parse(source: Source) -> Node | Problem:
@@ -61,7 +61,7 @@ def parse(source: Source) -> Node | Problem:
 
 
 def key_of(span: Span) -> tuple[str, ...]:
-    """The key of a value in a file too large to be read again for it; empty for an item of a list."""
+    """The key of a value in a file too large to parse again; empty for list items."""
     before = span.source.data[max(0, span.start - _LONGEST_KEY) : span.start].decode("utf-8", "replace")
     match = _KEY.search(before)
     return (match[1],) if match else ()

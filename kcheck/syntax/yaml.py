@@ -58,7 +58,7 @@ MAX_DEPTH, MAX_NODES, MAX_MERGES = 100, 1_000_000, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document that is not empty: its root, or the problem that keeps it from having one."""
+    """A non-empty document: its root, or its problem."""
 
     span: Span
     root: Target | None
@@ -66,7 +66,7 @@ class Document:
 
 
 class _RefusedError(Exception):
-    """Message, start and end of what PyYAML accepts and kcheck, or Kubernetes, does not."""
+    """Message, start and end of an error that PyYAML accepts."""
 
 
 _SEPARATOR = re.compile(rb"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -132,7 +132,7 @@ _PROPERTIES = re.compile(rb"(?:[&!][^ \t\r\n]*(?:[ \t\r\n]+|#[^\r\n]*)*){1,2}")
 
 
 def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Target]:  # noqa: PLR0915
-    """Build the trees of the documents in `data`: one loop, as calls would cost more than the work."""
+    """Build the trees of the documents in `data`, in one loop for speed."""
     file = source.data
     roots: list[Target] = []
     anchors: dict[str | None, Target | None] = {}  # to None while the node is being built
@@ -236,7 +236,7 @@ def _explain(error: Exception, source: Source, data: bytes, offset: Callable[[in
 
 
 def resolve(node: Node) -> Target:
-    """The node itself, or what an alias stands for."""
+    """The node itself, or the target of an alias."""
     return node.target if isinstance(node, Alias) else node
 
 
@@ -260,7 +260,7 @@ def get(node: Node | None, *path: str | int) -> Target | None:
 
 
 def entries(mapping: Mapping) -> dict[str, Pair]:
-    """The entries that count, by the text of the key: merges are resolved, aliases in values are not."""
+    """The effective entries by key text: merges are resolved, aliases in values are not."""
     result: dict[str, Pair] = {}
     for layer in layers(mapping):
         for entry in reversed(layer.entries):
@@ -270,7 +270,7 @@ def entries(mapping: Mapping) -> dict[str, Pair]:
 
 
 def layers(mapping: Mapping) -> Iterator[Mapping]:
-    """The map and what it merges, strongest first, each once: merges of merges cannot explode."""
+    """The map and its merges, strongest first, each once."""
     seen: set[Target] = set()
     todo: list[Target] = [mapping]
     while todo and len(seen) < MAX_MERGES:
@@ -311,7 +311,7 @@ def walk(node: Node | None) -> Iterator[Target]:
 
 
 def value(node: Scalar) -> Plain:
-    """What a scalar means to Kubernetes, whose reader (go-yaml v2) follows YAML 1.1 in part.
+    """The value of a scalar for Kubernetes, whose parser (go-yaml v2) partly follows YAML 1.1.
 
     `yes`, `on`, `y` are booleans, `0777` is octal, `1_000` an int, `1e3` a float; quoted scalars, numbers in
     base 60, timestamps and scalars with a tag of their own are texts.

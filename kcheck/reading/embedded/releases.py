@@ -80,7 +80,7 @@ def settings(records: tuple[Record, ...] | Unknown, *, secret: bool) -> tuple[di
 
 
 def _room(instance: Instance) -> Missing | None:
-    """Where a release gets another `set`: a block next to others, or an item of the list that holds them."""
+    """The place of a new `set` in a release: a block beside others, or a list item."""
     listed = instance.entry("set")
     if isinstance(listed, Known) and isinstance(listed.value, tuple) and listed.origin.spans:
         return Missing(listed.origin.written, ())
@@ -90,7 +90,7 @@ def _room(instance: Instance) -> Missing | None:
 
 
 def _value(record: Record, *, secret: bool) -> yaml.Target:
-    """What a `set` sets: Helm reads texts as YAML does, unless their type is string."""
+    """The value of a `set`: Helm parses strings as YAML, unless the type is string."""
     datum = record.entry("value")
     if datum is None:
         datum = Unknown("a value of the release is not a scalar", Origin((record.span,)))

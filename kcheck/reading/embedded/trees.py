@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def tree(datum: Datum, place: Span) -> yaml.Target:
-    """A value as a tree; `place` is where a part without a place of its own stands."""
+    """A value as a tree; `place` is used for parts without a place."""
     inner = encoded(datum)
     if inner is not None:
         return tree(inner, place)
@@ -56,7 +56,7 @@ def _plain(value: float | None) -> str:
 
 
 def documents(datum: Datum, place: Span) -> Iterator[yaml.Target]:
-    """The YAML documents in a value: those of a text, or the one that an object stands for."""
+    """The YAML documents in a value: those of a string, or an object as one."""
     value = datum.value if isinstance(datum, Known) else None
     if encoded(datum) is not None or isinstance(value, dict):
         yield tree(datum, place)

@@ -17,7 +17,7 @@ def block_type_at(data: bytes, offset: int) -> str:
 
 
 def computed_paths(data: bytes) -> list[str] | None:
-    """Templates and patterns that may give the names of files; None if a pattern is not set as it is."""
+    """Templates and patterns that may name files; None if a pattern is not a literal."""
     found = [data[data.rfind(b'"', 0, match.start()) + 1 : match.end()] for match in _COMPUTED.finditer(data)]
     for match in _FILESET.finditer(data):
         if match[2] is None:
