@@ -78,7 +78,7 @@ def round_up(count: int) -> int:
 
 def readable(seconds: int) -> str:
     """Readable seconds: 30 s, 10 min, 2 h; rounded to minutes from two minutes on."""
-    if seconds < 120 and seconds % 60:
+    if seconds < 120 and (seconds % 60 or not seconds):
         return f"{seconds} s"
     if seconds >= 7200 and seconds % 3600 == 0:
         return f"{seconds // 3600} h"
