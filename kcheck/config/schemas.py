@@ -41,8 +41,10 @@ def load(name: str) -> dict[str, Any]:
     file_name, _, pointer = name.partition("#/")
     with open(os.path.join(PROFILES, f"{file_name}.schema.json"), encoding="utf-8") as file:
         whole: dict[str, Any] = json.load(file)
-    found: dict[str, Any] = reduce(getitem, filter(None, pointer.split("/")), whole)
-    return {**found, "$defs": whole["$defs"]} if pointer else whole
+    if not pointer:
+        return whole
+    part: dict[str, Any] = reduce(getitem, pointer.split("/"), whole)
+    return {**part, "$defs": whole["$defs"]}  # what it refers to
 
 
 @cache

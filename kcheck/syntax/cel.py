@@ -40,6 +40,18 @@ _UNKNOWN = ("NOT_FOUND: Key not found in map", 'UNKNOWN: No value with name "')
 _OVERFLOW = "OUT_OF_RANGE: integer overflow"  # numbers in code may have any size
 _STATUS = re.compile(r"^[A-Z_]+: (ERROR: <input>:-1:-1: )?| \[[A-Z_]+\]$")
 _COMPILE_ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\)| expecting \{.*)?\n")
+_SYNTAX = tuple(
+    (re.compile(pattern), f"Syntax error: {plain}")
+    for pattern, plain in (
+        (r"recognition error at: '[\"']", "a quote is not closed"),
+        (r"recognition error at: '='? ?", "`=` is no operator; `==` compares"),
+        (r"missing '\)' at '<EOF>'", "`(` is not closed"),
+        (r"input '\)' expecting <EOF>", "`)` closes no `(`"),
+        (r"input '(and|or|not|is)'", "`and`, `or` and `not` are written `&&`, `||` and `!`"),
+        (r"input '<EOF>'", "the expression ends too early"),
+        (r"expecting <EOF>", "an operator is missing before this"),
+    )
+)
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields of cel.expr.Expr
 
@@ -117,9 +129,16 @@ def compile(text: str, variables: tuple[str, ...]) -> Expression:  # noqa: A001 
         at = None
         if found := _COMPILE_ERROR.search(f"{error}\n"):
             line = f"line {found[1]}, " if "\n" in text.strip() else ""
-            what = f"{found[3]} at {line}column {found[2]}"
+            what = f"{_plain(found[3])} at {line}column {found[2]}"
             at = sum(map(len, text.splitlines(keepends=True)[: int(found[1]) - 1])) + int(found[2]) - 1
         raise SyntaxProblem(f"{what} of `{' '.join(text.split())}`", at) from None
+
+
+def _plain(error: str) -> str:
+    """What the parser says, in words for people who write rules."""
+    if not error.startswith("Syntax error: "):
+        return error
+    return next((plain for pattern, plain in _SYNTAX if pattern.search(error)), error)
 
 
 def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expression:

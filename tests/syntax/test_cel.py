@@ -193,10 +193,10 @@ def test_conjunction(when: str, problem: str, expected: bool | None) -> None:
 @pytest.mark.parametrize(
     ("when", "problem", "message"),
     [
-        ("true", "true &&", "Syntax error: mismatched input '<EOF>' at column 8 of `true &&`"),
+        ("true", "true &&", "Syntax error: the expression ends too early at column 8 of `true &&`"),
         ("tru", "true", "undeclared reference to 'tru' at column 1 of `tru`"),
         ("true) || (true", "false", "of `true) || (true`"),
-        ("true", "(true", "missing ')' at '<EOF>' at column 6 of `(true`"),
+        ("true", "(true", "`(` is not closed at column 6 of `(true`"),
         ("1", "true", "found no matching overload for '_&&_'"),
     ],
 )
@@ -209,8 +209,8 @@ def test_conjunction_names_the_half_with_the_problem(when: str, problem: str, me
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 +", "Syntax error: mismatched input '<EOF>' at column 4 of `1 +`"),
-        ("", "Syntax error: mismatched input '<EOF>' at column 1 of ``"),
+        ("1 +", "Syntax error: the expression ends too early at column 4 of `1 +`"),
+        ("", "Syntax error: the expression ends too early at column 1 of ``"),
         ("undeclared > 1", "undeclared reference to 'undeclared' at column 1 of `undeclared > 1`"),
         ("s.a > 1\n&& q", "undeclared reference to 'q' at line 2, column 4 of `s.a > 1 && q`"),
         ('"é" == q', "undeclared reference to 'q' at column 8 of `\"é\" == q`"),
