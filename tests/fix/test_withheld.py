@@ -51,7 +51,7 @@ def test_when_empty_needs_a_second_value_before_v1(check: Check) -> None:
         "karpenter-disrupts-training", check, {"pool.yaml": pool, "job.yaml": GPU_JOB.replace("SELECTION", "")}
     )
     assert found.fix is None
-    assert "wants consolidateAfter beside WhenEmpty" in found.help
+    assert "set consolidateAfter together with WhenEmpty (karpenter.sh/v1beta1 requires it)" in found.help
 
 
 PACKING = NODE_POOL.replace("VERSION", "v1").replace("POLICY", "WhenEmptyOrUnderutilized")
@@ -90,7 +90,7 @@ def test_when_empty_is_written_in_v1(check: Check, selection: str) -> None:
 def test_a_pool_on_which_no_training_job_is_seen_is_packed_as_before(check: Check, files: dict[str, str]) -> None:
     found = only("karpenter-disrupts-training", check, {"pool.yaml": PACKING, **files})
     assert found.fix is None
-    assert "no job with GPUs that could land on gpu is in this code" in found.help
+    assert "no GPU job in this code can run there" in found.help
 
 
 def test_a_taint_keeps_training_jobs_from_a_pool(check: Check) -> None:
