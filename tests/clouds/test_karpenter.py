@@ -374,7 +374,7 @@ def test_requirements_are_machines(
     [
         ("  amiSelectorTerms:\n    - alias: al2@latest\n", "al2@latest"),
         ("  amiFamily: AL2\n", "AL2"),
-        ("  amiFamily: AL2\n  amiSelectorTerms:\n    - id: ami-1\n", "its nodes boot an image of one's own"),
+        ("  amiFamily: AL2\n  amiSelectorTerms:\n    - id: ami-1\n", "its nodes boot a custom image"),
         ("", None),
     ],
 )

@@ -817,7 +817,7 @@ def test_coredns_on_nodes_is_told_to_scale(check: Check) -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ('"{\\"replicaCount\\": 2}"', "configuration_values is no jsonencode of an object that kcheck could add to"),
+        ('"{\\"replicaCount\\": 2}"', "configuration_values is not a jsonencode() of an object"),
         ("jsonencode({ autoScaling = { enabled = false } })", "configuration_values has autoScaling already"),
     ],
 )
@@ -1225,7 +1225,7 @@ def pinned(version: str, tier: str = "", pin: str = PIN) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        (pinned("~> 2.46"), "azurerm is pinned below 3.0, of which kcheck does not know whether it has sku_tier"),
+        (pinned("~> 2.46"), "azurerm is pinned below 3.0, which may not have sku_tier"),
         (pinned("~> 2.46", pin=BLOCK_PIN), "azurerm is pinned below 3.0"),
         (pinned("=1.44.0", pin=SHORT_PIN), "azurerm is pinned below 3.0"),
         (pinned("~> 3.40.0"), "azurerm is pinned below 3.51, which has other values"),
@@ -1421,4 +1421,4 @@ def test_nothing_in_a_block_that_needs_more(check: Check) -> None:
     code = OUTBOUND[: OUTBOUND.index("  network_profile")] + "}\n"
     found = only("pod-range-too-small", check, {"main.tf": code}, Config())
     assert found.fix is None
-    assert found.help.startswith("write network_plugin too, which pod_cidr needs; ")
+    assert found.help.startswith("set network_plugin too: pod_cidr needs it; ")

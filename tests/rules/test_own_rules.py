@@ -44,7 +44,7 @@ def run(*arguments: str) -> Any:
         ("severity: warning\n", "severity: warning\ngrade: {of: object.a}\n", [":1:1: the rule needs a severity or a grade"]),
         ("warning", "bad", [':2:1: severity must be one of error, warning, info, not "bad"']),
         ("at: object.metadata.labels\n", "", [":1:1: the rule needs at"]),
-        ("at: object.metadata.labels", "at: object", [":6:5: `object` is no place: <object>.<field>"]),
+        ("at: object.metadata.labels", "at: object", [":6:5: `object` is not a place: <object>.<field>"]),
         ("at: object.metadata.labels", "at: 'object.metadata. + .labels'", [":6:"]),
         ("subject: object", "subject: objct", [":3:10: there is no subject objct; did you mean object?"]),
         ('"Job"', '"Job" &&', [":4:30: Syntax error: the expression ends too early at column 24"]),
@@ -195,7 +195,7 @@ def test_examples_that_show_what_they_say(write: Callable[[Mapping[str, str]], P
             "",
             [
                 "policies/own/job-without-team.yaml:9:",
-                "`bad` must fire: nothing is found; undecided on a.yaml:Job/a: `{{ x }}` is filled in later",
+                "`bad` must fire: nothing is found; undecided on a.yaml:Job/a: `{{ x }}` is a placeholder",
             ],
         ),
         ({"good": JOB}, "", ["`good` must be silent: a.yaml:3:1 a has no labels"]),
