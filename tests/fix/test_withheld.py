@@ -182,7 +182,7 @@ spec: {interval: 10m, path: ./jobs}
 def test_a_job_whose_volumes_go_with_it_gets_no_time_to_live(check: Check, job: str, key: str) -> None:
     found = only("job-never-cleaned", check, {"job.yaml": job})
     assert found.fix is None
-    assert f"its {key} make volumes that are deleted with it" in found.help
+    assert f"the volumes of {key}, which are deleted with the job" in found.help
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_volumes_that_stay_are_no_obstacle(check: Check, job: str) -> None:
 def test_a_job_that_would_come_back_gets_no_time_to_live(check: Check, sync: str, path: str, name: str) -> None:
     found = only("job-never-cleaned", check, {"apps/app.yaml": sync, path: JOB})
     assert found.fix is None
-    assert f"{name} makes it again" in found.help
+    assert f"take the job out of {name}" in found.help
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_kustomization_that_argo_cd_applies_counts_for_the_base(check: Check) 
         "base/job.yaml": JOB,
         "overlays/live/kustomization.yaml": "resources: [../../base]\n",
     }
-    assert "makes it again" in only("job-never-cleaned", check, files).help
+    assert "take the job out of" in only("job-never-cleaned", check, files).help
 
 
 def test_terraform_makes_a_deleted_job_again(check: Check) -> None:
@@ -254,7 +254,7 @@ def test_terraform_makes_a_deleted_job_again(check: Check) -> None:
       }
     }
     """
-    assert "Terraform makes it again" in only("job-never-cleaned", check, {"main.tf": code}).help
+    assert "take the job out of Terraform" in only("job-never-cleaned", check, {"main.tf": code}).help
 
 
 # --- ranges of pods
