@@ -6,7 +6,8 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from kcheck.engine import rule_words
-from kcheck.source.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key, unnumbered
+from kcheck.model import Input
+from kcheck.source.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key
 from kcheck.source.interval import Interval
 from kcheck.source.units import duration, shown, singular
 from kcheck.source.values import Origin
@@ -157,7 +158,7 @@ class Evaluator:
             found = (Related(other.written, _named(other, name)) for other in self.origins(place))
             related += [other for other in found if _line(other.span) != _line(span)]
         fix, help_text = self.fix(rule)
-        if fix is None and rule.help:
+        if rule.help:
             help_text = "; ".join(filter(None, (help_text, *self.sentences(rule.help))))
         return Finding(
             rule=rule.name,
@@ -171,16 +172,9 @@ class Evaluator:
             fix=fix,
             help=help_text,
             anchors=(*origin.spans, self.view.place()),
-            shape=self.shape(rule),
+            about=self.view.thing.about if isinstance(self.view.thing, Input) else "",
             small=rule.grade is not None and self.is_small(rule.grade),
         )
-
-    def shape(self, rule: Rule) -> str:
-        """The message with `#` for what is filled in; of files themselves nothing else tells them apart."""
-        if rule.subject == "input":
-            return unnumbered(self.fill(rule.message))
-        parts = (part if isinstance(part, str) else "#" for part in cel.holes(rule.message))
-        return " ".join("".join(parts).split())
 
     def origins(self, place: str) -> list[Origin]:
         """Where the fields of a place come from: one, or one for each object of a list."""
