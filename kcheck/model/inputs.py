@@ -1,4 +1,4 @@
-"""What is to be said of the files themselves."""
+"""Remarks about the input files themselves."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_hosts_in_yaml(read: Callable[..., dict[str, Any]]) -> None:
 @pytest.mark.parametrize("hosts", ["", "[kube_control_plane]\n# a\n[kube_node]\n# b\n"])
 def test_without_hosts_the_size_is_not_known(hosts: str, read: Callable[..., dict[str, Any]]) -> None:
     (pool,) = read({VARIABLES: FLANNEL[VARIABLES], "inventory/train/hosts.ini": hosts})["pools"]
-    assert "--nodes says how many" in of(pool, "max_nodes")
+    assert "set --nodes N" in of(pool, "max_nodes")
 
 
 @pytest.mark.parametrize(

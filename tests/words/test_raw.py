@@ -66,8 +66,8 @@ def verdict(result: Result) -> bool | str:
     return "; ".join(result.undecided[0].missing) if result.undecided else False
 
 
-STEPS = "`{{ .Values.steps }}` is filled in later"
-IMAGE = "`{{ .Values.image }}` is filled in later"
+STEPS = "`{{ .Values.steps }}` is a placeholder"
+IMAGE = "`{{ .Values.image }}` is a placeholder"
 CONTAINERS = "object.spec.template.spec.containers"
 
 
@@ -153,7 +153,7 @@ resource "aws_eks_node_group" "gpu" {
   }
 }
 """
-TEAM = "var.team has no default"
+TEAM = "var.team has no value"
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_objects_in_terraform(problem: str, expected: list[str], write: Callable
     write(files(rule(problem, when="object.kind == 'Job'"), {"main.tf": EMBEDDED}))
     result = linter.run(Tree(["."]), CONFIG)
     assert [finding.object for finding in result.findings] == expected
-    assert {reason for check in result.undecided for reason in check.missing} <= {"var.image has no default"}
+    assert {reason for check in result.undecided for reason in check.missing} <= {"var.image has no value"}
     assert result.undecided
 
 

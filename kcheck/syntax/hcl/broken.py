@@ -1,4 +1,4 @@
-"""What is wrong with a piece of HCL that cannot be parsed, in words."""
+"""Error messages for HCL that cannot be parsed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def explain(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
-    """Say what is wrong with a piece, as well as its tokens allow."""
+    """The error in a piece that cannot be parsed, as far as its tokens show it."""
     header = piece.split(b"\n", 1)[0].strip().rstrip(b"{").strip().decode()
     text = re.sub(rb'"(?:\\.|[^"\\\n])*"|#[^\n]*|//[^\n]*', b"", piece)
     start = begin + (len(piece) - len(piece.lstrip()))
