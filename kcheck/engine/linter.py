@@ -134,10 +134,10 @@ def _inputs(
     """What is to be said of the files themselves."""
     for problem in reading.problems:
         place = problem.span
-        yield Input(f"{place.source.path}:{place.begin.line}", place, "unreadable", problem.message)
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "unreadable", problem.message, problem.message)
     for gap in reading.gaps:
         place = gap.span
-        yield Input(f"{place.source.path}:{place.begin.line}", place, "not-rendered", gap.message)
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "not-rendered", gap.message, gap.message)
     for folder, sources in reading.templates.items():
         many = len(sources) > 1
         what = f"{len(sources)} files are templates; render them first" if many else "a template; render it first"
@@ -149,16 +149,17 @@ def _inputs(
         yield Input(chart.folder, chart.source.span(0, 0), "chart", what)
     for suppression in comments.without_reason():
         place = suppression.span
-        yield Input(f"{place.source.path}:{place.begin.line}", place, "bare-suppression", ", ".join(suppression.rules))
+        what = ", ".join(suppression.rules)
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "bare-suppression", what, what)
     for accepted in comments.expired():
         place = accepted.place
         what = f"{accepted.rule} ({accepted.reason}) expired on {accepted.expires}"
-        yield Input(f"{place.source.path}:{place.begin.line}", place, "expired-suppression", what)
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "expired-suppression", what, accepted.rule)
     for accepted in comments.unused_settings(undecided, tree.given):
         place = accepted.place
         where = f" in {accepted.path}" if accepted.path else ""
         what = f"`{accepted.rule}` has nothing to silence{where}; the entry can go"
-        yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what)
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what, accepted.rule + where)
     every = rules.all_rules(config.rules) if comments.all else []
     names = {name for rule in every for name in (rule.name, rule.group)}
     for suppression, name in comments.unused(names, undecided):
@@ -169,7 +170,7 @@ def _inputs(
         yield Input(identity, place, "unused-suppression", f"{what}; the comment can go")
     for place in comments.nameless:
         what = "the comment names no rule, and silences nothing: write ignore[RULE] and a reason"
-        yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what)
+        yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what, "nameless")
 
 
 def _decide(subject: str, matching: list[Rule], world: World, result: Result) -> list[Finding]:

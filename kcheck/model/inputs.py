@@ -11,8 +11,10 @@ from kcheck.model.thing import Thing
 class Input(Thing):
     """Something about the files themselves: unreadable, templated, or a suppression that is off.
 
-    `kind` is unreadable, templates, chart, unused-suppression or bare-suppression.
+    `kind` is unreadable, not-rendered, templates, chart, unused-suppression, expired-suppression or bare-suppression.
+    `about` tells several of one kind and file apart where the id does not.
     """
 
     kind: str
     text: str
+    about: str = ""

@@ -92,6 +92,7 @@ def _finding(finding: Finding, fingerprint: str) -> dict[str, object]:
         "rule": finding.rule,
         "severity": finding.severity.word,
         "message": finding.message,
+        "details": list(finding.details),
         **_place(finding.span),
         "end_line": end.line,
         "end_column": end.column,

@@ -55,7 +55,8 @@ def _row(finding: Finding, rule: Rule, repository: Repository) -> str:
     mend = "; ".join(filter(None, (fix, finding.help)))
     place = f"{repository.path(finding.span.source.path)}:{finding.span.begin.line}"
     code = place.replace("`", "").replace("|", "\\|")  # a cell ends at a bar, also in code
-    return _cells((mark, f"`{code}`", f"{name}: {_escaped(finding.message)}", _escaped(mend)))
+    what = "<br>".join(map(_escaped, (finding.message, *finding.details)))
+    return _cells((mark, f"`{code}`", f"{name}: {what}", _escaped(mend)))
 
 
 def _size(line: str) -> int:

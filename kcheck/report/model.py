@@ -43,13 +43,21 @@ def _thing(subject: str, thing: Thing, world: World) -> Json:
 def _field(field: Field, thing: Thing, world: World) -> Json:
     value = field.read(thing, world)
     if isinstance(value, list):
-        return {"value": [item.id for item in value]}
+        return {"value": [_item(field, item, world) for item in value]}
     if isinstance(value, Unknown):
         return {"unknown": value.reason}
     if isinstance(value, Unset):
         return {"value": None, **_origin(value, thing)}
-    plain = value.value.id if isinstance(value.value, Thing) else value.value
+    plain = _item(field, value.value, world) if field.kind == "record" else value.value
     return {"value": list(plain) if isinstance(plain, tuple) else plain, **_origin(value, thing)}
+
+
+def _item(field: Field, item: object, world: World) -> object:
+    """Another thing by its id; a part of a fact with its own fields."""
+    if isinstance(item, Thing):
+        return item.id
+    inner = {one.name: one.read(item, world) for one in SUBJECTS[field.type]}
+    return {name: value.value for name, value in inner.items() if isinstance(value, Known)}
 
 
 def _origin(value: Known[object] | Unset, thing: Thing) -> Json:
@@ -86,12 +94,21 @@ def _worth(field: Json) -> bool:
     return "unknown" in field or field["value"] is not None
 
 
+def _shown(value: object, unit: str) -> str:
+    """A value, those of parts by their names."""
+    if isinstance(value, dict) and not unit:
+        return " ".join(f"{name}={_shown(inner, '')}" for name, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(_shown(item, unit) for item in value)
+    return shown(value, unit)
+
+
 def _line(subject: str, name: str, field: Json) -> str:
     unit = next(word.unit for word in SUBJECTS[subject] if word.name == name)
     if "unknown" in field:
         return f"  {name} ? {field['unknown']}"
     mark = "~" if field.get("default") else "="
-    value = shown(field["value"], unit) or "-"
+    value = _shown(field["value"], unit) or "-"
     if "default" in field:
         return f"  {name} {mark} {value}  (default)"
     places = " <- ".join(field.get("from", ()))

@@ -37,6 +37,7 @@ _ERROR = _cel.Type.ERROR
 _NULL = _cel.Type.NULL
 # How the texts begin: the keys they quote, which can say anything, come later.
 _UNKNOWN = ("NOT_FOUND: Key not found in map", 'UNKNOWN: No value with name "')
+_OVERFLOW = "OUT_OF_RANGE: integer overflow"  # numbers in code may have any size
 _STATUS = re.compile(r"^[A-Z_]+: (ERROR: <input>:-1:-1: )?| \[[A-Z_]+\]$")
 _COMPILE_ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\)| expecting \{.*)?\n")
 _SYNTAX = tuple(
@@ -163,7 +164,7 @@ def activation(data: dict[str, object], variables: tuple[str, ...]) -> Activatio
 
 
 def evaluate(expression: Expression, activation: Activation) -> Result:
-    """Plain Python data, or UNDECIDED where a missing value decides; ExpressionError for all other errors.
+    """Plain Python data; UNDECIDED where a missing value, or too large a number, decides; ExpressionError otherwise.
 
     The runtime gives away a reference to None with every null that it hands out, and Python ends when none is left: no
     expression may return maps or lists with nulls in them.
@@ -176,7 +177,7 @@ def evaluate(expression: Expression, activation: Activation) -> Result:
     except RuntimeError as error:  # not even an error value: iteration budget, lone surrogate
         raise ExpressionError(expression.text, str(error)) from error
     if type(plain) is str and value.type() == _ERROR:  # an error comes as its text
-        if plain.startswith(_UNKNOWN):
+        if plain.startswith((*_UNKNOWN, _OVERFLOW)):
             return UNDECIDED
         raise ExpressionError(expression.text, plain)
     return plain

@@ -34,7 +34,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
 """Subject -> its words. docs/words.md is printed from this table."""
 
 
-PARTS = frozenset(costs.SUBJECTS)
+PARTS = networks.PARTS | costs.SUBJECTS.keys()
 """Subjects that are only reached from others: no rule is about them."""
 
 _LISTS = {

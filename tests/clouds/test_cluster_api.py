@@ -126,7 +126,7 @@ def test_a_cluster_of_ones_own(read: Callable[..., dict[str, Any]]) -> None:
 
 def test_the_autoscaler_knows_its_bounds_by_annotations(check: Callable[..., Result]) -> None:
     found = {one.rule: one for one in check({"a.yaml": own(annotations=BOUNDS)}).findings if one.severity}
-    assert "gpu 600 x 128" in found["pod-range-too-small"].message
+    assert "gpu: 600 nodes x 128 = 76,800 addresses" in found["pod-range-too-small"].details
     assert "etcd-not-on-ssd" not in found
 
 

@@ -102,7 +102,7 @@ def test_the_hosts_decide_unless_more_are_asked_for(check: Callable[..., Result]
         one.rule: one for one in check(FLANNEL, Config(nodes={"": 100})).findings if one.severity
     }  # none of a cloud's
     assert set(found) == {"pod-range-too-small"}
-    assert "full at node 64" in found["pod-range-too-small"].message
+    assert "is full at 64 of" in found["pod-range-too-small"].message
 
 
 def test_fixes_are_written_where_the_variables_are(write: Callable[..., Path]) -> None:

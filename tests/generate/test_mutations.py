@@ -634,6 +634,7 @@ AKS = [
     ),
     mistake("idle-nodes-kept-long", "aks", drop(CLUSTER, r"scale_down_unneeded ")),
     mistake("slow-node-deletion", "aks", drop(CLUSTER, "empty_bulk_delete_max")),
+    mistake("delay-after-delete", "aks", swap(CLUSTER, r'(scale_down_delay_after_delete +=) "\w+"', r'\1 "5m"')),
     mistake("scale-up-in-slices", "aks", drop(CLUSTER, "new_pod_scale_up_delay")),
     mistake("unready-tolerance-low", "aks", drop(CLUSTER, "max_unready_", times=2)),
     mistake("delay-after-failure", "aks", drop(CLUSTER, "scale_down_delay_after_failure")),

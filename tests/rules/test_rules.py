@@ -144,4 +144,4 @@ def test_what_rests_on_a_default_is_an_info(
     write({"main.tf": DEFAULT_SIZED.replace('{ name = "a" }', f'{{ name = "a"{size} }}')})
     found = linter.run(Tree(["."]), settings.load(["."])).findings
     assert {f.rule: f.severity.word for f in found}["pod-range-too-small"] == severity
-    assert ("by default" in found[0].message) == (severity == "info")
+    assert any("(default)" in text for text in found[0].details) == (severity == "info")

@@ -72,6 +72,7 @@ def holds(looked_at: Wanted, path: str) -> bool:
         "workload.templates.exists(t, t.gpus > 0 && t['spread'])",
         "workload\n.templates . filter(t, t .host_network)[0].count > 0",
         "wall.pools[0].max_count > 0",
+        "autoscaler.cluster.pools.exists(p, p.autoscaled && p.nodes > 3)",
         'size(workload["templates"]) > 0 && workload["labels"]["team"] == ""',
         "(workload.batch ? workload.templates : workload.templates)[0].role == ''",
     ],

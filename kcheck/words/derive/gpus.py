@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck.source.values import Known, Origin, Unknown, Value, known, mapped, number
+from kcheck.source.values import Known, Origin, Unknown, Value, known, number
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
-    from kcheck.model import Cluster, Container, PodTemplate, Scheduler, Sharing
+    from kcheck.model import Cluster, Container, PodTemplate, Sharing
     from kcheck.scale.world import World
 
 _MIG = "nvidia.com/mig-"
@@ -83,11 +83,6 @@ def mig_strategy(one: Container, world: World) -> Value[str]:
     """The MIG strategy that a container with a MIG slice meets; null where none is written, or for others."""
     asks = str(known(one.gpu)).startswith(_MIG)
     return computed(one, strategy(one, world) if asks else None)
-
-
-def old_sharing(one: Scheduler, _world: World) -> Value[bool]:
-    """Whether Volcano shares GPUs in the way that it has given up."""
-    return mapped(one.plugins, lambda own: own.get("deviceshare", {}).get("deviceshare.GPUSharingEnable") == "true")
 
 
 def whole_cards(cluster: Cluster, world: World) -> Value[int]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from kcheck.clouds.registry import cloud
 from kcheck.model import Autoscaler, Cluster, NodePool
 from kcheck.numbers import machines, profiles
-from kcheck.scale import addresses as demands
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
 from kcheck.source.units import round_up
@@ -305,9 +304,3 @@ def plain(cluster: Cluster, world: World) -> Value[bool]:
     """Whether any pool of a cluster is without GPUs, so that there is a place for pods that need none."""
     flags = (mapped(pool.machine.gpu, operator.not_) for pool in world.pools.of_cluster(cluster))
     return anyone(cluster, flags, world.pools.kinds_of_cluster(cluster))
-
-
-def crowded(pool: NodePool, world: World) -> Value[bool]:
-    """Whether a subnet of a pool's nodes is full before its clusters reach their targets."""
-    subnets = known(pool.addresses.subnets) or ()
-    return anyone(pool, (demands.overflows(subnet, world) for subnet in subnets), pool.addresses.subnets)

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from kcheck.model import NOTHING
 from kcheck.scale import addresses as demands
-from kcheck.words.derive import basics, control_plane, dns, gpus, growth, money, needs, pools, savings, spot, taints
+from kcheck.words.derive import (
+    basics,
+    control_plane,
+    dns,
+    gpus,
+    growth,
+    limits,
+    money,
+    needs,
+    pools,
+    savings,
+    spot,
+    taints,
+)
 from kcheck.words.tables.field import Field, flag, made, named, record, records, simple
 
 _TARGET = made(
     "target", "int", "nodes the cluster is meant to reach: --nodes, else the sum of its pools' maxima",
-    lambda cluster, world: world.sizes.target(cluster), "nodes",
+    limits.cluster_target, "nodes", bounded=True,
 )  # fmt: skip
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
@@ -109,7 +122,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("surge_nodes", "int", "nodes that an upgrade adds", pools.surge, "nodes"),
         made("addresses_per_node", "int", "addresses one node takes of its subnet",
               demands.addresses_per_node, "addresses"),
-        made("crowded", "bool", "whether a subnet of its nodes is full before its clusters reach their targets", pools.crowded),
         record("rate", "rate", "what one of its nodes costs; null without a price", money.rate, nullable=True),
         made("pod_addresses_per_node", "int", "addresses that one node takes for its pods: a block, or one each", pools.pod_addresses, "addresses"),
         made("pod_addresses_if_few", "int", "the same for the pods that a GPU node runs", pools.pod_addresses_if_few, "addresses"),
