@@ -517,7 +517,9 @@ def test_the_profile_of_the_autoscaler_is_named(check: Check) -> None:
     code = GKE_MODULE.replace("TYPE", "NO_RESERVATION").replace("min_count = 1", "min_count = 1, max_count = 300")
     found = only("balanced-autoscaling-profile", check, {"main.tf": code})
     assert found.fix is None
-    assert 'set autoscaling_profile = "OPTIMIZE_UTILIZATION" in the cluster_autoscaling of the module call' in found.help
+    assert (
+        'set autoscaling_profile = "OPTIMIZE_UTILIZATION" in the cluster_autoscaling of the module call' in found.help
+    )
 
 
 # --- upgrades of machines that are scarce

@@ -276,7 +276,7 @@ def test_documented_rules(monkeypatch: pytest.MonkeyPatch) -> None:
         0, "ok images/image-outside-registry: 1 example\nok teams/gpu-job-without-team: 2 examples\n"
     )  # fmt: skip
     by_flag, by_settings = run("check", "train.yaml", "--rules", "policies"), run("check")
-    assert by_flag.output == by_settings.output
+    assert by_flag.output.splitlines()[:-1] == by_settings.output.splitlines()[:-1]  # the next step has the flags
     assert (
         "train.yaml:3:1 warning gpu-job-without-team: pretrain asks for GPUs and has no label `team`" in by_flag.output
     )
