@@ -81,8 +81,10 @@ def command(
     for line in _summary(outcome, left, places):
         click.echo(line, err=True)
     options.tell_bugs(outcome.result)
-    if outcome.result.bugs or any(refused.bug for refused in outcome.refused):
+    if any(refused.bug for refused in outcome.refused):
         sys.exit(3)
+    if outcome.result.bugs:
+        sys.exit(options.bug_status(outcome.result))
     undecided = options.fails_undecided(outcome.result, threshold)
     if left or undecided or (outcome.files and (exit_non_zero_on_fix or (diff_only and threshold != "never"))):
         sys.exit(1)
