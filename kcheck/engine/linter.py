@@ -14,6 +14,7 @@ from kcheck.model import Input
 from kcheck.reading import inventory
 from kcheck.scale.world import World
 from kcheck.source.findings import Finding, Severity, Undecided
+from kcheck.source.units import counted
 from kcheck.source.values import known
 from kcheck.syntax import cel
 from kcheck.words import raw_views
@@ -140,12 +141,12 @@ def _inputs(
         yield Input(f"{place.source.path}:{place.begin.line}", place, "not-rendered", gap.message, gap.message)
     for folder, sources in reading.templates.items():
         many = len(sources) > 1
-        what = f"{len(sources)} files are templates; render them first" if many else "a template; render it first"
+        what = f"{len(sources)} files here are templates" if many else "This file is a template"
+        what = f"{what} and cannot be read; render {'them' if many else 'it'} first"
         yield Input(folder, sources[0].span(0, 0), "templates", what)
     for chart, count in reading.unrendered:
-        templates = f"its {count} templates were not" if count > 1 else "its template was not"
-        values = "only its values were checked, " if chart.values is not None else ""
-        what = f"the chart {chart.label}: {values}{templates}; --render helm renders it"
+        values = ": only its values were checked" if chart.values is not None else ""
+        what = f"Chart {chart.label} is not rendered{values}; --render helm renders {counted(count, 'template')}"
         yield Input(chart.folder, chart.source.span(0, 0), "chart", what)
     for suppression in comments.without_reason():
         place = suppression.span
@@ -158,18 +159,21 @@ def _inputs(
     for accepted in comments.unused_settings(undecided, tree.given):
         place = accepted.place
         where = f" in {accepted.path}" if accepted.path else ""
-        what = f"`{accepted.rule}` has nothing to silence{where}; the entry can go"
+        what = f"{accepted.rule} is not found{where or ' anywhere'}; remove this entry"
         yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what, accepted.rule + where)
     every = rules.all_rules(config.rules) if comments.all else []
     names = {name for rule in every for name in (rule.name, rule.group)}
     for suppression, name in comments.unused(names, undecided):
         place = suppression.span
-        what = f"`{name}` has nothing to silence here" if name in names else f"there is no rule `{name}`"
-        what = f"`{name}` is not to be ignored, say the settings" if name in comments.not_ignorable else what
-        identity = f"{place.source.path}:{place.begin.line}:{name}"
-        yield Input(identity, place, "unused-suppression", f"{what}; the comment can go")
+        if name in comments.not_ignorable:
+            what = rules.why_not_ignorable(name, config)
+        elif name in names:
+            what = f"{name} is not found here; remove it from this comment"
+        else:
+            what = f"There is no rule {name}; {nearest(name, tuple(sorted(names)))}"
+        yield Input(f"{place.source.path}:{place.begin.line}:{name}", place, "unused-suppression", what)
     for place in comments.nameless:
-        what = "the comment names no rule, and silences nothing: write ignore[RULE] and a reason"
+        what = "This comment names no rule and has no effect; write ignore[RULE] and a reason"
         yield Input(f"{place.source.path}:{place.begin.line}", place, "unused-suppression", what, "nameless")
 
 

@@ -432,11 +432,11 @@ def test_one_note_for_a_chart_and_those_below_it(check: Check) -> None:
     below = {"train/charts/sub/Chart.yaml": CHART, "train/charts/sub/templates/job.yaml": JOB}
     found = [f for f in check({**TRAIN, **below, "other/job.yaml": JOB}).findings if f.rule != "docker-hub-image"]
     assert [(f.rule, f.span.source.path, f.message) for f in found] == [
-        ("templated-manifests", "other/job.yaml", "a template; render it first"),
+        ("templated-manifests", "other/job.yaml", "This file is a template and cannot be read; render it first"),
         (
             "unrendered-chart",
             "train/Chart.yaml",
-            "the chart train: only its values were checked, its 3 templates were not; --render helm renders it",
+            "Chart train is not rendered: only its values were checked; --render helm renders 3 templates",
         ),
     ]
 
@@ -626,7 +626,7 @@ def test_without_helm_it_is_wrong_use(write: Write, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--helm-values", "x.yaml"], "add --render helm"),
+        (["--helm-values", "x.yaml"], "--helm-values needs --render helm"),
         (["--render", "helm", "--helm-values", "x.yaml"], "--helm-values x.yaml: no such file"),
         (["--render", "jinja"], "'jinja' is not 'helm'"),
     ],

@@ -312,8 +312,8 @@ def test_formats_are_written_where_nothing_is_found(write: Callable[[Mapping[str
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sarif", "--output-file sarif: give FORMAT=FILE; formats are text, json, sarif"),
-        ("xml=a", "--output-file xml=a: give FORMAT=FILE"),
+        ("sarif", "--output-file sarif: expected FORMAT=FILE; formats are text, json, sarif"),
+        ("xml=a", "--output-file xml=a: expected FORMAT=FILE"),
         ("json=nowhere/a.json", "nowhere/a.json: No such file"),
     ],
 )

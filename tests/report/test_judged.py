@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from kcheck.cli import cli
 from kcheck.files.tree import Tree
 from kcheck.source.findings import Skipped, unknown_input
-from kcheck.source.values import Unknown, following
+from kcheck.source.reasons import following
+from kcheck.source.values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -192,7 +192,7 @@ def test_documented_rules(monkeypatch: pytest.MonkeyPatch) -> None:
         0, "ok images/image-outside-registry: 1 example\nok teams/gpu-job-without-team: 2 examples\n"
     )  # fmt: skip
     by_flag, by_settings = run("check", "train.yaml", "--rules", "policies"), run("check")
-    assert by_flag.output == by_settings.output
+    assert by_flag.output.partition("Next:")[0] == by_settings.output.partition("Next:")[0]
     assert (
         "train.yaml:3:1 warning gpu-job-without-team: pretrain asks for GPUs and has no label `team`" in by_flag.output
     )
