@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcheck.engine import rule_words
 from kcheck.model import Input
+from kcheck.numbers.clouds import owners
 from kcheck.source.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key
 from kcheck.source.interval import Interval
 from kcheck.source.units import duration, shown, singular
@@ -29,9 +30,13 @@ _MOST_RECORDS = 4
 """A sentence that stands for each record of a list is said of so many of them."""
 
 
-def limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bool]]:
-    """The limits of a cloud as rules see them: limits.group.name."""
-    return world.remember("limits view", cloud, lambda: _limits_view(cloud, world))
+def limits_view(cloud: str, world: World) -> dict[str, object]:
+    """The limits as rules see them: limits.group.name of the cloud at hand, limits.cloud.group.name of any."""
+    return world.remember(
+        "limits view",
+        cloud,
+        lambda: {**{owner: _limits_view(owner, world) for owner in owners()}, **_limits_view(cloud, world)},
+    )
 
 
 def _limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bool]]:
@@ -158,7 +163,7 @@ class Evaluator:
             found = (Related(other.written, _named(other, name)) for other in self.origins(place))
             related += [other for other in found if _line(other.span) != _line(span)]
         fix, help_text = self.fix(rule)
-        if fix is None and rule.help:
+        if rule.help:
             help_text = "; ".join(filter(None, (help_text, *self.sentences(rule.help))))
         return Finding(
             rule=rule.name,
@@ -226,17 +231,19 @@ class Evaluator:
                 parts.append("not set")
                 continue
             kind = rule_words.result_type(part.text, self.view.subject, each[0] if each else "")
-            single = value == 1 and type(value) is int
             complete = complete and value is not cel.UNDECIDED
             unknown = "an unknown number of" if kind.unit and "seconds" not in kind.unit else "unknown"
-            parts.append(unknown if value is cel.UNDECIDED else shown(value, kind.unit))
+            shown_value = unknown if value is cel.UNDECIDED else shown(value, kind.unit)
+            counted = single and parts[-1] == " "  # {workload.gpus} {workload.cards}
+            parts.append(singular(f" {shown_value}")[1:] if counted else shown_value)
+            single = value == 1 and type(value) is int
         return " ".join("".join(parts).split()), complete
 
     def hole(self, text: str, each: tuple[str, dict[str, object]] | None) -> object:
         """What a hole shows: a value, None for null, the bounds of a number, or UNDECIDED where neither is known."""
         if each is not None:
             variables = (*self.variables, "each")
-            data = {self.view.subject: self.view.data, "limits": self.limits, "each": each[1]}
+            data: dict[str, object] = {self.view.subject: self.view.data, "limits": self.limits, "each": each[1]}
             return cel.evaluate(cel.compile(text, variables), cel.activation(data, variables))
         value = self.result(text)
         if value is not cel.UNDECIDED:

@@ -1,4 +1,4 @@
-"""What runs in a cluster: workloads, their pods and images, add-ons and Services."""
+"""The contents of a cluster: workloads, their pods and images, add-ons and Services."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Image(Thing):
 
 
 class Requirement(NamedTuple):
-    """What a pod asks of the labels of its node: an operator of node affinity, and its values."""
+    """A requirement on node labels: an operator of node affinity and its values."""
 
     key: str
     operator: str
@@ -136,8 +136,8 @@ class Workload(Thing):
     `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together or
     not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds. `least`
     is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker `slots`
-    processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and how
-    many pods run, is not known. `rival` is a second system that claims the job; `hooked` says that a tool such as Helm
+    processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and
+    how many pods run, is not known. `group` is the API group of its kind; `hooked` says that a tool such as Helm
     removes it. `partial` ones only change parts of another manifest. `disposed` is the key that asks for volumes which
     are deleted with it.
     """
@@ -170,7 +170,7 @@ class Workload(Thing):
     processes: Value[str] = NOTHING
     least: Value[int] = NOTHING
     release: bool = False
-    rival: Value[str] = NOTHING
+    group: str = ""
     hooked: bool = False
     partial: bool = False
     disposed: Value[str] = NOTHING
@@ -178,7 +178,7 @@ class Workload(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Addon(Thing):
-    """Something that is installed into a cluster, or one of its objects (`tree`), which shows that it is.
+    """An installed product, or one of its objects (`tree`) as evidence.
 
     `name` and `version` are those of its chart.
     """
@@ -190,7 +190,7 @@ class Addon(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mirror(Thing):
-    """A cache of a registry that the code makes: images of `registry` below `path` are called `prefix`/... there.
+    """A registry cache in the code: images of `registry` below `path` are `prefix`/... there.
 
     What only the account knows of the prefix is in <>: such a name is for people, `complete` says that it is not.
     """
@@ -206,7 +206,7 @@ class Mirror(Thing):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Service(Thing):
-    """A Service. `ports` are those of a load balancer, 0 of another; `addressed` says that it takes an address."""
+    """A Service. `ports` counts those of a load balancer; `addressed` means it takes an address."""
 
     name: Value[str]
     ports: int

@@ -69,7 +69,7 @@ def render(report: Report) -> str:
 def _rule(rule: Rule) -> dict[str, object]:
     page, why = url(rule), rule.documentation.why or f"{rule.summary}."
     silence = f"Silence it where it is accepted, with a reason: # kcheck: ignore[{rule.name}] reason"
-    sources = [str(entry) if isinstance(entry, str) else entry.sources[0] for entry in rule.entries()]
+    sources = [name if entry is None else entry.sources[0] for name, entry in rule.entries().items()]
     links = "\n".join(f"- <{source}>" for source in dict.fromkeys(sources))
     text = [why, "Sources: " + " ".join(dict.fromkeys(sources)) if sources else "", silence]
     markdown = [why, f"Sources:\n\n{links}" if links else "", f"`{silence}`"]

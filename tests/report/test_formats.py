@@ -438,7 +438,7 @@ def test_junit_skips_what_was_not_checked(write: Callable[[Mapping[str, str]], P
     xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd").validate(text)
     cases = {case.get("name"): case.find("skipped") for case in ElementTree.fromstring(text).iter("testcase")}  # noqa: S314
     skipped = {name: case.get("message", "") for name, case in cases.items() if case is not None}
-    assert "var.nodes has no default" in skipped["cluster aks/azurerm_kubernetes_cluster.größe"]
+    assert "var.nodes has no value" in skipped["cluster aks/azurerm_kubernetes_cluster.größe"]
     assert "encrypted" in skipped["not read"]
 
 

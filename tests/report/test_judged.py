@@ -94,7 +94,7 @@ def test_json_says_the_same() -> None:
     judged = check()["judged"]
     assert (judged["clusters"], judged["pools"], judged["workloads"]) == (0, 0, 1)
     one = judged["not_judged"][0]
-    assert (one["path"], one["line"], one["input"]["reason"]) == ("infra/main.tf", 4, "var.pools has no default")
+    assert (one["path"], one["line"], one["input"]["reason"]) == ("infra/main.tf", 4, "var.pools has no value")
     assert (one["input"]["path"], one["input"]["line"]) == ("infra/main.tf", 2)
     assert one["input"]["checks"] == sum(one["input"]["rules"].values()) > 0
     assert check("--var-file", "infra/envs/prod.tfvars")["judged"]["not_judged"] == []
@@ -140,11 +140,11 @@ def test_a_gate_that_fails_on_undecided_fails_on_warnings(write: Write) -> None:
 @pytest.mark.usefixtures("tree")
 def test_show_lists_the_inputs_with_place_and_way() -> None:
     output = text("show", ".", "--undecided")
-    block = output[output.index("var.pools has no default") :].splitlines()
+    block = output[output.index("var.pools has no value") :].splitlines()
     assert block[1] == '  infra/main.tf:2  variable "pools" {}'
     assert block[2] == "  set it with --var-file infra/envs/prod.tfvars"
     data = json.loads(text("show", ".", "--undecided", "--format", "json"))
-    assert data["inputs"][0]["reason"] == "var.pools has no default"
+    assert data["inputs"][0]["reason"] == "var.pools has no value"
     assert data["judged"] == check()["judged"]
 
 
@@ -165,20 +165,20 @@ resource "google_container_node_pool" "one" {{
 
 
 def test_a_reason_has_the_input_that_is_its_first_cause() -> None:
-    reason = following("the cluster of default pool is not known", "var.pools has no default")
+    reason = following("the cluster of default pool is not known", "var.pools has no value")
     value = Unknown(following("pools of main may be missing", reason))
     assert value.reason == (
-        "pools of main may be missing: the cluster of default pool is not known: var.pools has no default"
+        "pools of main may be missing: the cluster of default pool is not known: var.pools has no value"
     )
-    assert unknown_input(value).cause == "var.pools has no default"
+    assert unknown_input(value).cause == "var.pools has no value"
     assert unknown_input(Unknown("it cannot be iterated: no map")).cause == "it cannot be iterated: no map"
 
 
 @pytest.mark.usefixtures("tree")
 def test_an_input_is_counted_once_whatever_waits_for_it() -> None:
     reasons = [one["reason"] for one in check()["inputs"]]
-    assert reasons.count("var.pools has no default") == 1
-    assert not any("var.pools" in reason for reason in reasons if reason != "var.pools has no default")
+    assert reasons.count("var.pools has no value") == 1
+    assert not any("var.pools" in reason for reason in reasons if reason != "var.pools has no value")
 
 
 def test_no_place_is_inside_kcheck(write: Write) -> None:

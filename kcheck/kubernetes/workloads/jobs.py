@@ -1,4 +1,4 @@
-"""Kubernetes objects to workloads: everything that runs pods, and what jobs say of themselves."""
+"""Workloads of Kubernetes objects: everything that runs pods, with the settings of jobs."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload
         launching=_field(Fields.text, fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
         spares_disruptions=_spares(item, kind),
         release=False,
-        rival=gangs.competing_system(kind, system, found, item),
+        group=kind.rpartition("/")[0],
         hooked=any("/hook" in key for key in known(written_map(item.root, "metadata", "annotations")) or {}),
         partial=_partial(found, kind),
         disposed=_disposed(item, kind, found),
@@ -221,7 +221,7 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profi
 
 
 _ELASTIC = re.compile(r"--nnodes[= ](?P<least>[0-9]{1,6}):(?!(?P=least)(?![0-9]))[0-9]")
-"""How torchrun is told to begin with fewer nodes than it may have."""
+"""The torchrun argument that allows a start with fewer nodes than the maximum."""
 
 
 def _spares(item: Object, kind: str) -> Value[bool]:
