@@ -56,4 +56,4 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
         click.echo(f"Next: `kcheck check --baseline`, or add `baseline: {path}` to kcheck.yaml.", err=True)
     options.tell_bugs(result)
     if result.bugs:
-        sys.exit(3)
+        sys.exit(options.bug_status(result))
