@@ -635,7 +635,7 @@ def test_without_helm_it_is_wrong_use(write: Write, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--helm-values", "x.yaml"], "add --render helm"),
+        (["--helm-values", "x.yaml"], "--helm-values needs --render helm"),
         (["--render", "helm", "--helm-values", "x.yaml"], "--helm-values x.yaml: no such file"),
         (["--render", "jinja"], "'jinja' is not 'helm'"),
     ],
