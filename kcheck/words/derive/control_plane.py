@@ -69,16 +69,20 @@ def minor(cluster: Cluster, _world: World) -> Value[int]:
     return Unknown(why, cluster.version.origin) if number is None else Known(number, cluster.version.origin)
 
 
-def cilium_fits(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether Cilium could power Azure CNI: pods have an overlay or subnets of their own, and all nodes are Linux."""
+def windows(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether any pool of a cluster runs Windows."""
+    pools = world.pools.of_cluster(cluster)
+    found = [mapped(pool.system.os, lambda name: name.lower() == "windows") for pool in pools]
+    return anyone(cluster, found, world.pools.all_of_cluster(cluster))
+
+
+def pods_apart(cluster: Cluster, world: World) -> Value[bool]:
+    """Whether pods have an overlay, or all pools subnets of their own for their pods."""
+    if equals(cluster.network_mode, "overlay"):
+        return computed(cluster, value=True)
     found = world.pools.all_of_cluster(cluster)
     if isinstance(found, Unknown):
         return found
-    windows = anyone(cluster, [mapped(pool.system.os, lambda name: name.lower() == "windows") for pool in found])
-    if not isinstance(windows, Known) or windows.value:
-        return mapped(windows, lambda _: False)
-    if equals(cluster.network_mode, "overlay"):
-        return computed(cluster, value=True)
     apart = [not isinstance(pool.addresses.pod_subnets, Unset) for pool in found]
     return computed(cluster, value=bool(apart) and all(apart))
 
