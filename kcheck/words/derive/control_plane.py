@@ -38,14 +38,12 @@ class Setting(Thing):
     value: Value[object]
 
 
-def settings(world: World) -> list[Setting]:
-    """The settings of all self-managed control planes."""
-    return [
-        Setting(cluster.id, cluster.place, cluster, name, getattr(cluster.plane, field))
-        for cluster in world.inventory.clusters
-        if cluster.plane is not None
-        for field, name in _NAMES.items()
-    ]
+def settings(cluster: Cluster) -> list[Setting]:
+    """The settings of a control plane; none where a cloud runs it."""
+    if cluster.plane is None:
+        return []
+    found = ((name, getattr(cluster.plane, field)) for field, name in _NAMES.items())
+    return [Setting(cluster.id, cluster.place, cluster, name, value) for name, value in found]
 
 
 def number(setting: Setting, _world: World) -> Value[object]:

@@ -81,7 +81,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("pools", "pool", "its node pools", lambda c, w: w.pools.all_of_cluster(c)),
         records("quotas", "quota_need", "quotas of the account that its target counts against", needs.quota_needs),
         records("settings", "setting", "the settings of its control plane and its kubelets (self-managed)",
-                lambda c, w: [one for one in control_plane.settings(w) if one.cluster is c]),
+                lambda c, _w: control_plane.settings(c)),
     ),
     "quota_need": (
         part("code", "string", "code of the quota in the provider's console, such as L-1216C47A"),
