@@ -52,4 +52,4 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
         click.echo(f"`kcheck check --baseline` leaves them out, or `baseline: {path}` in kcheck.yaml.", err=True)
     options.tell_bugs(result)
     if result.bugs:
-        sys.exit(3)
+        sys.exit(options.bug_status(result))

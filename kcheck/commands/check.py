@@ -98,7 +98,7 @@ def command(
     _print(report, "statistics" if statistics else format_, is_relevant=bool(whole.relevant or whole.findings))
     options.tell_bugs(result)
     if result.bugs:
-        sys.exit(3)
+        sys.exit(options.bug_status(result))
     threshold = fail_on or config.fail_on
     found = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
     if (found or options.fails_undecided(whole, threshold)) and not exit_zero:

@@ -152,7 +152,7 @@ def _tell(intent: Intent, made: Output, changed: list[File], folder: str, left: 
         where = f"{place(finding.span, made.top)}: {finding.severity.word} {finding.rule}"
         click.echo(f"{where}: {finding.message}", err=True)
     if result.bugs:
-        sys.exit(3)
+        sys.exit(options.bug_status(result))
     if result.findings:
         click.echo("kcheck: the intent leads to this; kcheck explain RULE says what to change in it.", err=True)
         sys.exit(1)

@@ -56,7 +56,7 @@ def command(path: str, write: bool, ci: str | None) -> None:
         click.echo(line, err=True)
     options.tell_bugs(found.result)
     if found.result.bugs:
-        sys.exit(3)
+        sys.exit(options.bug_status(found.result))
 
 
 def _summary(found: Proposal, *, write: bool) -> Iterable[str]:

@@ -164,7 +164,7 @@ class Evaluator:
             related += [other for other in found if _line(other.span) != _line(span)]
         fix, help_text = self.fix(rule)
         if fix is None or fix.safety == "unsafe":  # what is not changed without being asked for has other ways out
-            help_text = "; ".join(filter(None, (help_text, *self.sentences(rule.help))))
+            help_text = "\n".join(filter(None, (help_text, *self.sentences(rule.help))))
         return Finding(
             rule=rule.name,
             severity=severity,

@@ -125,10 +125,11 @@ def unnumbered(text: str) -> str:
 class Finding(NamedTuple):
     """One problem at one place: `message` is the headline, `details` are sentences below it.
 
-    `anchors` are the places where a comment can suppress it. `help` says what a person must do where kcheck cannot
-    change the value itself. `also` are the other objects that have it at the same place, or for the same cause. `about`
-    tells findings apart that are of one file itself. `parts` are the findings that were merged into it, if they were.
-    A `small` one is of a known size at which its rule only takes note: no reason to change what others share.
+    `anchors` are the places where a comment can suppress it. `help` says what a person must do, a line each, where
+    kcheck cannot change the value itself. `also` are the other objects that have it at the same place, or for the same
+    cause. `about` tells findings apart that are of one file itself. `parts` are the findings that were merged into it,
+    if they were. A `small` one is of a known size at which its rule only takes note: no reason to change what others
+    share.
     """
 
     rule: str

@@ -105,6 +105,8 @@ def wrong(call: str) -> str:
     command = cli.get_command(context, parts[0])
     if command is None:
         return f"there is no command {parts[0]}"
+    if isinstance(command, click.Group) and parts[1:2] and parts[1] in command.commands:
+        command, parts = command.commands[parts[1]], parts[1:]
     try:
         given = command.make_context(parts[0], parts[1:], context).params
     except (click.exceptions.Exit, click.MissingParameter):  # `kcheck explain` for short is no mistake
