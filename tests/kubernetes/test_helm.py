@@ -434,7 +434,7 @@ def test_one_note_for_a_chart_and_those_below_it(check: Check) -> None:
     below = {"train/charts/sub/Chart.yaml": CHART, "train/charts/sub/templates/job.yaml": JOB}
     found = [f for f in check({**TRAIN, **below, "other/job.yaml": JOB}).findings if f.rule != "docker-hub-image"]
     assert [(f.rule, f.span.source.path, f.message) for f in found] == [
-        ("templated-manifests", "other/job.yaml", "Skipped 1 template of manifests in other"),
+        ("templated-manifests", "other/job.yaml", "Skipped 1 template of manifests"),
         (
             "unrendered-chart",
             "train/Chart.yaml",
