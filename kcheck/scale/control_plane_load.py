@@ -6,7 +6,7 @@ from math import ceil
 
 
 def heartbeats(nodes: int, lease_period: int, status_period: int) -> int:
-    """Writes a second by which kubelets say that they live: a lease every 10 s, a status every 5 min by default.
+    """Heartbeat writes per second: a lease every 10 s, a status every 5 min by default.
 
     nodes / lease_period + nodes / status_period, rounded up.
     https://kubernetes.io/docs/concepts/architecture/nodes/#heartbeats
@@ -15,7 +15,7 @@ def heartbeats(nodes: int, lease_period: int, status_period: int) -> int:
 
 
 def creation_time(pods: int, rate: int) -> int:
-    """Seconds that the Job controller takes to create pods at that many requests a second.
+    """Seconds the Job controller needs to create pods at a request rate.
 
     https://kubernetes.io/docs/reference/command-line-tools-reference/kube-controller-manager/: 20 by default, so 1,000
     pods take 50 s.
