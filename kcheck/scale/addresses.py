@@ -77,7 +77,7 @@ def per_node(pool: NodePool, world: World) -> Estimate:
 
 
 def addresses_per_node(pool: NodePool, world: World) -> Value[int]:
-    """Addresses one node takes from its subnet; None if not exact."""
+    """Addresses one node takes from its subnet; Unknown if not exact."""
     estimate = per_node(pool, world)
     exact = estimate.bounds.exact
     if exact is None:
