@@ -138,11 +138,11 @@ def _leftover_files(made: dict[str, bytes], folder: str) -> list[str]:
 def _tell(intent: Intent, made: Output, changed: list[File], folder: str, left: list[str], *, diff: bool) -> None:
     """What was made, and what a check says of it."""
     from kcheck.generate.readme import place
-    from kcheck.report import text
+    from kcheck.source.units import counted
 
     result = made.result
     verb = "would be written" if diff else "written"
-    files = text.count(len(changed), "file")
+    files = counted(len(changed), "file")
     where = f"{folder}: {files} {verb}, for {intent.nodes:,} nodes" if changed else f"{folder}: nothing to change"
     click.echo(f"kcheck: {where}; README.md says what to do first.", err=True)
     for path in left:

@@ -40,7 +40,11 @@ def load(name: str) -> dict[str, Any]:
     """A bundled schema, or a part of one, such as `rule#/$defs/details`."""
     file_name, _, pointer = name.partition("#/")
     with open(os.path.join(PROFILES, f"{file_name}.schema.json"), encoding="utf-8") as file:
-        return reduce(getitem, filter(None, pointer.split("/")), json.load(file))
+        whole: dict[str, Any] = json.load(file)
+    if not pointer:
+        return whole
+    part: dict[str, Any] = reduce(getitem, pointer.split("/"), whole)
+    return {**part, "$defs": whole["$defs"]}  # what it refers to
 
 
 @cache

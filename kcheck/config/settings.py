@@ -193,7 +193,7 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
         per_path_ignores=per_path,
         not_ignorable=tuple(values.get("not_ignorable", ())),
         severity=values.get("severity", {}),
-        limits={name: limit["value"] for name, limit in values.get("limits", {}).items()},
+        limits=_limits(values.get("limits", {})),
         mirrors={registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
         rules=paths(values.get("rules")),
         accepted=tuple(accepted),
@@ -204,6 +204,23 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
         module_dirs=paths(values.get("module_dirs")),
         places=places,
     )
+
+
+def _limits(table: dict[str, _Limit]) -> dict[str, int]:
+    """The numbers by `<cloud>.<group>.<name>`: one without a cloud is that of each cloud which has it."""
+    from kcheck.numbers import profiles  # few raise a limit
+    from kcheck.numbers.clouds import owners
+
+    found: dict[str, int] = {}
+    own: dict[str, int] = {}
+    for written, limit in table.items():
+        name = written.removeprefix("limits.")
+        if name.partition(".")[0] in owners():
+            own[name] = limit["value"]
+        else:
+            names = profiles.entries(f"limits.{name}") or [f"limits.{name}"]
+            found |= {full.removeprefix("limits."): limit["value"] for full in names}
+    return found | own
 
 
 def _accepted(item: Known[DatumValue], near: Callable[[str], str]) -> Accepted:

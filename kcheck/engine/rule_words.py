@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from kcheck.config.config import nearest
 from kcheck.engine import expression_types
 from kcheck.engine.expression_types import ANY, BOOL, NUMBERS, Checker, Type
-from kcheck.engine.rule import source_entry
-from kcheck.engine.rule_files import RuleError
+from kcheck.engine.rule import source_entries
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import owners
 from kcheck.syntax import cel
@@ -103,13 +102,22 @@ def usages(rule: Rule) -> Iterator[tuple[Text, cel.Usage]]:
 
 
 def limits(rule: Rule) -> set[str]:
-    """The limits that the expressions of a rule use, as `group.name`."""
-    return {path.removeprefix("limits.") for path in used(rule) if path.count(".") == 2 and path.startswith("limits.")}
+    """The limits that the expressions of a rule use, as `limits[.cloud].group.name`."""
+    return {path for path in used(rule) if path.startswith("limits.") and profiles.entries(path)}
 
 
 def used(rule: Rule) -> set[str]:
     """The words and limits that a rule uses, its places included, as paths."""
-    return {path for one in texts(rule) for path in _used_words(one, rule.subject)}
+    return set(places(rule))
+
+
+def places(rule: Rule) -> dict[str, tuple[str, ...]]:
+    """The words and limits that a rule uses, each with the keys of the rule that use it."""
+    found: dict[str, dict[str, None]] = {}
+    for one in texts(rule):
+        for path in _used_words(one, rule.subject):
+            found.setdefault(path, {})[str(one.steps[0])] = None
+    return {path: tuple(keys) for path, keys in found.items()}
 
 
 @cache
@@ -164,14 +172,17 @@ def members(subject: str) -> Mapping[str, Type]:
 
 
 @cache
-def _limits(group: str) -> dict[str, Type]:
-    """The limits of a group, or the groups of limits, of all clouds."""
-    result: dict[str, Type] = {}
-    for cloud in owners():
+def _limits(path: str) -> dict[str, Type]:
+    """The limits of a group, or the groups of limits: of all clouds, or below the name of one."""
+    first, _, rest = path.partition(".")
+    clouds, group = ((first,), rest) if first in owners() else (owners(), path)
+    above = f"limits.{first}" if first in owners() else "limits"
+    result = {} if path else {cloud: Type("record", subject=f"limits.{cloud}") for cloud in owners()}
+    for cloud in clouds:
         for key, entry in profiles.limits(cloud).items():
             head, name = key.split(".")
             if not group:
-                result[head] = Type("record", subject=f"limits.{head}")
+                result[head] = Type("record", subject=f"{above}.{head}")
             elif head == group:
                 kind = {bool: "bool", int: "int", float: "double"}.get(type(entry.value), "string")
                 kind = "int" if entry.value is None else kind
@@ -236,9 +247,7 @@ def problems(rule: Rule) -> Iterator[Mistake]:
             yield from _type_problems(one, rule.subject)
         yield from _repeated_bounds(rule, found)
     for i, source in enumerate(rule.sources):
-        try:
-            source_entry(rule, source)
-        except RuleError:
+        if not source_entries(source):
             yield Mistake((("sources", i), "", 0), f"there is no source {source}: an address or a key of profiles")
 
 

@@ -15,7 +15,7 @@ from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
 from kcheck.numbers.profiles import limits
 from kcheck.scale import unready
-from kcheck.scale.deletion import batch_for
+from kcheck.scale.deletion import sufficient_batch
 from kcheck.source import units
 
 if TYPE_CHECKING:
@@ -162,13 +162,12 @@ def _drain_reason(hours: int) -> str:
 def batch(nodes: int) -> int:
     """Deletion batch that removes all nodes in time; on AKS tainting is slow.
 
-    Where marking alone takes longer than they may, they may take twice that.
+    Where tainting alone takes longer than they may, they may take twice that.
     """
     usual, common = recommended.values("aks"), limits("any")
     qps, goal = common["autoscaler.client_qps"].number, common["autoscaler.deletion_time"].number
     pause = max(units.seconds(str(usual[f"autoscaler.{key}"])) for key in ("scan_interval", "after_delete"))
-    marking = ceil(nodes / qps)
-    return batch_for(nodes, goal if marking < goal else 2 * marking, pause, qps) or nodes
+    return sufficient_batch(nodes, goal, pause, qps) or nodes
 
 
 def _is_new(registry: str) -> bool:

@@ -13,7 +13,7 @@ from kcheck.generate import recommended
 from kcheck.generate.pools import system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.numbers import machines
-from kcheck.numbers.profiles import limits, settings
+from kcheck.numbers.profiles import limits
 
 if TYPE_CHECKING:
     from kcheck.generate.intent import Intent
@@ -128,7 +128,7 @@ def _machine(name: str, intent: Intent) -> Machine:
     accelerator = own.accelerator(name) or ""
     if count and not accelerator:
         raise ConfigError(f"machines: {name} has no built-in GPUs; kcheck does not generate attached ones")
-    hyperdisk = re.search(str(settings(intent.cloud)["pool.other_disks"].value), name)
+    hyperdisk = re.search(str(limits(intent.cloud)["disk.not_for"].value), name)
     disk = str(usual["pools.disk"] if hyperdisk else limits(intent.cloud)["disk.fast"].value)
     size = int(usual["disk.beside" if ssds else "disk.alone"])
     return Machine(name, accelerator, count, ssds, disk, size)

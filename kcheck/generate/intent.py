@@ -13,9 +13,9 @@ from kcheck.files.disk import Disk, TooLargeError
 from kcheck.generate import recommended
 from kcheck.generate.system_nodes import training_nodes_within
 from kcheck.numbers import machines
-from kcheck.report.text import count
 from kcheck.source.ip_ranges import parse_cidr
 from kcheck.source.text import Source
+from kcheck.source.units import counted
 from kcheck.source.values import plain
 from kcheck.syntax import yaml
 
@@ -199,7 +199,7 @@ def _check(intent: Intent, usual: recommended.Values) -> None:
         own = machines.gpus(intent.cloud, name)
         if own and own != intent.gpus:
             raise ConfigError(
-                f"machines: {name} has {count(own, 'GPU')}, not {intent.gpus}; a job runs on machines that are alike"
+                f"machines: {name} has {counted(own, 'GPU')}, not {intent.gpus}; a job runs on machines that are alike"
             )
     for field, cidrs in (("range", [intent.range] if intent.range else []), ("in_use", intent.in_use)):
         wrong = next((cidr for cidr in cidrs if parse_cidr(cidr) is None), None)

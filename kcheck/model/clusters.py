@@ -111,9 +111,9 @@ class Cluster(Thing):
     addresses, which `outbound_list` lists where they are the user's own; `single_gateway` and `gateway_per_zone` are
     the inputs of the module that makes the NAT gateways, `gateways_lack` is what it has too few of for one a zone
     (EKS); `load_balancer` is the SKU of Azure's.
-    CoreDNS keeps `dns_replicas` whatever the size; unset where it scales, and `dns_scaling` is where its add-on would
-    say so; `dns_compute` is what that puts it on. `grower` is what the cluster's own code installs to grow its pools,
-    unknown where it only gives the rights to do so.
+    CoreDNS keeps `dns_replicas` whatever the size; unset where it scales. `dns_scaling` says whether its add-on does;
+    `dns_compute` is what that puts it on. `grower` is what the cluster's own code installs to grow its pools, unknown
+    where it only gives the rights to do so.
     """
 
     cloud: str

@@ -136,8 +136,8 @@ class Workload(Thing):
     `batch` says that it ends, `rigid` that its pods wait for each other. `gang` names what starts its pods together or
     not at all; `queue_system` is kueue or volcano. Of a job that has ended, finished pods stay `ttl` seconds. `least`
     is how many pods a gang starts with, `retries` how often it starts again; a launcher gives each worker `slots`
-    processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and how
-    many pods run, is unknown. `rival` is a second system that claims the job; `hooked` says that a tool such as Helm
+    processes, or each pod starts `processes`. A `release` is a chart with its values: which images share a pod, and
+    how many pods run, is not known. `group` is the API group of its kind; `hooked` says that a tool such as Helm
     removes it. `partial` ones only change parts of another manifest. `disposed` is the key that asks for volumes which
     are deleted with it.
     """
@@ -170,7 +170,7 @@ class Workload(Thing):
     processes: Value[str] = NOTHING
     least: Value[int] = NOTHING
     release: bool = False
-    rival: Value[str] = NOTHING
+    group: str = ""
     hooked: bool = False
     partial: bool = False
     disposed: Value[str] = NOTHING

@@ -140,14 +140,26 @@ def flag(name: str) -> ProfileValue | None:
     )  # fmt: skip
 
 
-def entry(name: str) -> ProfileValue | None:
-    """A number by its full name: limits.eks.pool.quota, settings.gke.pool.max_pods, flags.expander."""
-    group, _, rest = name.partition(".")
-    if group == "flags":
-        return flag(rest)
+def entries(name: str) -> dict[str, ProfileValue]:
+    """The numbers that `limits[.<cloud>].<group>.<name>` means, by full name: without a cloud, those of all clouds.
+
+    As well `settings[.<cloud>].<group>.<name>` and `flags.<name>`; the number of every cloud has the cloud `any`.
+    """
+    table, _, rest = name.partition(".")
+    if table == "flags":
+        found = flag(rest)
+        return {name: found} if found else {}
+    read = {"limits": limits, "settings": settings}.get(table)
+    if read is None:
+        return {}
     cloud, _, key = rest.partition(".")
-    tables = {"limits": limits, "settings": settings}
-    return tables[group](cloud).get(key) if group in tables and cloud in owners() else None
+    clouds, key = ((cloud,), key) if cloud in owners() else (owners(), rest)
+    shared = read("any")
+    return {
+        f"{table}.{'any' if shared.get(key) == entry else owner}.{key}": entry
+        for owner in clouds
+        if (entry := read(owner).get(key))
+    }
 
 
 def chart_minor(version: str) -> int | None:

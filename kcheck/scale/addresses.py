@@ -265,21 +265,10 @@ def needed(found: Bounds) -> Interval:
     return Interval(addresses_needed(found.least), high)
 
 
-def overflows(place: Place, world: World) -> Value[bool]:
-    """Whether a subnet or a range is full before its clusters reach their targets."""
-    found, addresses = bounds(place, world), room(place, world)
-    if not isinstance(addresses, Known):
-        return Unknown(reason_of(addresses), addresses.origin)
-    if isinstance(found, Unknown):  # it may be enough for all that may be in it
-        pools = world.pools.at_most_in_subnet(place) if isinstance(place, Subnet) else found
-        most = None if isinstance(pools, Unknown) else needed(_bounds_of(pools, place, world)).high
-        if most is None or most > addresses.value:
-            return found
-        return Known(value=False, origin=Origin((place.place,)))
-    need = needed(found)
-    if need.low <= addresses.value and (need.high is None or need.high > addresses.value):
-        return Unknown(found.why)
-    return Known(need.low > addresses.value, Origin((place.place,)))
+def needed_at_most(place: Place, world: World) -> int | None:
+    """The most addresses that are needed where not all pools of a subnet are known; None without a bound."""
+    pools = world.pools.at_most_in_subnet(place) if isinstance(place, Subnet) else None
+    return None if pools is None or isinstance(pools, Unknown) else needed(_bounds_of(pools, place, world)).high
 
 
 def arithmetic(demands: list[Demand]) -> str:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kcheck.scale import placement
-from kcheck.source.values import Origin, Unknown, equals, known, reason_of
+from kcheck.source.values import Origin, Unknown, equals, following, known, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +27,7 @@ def _grouped(pairs: Iterable[tuple[Thing | None, NodePool]]) -> dict[str, list[N
 
 
 def _missing(what: str, place: Cluster | Subnet | PodRange, why: str) -> Unknown:
-    return Unknown(f"{what} {place.address} may be missing: {why}")
+    return Unknown(following(f"{what} {place.address} may be missing", why))
 
 
 class Pools:
@@ -54,9 +54,8 @@ class Pools:
             return _missing("pools of", cluster, cluster.gap)
         pool = self._without_cluster.get(cluster.root)
         if pool is not None:
-            return Unknown(
-                f"the cluster of {pool.address} is not known: {reason_of(pool.cluster)}", Origin((pool.place,))
-            )
+            why = following(f"the cluster of {pool.address} is not known", reason_of(pool.cluster))
+            return Unknown(why, Origin((pool.place,)))
         found = self.of_cluster(cluster)
         by_karpenter = known(self._autoscaling.tool(cluster)) == "karpenter"
         if by_karpenter and not any(equals(pool.mode, "Karpenter") for pool in found):
@@ -72,7 +71,7 @@ class Pools:
             return _missing("pools in", subnet, why)
         for pool in self._perhaps_in_subnet[subnet.id]:
             why = reason_of(pool.addresses.subnets)
-            return Unknown(f"whether {pool.display_name} is in {subnet.address} is not known: {why}")
+            return Unknown(following(f"whether {pool.display_name} is in {subnet.address} is not known", why))
         return self._by_subnet[subnet.id] + self._by_pod_subnet[subnet.id]
 
     def at_most_in_subnet(self, subnet: Subnet) -> list[NodePool] | Unknown:

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source.units import data_text
-from kcheck.source.values import Item, reason_of
+from kcheck.source.values import Item, cause_of, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -112,24 +112,23 @@ class Related(NamedTuple):
 
 
 Identity = tuple[str, str, str, str]
-"""What a finding is known by in other runs: rule, file, object, and the shape of its message."""
+"""What a finding is known by in other runs: rule, file, object, and of a file itself what is wrong with it."""
 
 _DIGITS = re.compile(r"\d+(?:[,._]\d+)*")
 
 
-def unnumbered(message: str) -> str:
-    """A message without its numbers."""
-    return _DIGITS.sub("#", message)
+def unnumbered(text: str) -> str:
+    """The text without its numbers."""
+    return _DIGITS.sub("#", text)
 
 
 class Finding(NamedTuple):
     """One problem at one place: `message` is the headline, `details` are sentences below it.
 
-    `anchors` are the places where a comment can suppress it. `help` says what a person must do where kcheck cannot
-    change the value itself. `also` are the other objects that have it at the same place, or for the same cause. `shape`
-    is the message without what changes with sizes, prices and other objects. `parts` are the findings that were merged
-    into it, if they were. A `small` one is of a known size at which its rule only takes note: no reason to change what
-    others share.
+    `anchors` are the places where a comment can suppress it. `help` is what a person must do, one instruction a line,
+    where kcheck cannot change the value. `also` are other objects with the same place or cause. `about` distinguishes
+    findings of a file itself. `parts` are the findings that were merged into it. A `small` one has a known size below
+    the thresholds of its rule: no reason to change shared values.
     """
 
     rule: str
@@ -143,7 +142,7 @@ class Finding(NamedTuple):
     help: str
     anchors: tuple[Span, ...]
     also: tuple[str, ...] = ()
-    shape: str = ""
+    about: str = ""
     parts: tuple[Finding, ...] = ()
     small: bool = False
     details: tuple[str, ...] = ()
@@ -164,7 +163,7 @@ class Finding(NamedTuple):
         if self.parts:
             return frozenset().union(*(part.identities for part in self.parts))
         path = self.span.source.path
-        return frozenset((self.rule, path, _unnumbered(name, path), self.shape) for name in self.objects)
+        return frozenset((self.rule, path, _unnumbered(name, path), unnumbered(self.about)) for name in self.objects)
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -202,15 +201,21 @@ def _unnumbered(name: str, path: str) -> str:
 
 
 class UnknownInput(str):
-    """Why a value that a check needs is unknown; `place` is where the code uses it, if known."""
+    """Why a value that a check needs is not known; `cause` is the missing input alone.
 
-    __slots__ = ("place",)
+    `place` is where the code asks for it, if that is known.
+    """
+
+    __slots__ = ("cause", "place")
+    cause: str
     place: Span | None
 
 
 def unknown_input(value: Unset | Unknown) -> UnknownInput:
-    """The missing input of a value. Bundled files are not a place in the user's code."""
-    result = UnknownInput(reason_of(value))
+    """The input that a value waits for; what kcheck brings along is no place in the user's code."""
+    reason = reason_of(value)
+    result = UnknownInput(reason)
+    result.cause = cause_of(reason)
     origin = value.origin.outside(None) if value.origin else None
     result.place = origin.written if origin and origin.spans else None
     return result

@@ -45,11 +45,16 @@ def shown(value: object, unit: str = "") -> str:
     return str(value)
 
 
+def counted(number: int, word: str, plural: str = "") -> str:
+    """How many there are of something: `1 node`, `1,200 nodes`."""
+    return f"{number:,} {word if number == 1 else plural or f'{word}s'}"
+
+
 _NOUN = re.compile(
     r"( (?:(?!of|in|to|for|at|and|or|x)[\w-]+ ){0,2})"
-    r"(nodes|pods|GPUs|TPUs|pools|zones|addresses|machines|workers|processes|replicas|jobs|queues|classes|priorities"
+    r"(nodes|pods|GPUs|TPUs|accelerators|pools|zones|addresses|machines|workers|processes|replicas|jobs|queues|classes|priorities"
     r"|services|Services|containers|images|pulls|copies|subnets|disks|interfaces|ports|loops|rounds|writes|reads|cards"
-    r"|slices|types|requests|volumes|seconds|minutes|hours|days|files|clusters|workloads|cores|vCPUs|routes|blocks)\b"
+    r"|slices|types|requests|volumes|seconds|minutes|hours|days|files|clusters|workloads|cores|vCPUs|routes|blocks|templates)\b"
 )
 
 
@@ -73,7 +78,7 @@ def round_up(count: int) -> int:
 
 def readable(seconds: int) -> str:
     """Readable seconds: 30 s, 10 min, 2 h; rounded to minutes from two minutes on."""
-    if seconds < 120 and seconds % 60:
+    if seconds < 120 and (seconds % 60 or not seconds):
         return f"{seconds} s"
     if seconds >= 7200 and seconds % 3600 == 0:
         return f"{seconds // 3600} h"

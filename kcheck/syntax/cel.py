@@ -37,8 +37,21 @@ _ERROR = _cel.Type.ERROR
 _NULL = _cel.Type.NULL
 # How the texts begin: the keys they quote, which can say anything, come later.
 _UNKNOWN = ("NOT_FOUND: Key not found in map", 'UNKNOWN: No value with name "')
+_OVERFLOW = "OUT_OF_RANGE: integer overflow"  # numbers in code may have any size
 _STATUS = re.compile(r"^[A-Z_]+: (ERROR: <input>:-1:-1: )?| \[[A-Z_]+\]$")
 _COMPILE_ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?: \(in container ''\)| expecting \{.*)?\n")
+_SYNTAX = tuple(
+    (re.compile(pattern), f"Syntax error: {plain}")
+    for pattern, plain in (
+        (r"recognition error at: '[\"']", "a quote is not closed"),
+        (r"recognition error at: '='? ?", "`=` is no operator; `==` compares"),
+        (r"missing '\)' at '<EOF>'", "`(` is not closed"),
+        (r"input '\)' expecting <EOF>", "`)` closes no `(`"),
+        (r"input '(and|or|not|is)'", "`and`, `or` and `not` are written `&&`, `||` and `!`"),
+        (r"input '<EOF>'", "the expression ends too early"),
+        (r"expecting <EOF>", "an operator is missing before this"),
+    )
+)
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields of cel.expr.Expr
 
@@ -116,9 +129,16 @@ def compile(text: str, variables: tuple[str, ...]) -> Expression:  # noqa: A001 
         at = None
         if found := _COMPILE_ERROR.search(f"{error}\n"):
             line = f"line {found[1]}, " if "\n" in text.strip() else ""
-            what = f"{found[3]} at {line}column {found[2]}"
+            what = f"{_plain(found[3])} at {line}column {found[2]}"
             at = sum(map(len, text.splitlines(keepends=True)[: int(found[1]) - 1])) + int(found[2]) - 1
         raise SyntaxProblem(f"{what} of `{' '.join(text.split())}`", at) from None
+
+
+def _plain(error: str) -> str:
+    """What the parser says, in words for people who write rules."""
+    if not error.startswith("Syntax error: "):
+        return error
+    return next((plain for pattern, plain in _SYNTAX if pattern.search(error)), error)
 
 
 def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expression:
@@ -144,7 +164,7 @@ def activation(data: dict[str, object], variables: tuple[str, ...]) -> Activatio
 
 
 def evaluate(expression: Expression, activation: Activation) -> Result:
-    """Plain Python data, or UNDECIDED where a missing value decides; ExpressionError for all other errors.
+    """Plain Python data; UNDECIDED where a missing value, or too large a number, decides; ExpressionError otherwise.
 
     The runtime gives away a reference to None with every null that it hands out, and Python ends when none is left: no
     expression may return maps or lists with nulls in them.
@@ -157,7 +177,7 @@ def evaluate(expression: Expression, activation: Activation) -> Result:
     except RuntimeError as error:  # not even an error value: iteration budget, lone surrogate
         raise ExpressionError(expression.text, str(error)) from error
     if type(plain) is str and value.type() == _ERROR:  # an error comes as its text
-        if plain.startswith(_UNKNOWN):
+        if plain.startswith((*_UNKNOWN, _OVERFLOW)):
             return UNDECIDED
         raise ExpressionError(expression.text, plain)
     return plain

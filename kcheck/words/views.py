@@ -60,7 +60,7 @@ def wanted(*expressions: Expression) -> Wanted:
             inner = result
             for depth, step in enumerate(re.split(r"[\s.\[\]]+", chain)):
                 inner = inner.setdefault(step, {})
-                if depth == 1:  # of what it holds, a loop may ask for any of them
+                if depth:  # of what it holds, a loop may ask for any of them
                     inner |= {name: {} for name in members if name not in inner}
     return result
 

@@ -407,7 +407,7 @@ def test_a_subnet_that_is_full_only_when_all_pools_are_upgraded_at_once(
     write({"main.tf": NETWORK + text})
     found = [one for one in linter.run(Tree(["."]), Config()).findings if one.rule == "subnet-too-small"]
     assert [one.severity.word for one in found] == ([severity] if severity else [])
-    in_turn = [" (246 if one pool is upgraded at a time);" in one.message for one in found]
+    in_turn = [any("one pool is upgraded at a time (246 addresses)" in text for text in one.details) for one in found]
     assert in_turn == [one == "warning" for one in [severity] if one]
 
 

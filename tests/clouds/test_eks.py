@@ -151,7 +151,15 @@ def test_surge(lines: str, surge: int, read: Callable[..., dict[str, Any]]) -> N
 def test_nodes_are_spread_over_zones(read: Callable[..., dict[str, Any]]) -> None:
     subnet = read()["subnets"][0]["fields"]
     assert subnet["cidr"]["value"] == "10.0.0.0/20"
-    assert subnet["sum"]["value"] == "gpu (40 + 4 surge) / 2 subnets x 100 = 2,200"
+    (share,) = subnet["shares"]["value"]
+    assert [share[name] for name in ("pool", "nodes", "surge", "subnets", "per_node", "addresses")] == [
+        "gpu",
+        40,
+        4,
+        2,
+        100,
+        2200,
+    ]
 
 
 LINKS = """
@@ -332,9 +340,9 @@ resource "aws_eks_node_group" "{name}" {{
 def test_pools_of_one_name_are_told_apart(write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": TWINS})
     result = linter.run(Tree(["."]), Config())
-    found = next(f.message for f in result.findings if f.rule == "subnet-too-small")
-    assert "blue/gpu (30 + 2 surge)" in found
-    assert "green/gpu (30 + 2 surge)" in found
+    found = next(f.details for f in result.findings if f.rule == "subnet-too-small")
+    assert "blue/gpu: 30 + 2 surge nodes x 20 = 640 addresses" in found
+    assert "green/gpu: 30 + 2 surge nodes x 20 = 640 addresses" in found
 
 
 @pytest.mark.parametrize("written", ['"{}"', 'base64encode("{}")'])

@@ -205,7 +205,7 @@ def test_3_nodes_that_karpenter_adds(write: Callable[[Mapping[str, str]], Path])
     )
     result = linter.run(Tree(["."]), Config(nodes={"": 100}))
     (found,) = [f for f in result.findings if f.rule == "subnet-too-small"]
-    assert "at 91 nodes: gpu 91 x 100" in found.message  # 100 nodes less the 9 of the managed group
+    assert "gpu: 91 nodes x 100 = 9,100 addresses" in found.details  # 100 nodes less the 9 of the managed group
     assert (
         "the limits of Karpenter's NodePool gpu are not in nodes" in linter.run(Tree(["."]), Config()).unknown_inputs()
     )

@@ -332,6 +332,23 @@ def test_limits_are_raised(write: Callable[[Mapping[str, str]], Path]) -> None:
     assert rules() == ["dns-not-scaled"]
 
 
+@pytest.mark.parametrize(
+    ("limits", "found"),
+    [
+        ("limits.eks.pool.quota: {value: 900, reason: a}", {"eks.pool.quota": 900}),
+        ("pool.quota: {value: 900, reason: a}", {"eks.pool.quota": 900}),
+        ("limits.job.large: {value: 9, reason: a}", {"any.job.large": 9}),
+        ("eks.cluster.pools: {value: 7, reason: a}\n  cluster.pools: {value: 9, reason: a}", {"aks.cluster.pools": 9, "eks.cluster.pools": 7, "gke.cluster.pools": 9}),
+        ("cluster.pool: {value: 9, reason: a}", {"cluster.pool": 9}),
+    ],
+)  # fmt: skip
+def test_limits_have_the_names_that_rules_use(
+    limits: str, found: dict[str, int], write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"kcheck.yaml": f"limits:\n  {limits}\n"})
+    assert found.items() <= settings.load(["."]).limits.items()
+
+
 def test_suppressions(write: Callable[[Mapping[str, str]], Path]) -> None:
     base = "suppressions:\n  - {rule: kubenet-retiring, reason: next year, path: a}\n"
     write({"kcheck.yaml": base, "a/main.tf": CLUSTER, "b/main.tf": CLUSTER})
@@ -383,7 +400,7 @@ def test_what_is_not_ignorable_is_told_all_the_same(write: Callable[[Mapping[str
     write({"kcheck.yaml": "not_ignorable: [network]\n"})
     run = CliRunner().invoke(cli, ["check"])
     assert " kubenet-retiring: " in run.output
-    assert "unused-suppression: `kubenet-retiring` is not to be ignored, say the settings" in run.output
+    assert "unused-suppression: kubenet-retiring cannot be ignored here" in run.output
 
 
 def test_suppressions_of_what_did_not_run_are_not_called_unused(write: Callable[[Mapping[str, str]], Path]) -> None:

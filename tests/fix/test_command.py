@@ -315,7 +315,7 @@ def test_summary(write: Write) -> None:
     write({"main.tf": AKS.removesuffix("}\n") + kubenet, "job.yaml": job("train")})
     result = run(".", "--nodes", "390")
     assert result.stderr == (
-        "1 fixed (1 costs) in 1 file.\n"
+        "Fixed 1 finding (1 costs) in 1 file.\n"
         '  costs: main.tf:3:14 free-control-plane: set sku_tier = "Standard"\n'
         "2 more with --unsafe-fixes (Terraform would replace something, or pods that run today may not):"
         " kubenet-retiring 1, pod-range-too-small 1.\n"

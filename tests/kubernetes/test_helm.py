@@ -432,11 +432,11 @@ def test_one_note_for_a_chart_and_those_below_it(check: Check) -> None:
     below = {"train/charts/sub/Chart.yaml": CHART, "train/charts/sub/templates/job.yaml": JOB}
     found = [f for f in check({**TRAIN, **below, "other/job.yaml": JOB}).findings if f.rule != "docker-hub-image"]
     assert [(f.rule, f.span.source.path, f.message) for f in found] == [
-        ("templated-manifests", "other/job.yaml", "a template; render it first"),
+        ("templated-manifests", "other/job.yaml", "Skipped 1 template of manifests in other"),
         (
             "unrendered-chart",
             "train/Chart.yaml",
-            "the chart train: only its values were checked, its 3 templates were not; --render helm renders it",
+            "Skipped 3 templates of chart train",
         ),
     ]
 
@@ -614,7 +614,7 @@ def test_a_slow_helm_is_stopped(check: Check, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("kcheck.kubernetes.render.TIMEOUT", 1)
     result = check({**ONE, "train/values.yaml": "sleep: 5\n"}, RENDER)
     (found,) = [f for f in result.findings if f.rule == "unreadable-file"]
-    assert found.message == "the chart train could not be rendered: helm template took more than 1 s"
+    assert "the chart train could not be rendered: helm template took more than 1 s" in found.message
 
 
 def test_without_helm_it_is_wrong_use(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ def messages(result: Result) -> dict[str, list[str]]:
 def notes(result: Result) -> list[str]:
     """What was not rendered, without the words that are always the same."""
     found = messages(result).get("kustomization-not-rendered", [])
-    return [note.replace("judged without a part of this kustomization: ", "") for note in found]
+    return [note.replace("Kustomization is not fully rendered: ", "") for note in found]
 
 
 OVERLAYS = {
@@ -306,9 +306,9 @@ def test_what_replacements_and_vars_give_is_unknown(check: Callable[..., Result]
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("resources: [a.yaml\n", "1 this bracket is not closed"),
-        ("resources: a.yaml\n", "1 `resources` must be a list"),
-        ("- a.yaml\n", "1 a kustomization must be a map"),
+        ("resources: [a.yaml\n", "1 Cannot read this: this bracket is not closed"),
+        ("resources: a.yaml\n", "1 Cannot read this: `resources` must be a list"),
+        ("- a.yaml\n", "1 Cannot read this: a kustomization must be a map"),
         ("resources: [a.yaml]\npatches:\n- patch: |\n    kind: Deployment\n    apiVersion: [\n", "6 "),
     ],
 )
@@ -332,7 +332,9 @@ def test_kustomizations_of_other_tools_are_left_alone(check: Callable[..., Resul
 def test_a_circle_is_an_error(check: Callable[..., Result]) -> None:
     files = {"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [../a]\n"}
     assert messages(check(files)) == {
-        "unreadable-file": ["b/kustomization.yaml:1 `../a` leads back to a: the kustomizations are circular"]
+        "unreadable-file": [
+            "b/kustomization.yaml:1 Cannot read this: `../a` leads back to a: the kustomizations are circular"
+        ]
     }
     assert "unreadable-file" in messages(check({"c/kustomization.yaml": "components: ['.']\n"}))
 

@@ -38,7 +38,7 @@ def told(own: Rule) -> list[str]:
         ("pool.nodes == 'a'", "never the same"),
         ("pool.name == null", "`pool.name` (the pool's name) is never null"),
         ("pool.nodes + pool.name > 3", "string() makes text of a number"),
-        ("pool.drain_timeout > pool.nodes", "is in seconds, `pool.nodes` (nodes when the cluster reaches its target) in nodes"),
+        ("pool.drain_timeout != null && pool.drain_timeout > pool.nodes", "is in seconds, `pool.nodes` (nodes when the cluster reaches its target) in nodes"),
         ("pool.nodes", "is a number; a condition is true or false"),
         ("pool.nodes.startsWith('a')", "is a number; text is needed here"),
         ("pool.name && true", "is text; true or false is needed here"),

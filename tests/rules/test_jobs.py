@@ -126,7 +126,9 @@ def test_patch_of_kustomize_is_no_job_of_its_own(check: Callable[..., Result]) -
 
 def test_generated_name_is_told(check: Callable[..., Result]) -> None:
     result = check({"job.yaml": NVIDIA}, LARGE)
-    assert next(f.message for f in result.findings if f.rule == "gang-missing").startswith("Job train- does nothing")
+    assert next(f.message for f in result.findings if f.rule == "gang-missing").startswith(
+        "Job train- needs 16 pods at once"
+    )
 
 
 @pytest.mark.parametrize(("nodes", "severity"), [(0, "info"), (1000, "warning"), (20, "info")])
@@ -235,8 +237,8 @@ def test_idle_workers_cost_what_their_nodes_do(check: Callable[..., Result]) -> 
     text = MPI.replace("VERSION", "v2beta1").replace("LAUNCH", "train")
     result = check({"job.yaml": f"{CLUSTER}---{text}"}, Config(price=3000))
     finding = next(f for f in result.findings if f.rule == "idle-workers-after-launcher")
-    assert "its 16 Worker pods run on and hold 128 GPUs" in finding.message
-    assert finding.details == ("$11,520 per day", "16 nodes at $30 per node-hour")
+    assert finding.message == "MPIJob train ends, but its 16 Worker pods keep 128 GPUs"
+    assert finding.details[1:] == ("A day of that is 384 node-hours, $11,520", "16 nodes at $30 per node-hour")
 
 
 def test_ray_mounts_shared_memory_by_itself(check: Callable[..., Result]) -> None:
@@ -272,8 +274,8 @@ def test_queue_without_gpus_is_told_of_its_own_jobs_only(check: Callable[..., Re
     queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
     own = check({"a/queues.yaml": queues, "a/jobs/job.yaml": QUEUED})
     assert found(own)["queue-ignores-gpus"] == "error"
-    message = next(f.message for f in own.findings if f.rule == "queue-ignores-gpus")
-    assert message.startswith("Job train asks for nvidia.com/gpu, for which ClusterQueue gpus has no quota")
+    details = next(f.details for f in own.findings if f.rule == "queue-ignores-gpus")
+    assert details == ("Job train requests nvidia.com/gpu and is never admitted", "coveredResources has cpu")
 
 
 def test_queues_of_another_example_are_not_meant(check: Callable[..., Result]) -> None:
@@ -344,6 +346,12 @@ def test_pod_group_says_how_many_pods_start_together(least: int, told: bool, che
     result = check({"job.yaml": f"{group}---{job}"}, LARGE)
     assert ("gang-smaller-than-job" in found(result)) == told
     assert "gang-missing" not in found(result)
+
+
+@pytest.mark.parametrize(("pods", "severity"), [(6, None), (7, "info"), (51, "warning")])
+def test_few_retries_of_a_small_job_are_a_note(pods: int, severity: str | None, check: Callable[..., Result]) -> None:
+    text = NVIDIA.replace("16", str(pods))
+    assert found(check({"job.yaml": text}, LARGE)).get("retries-run-out") == severity
 
 
 def test_server_that_runs_as_a_job_wants_no_deadline(check: Callable[..., Result]) -> None:
@@ -422,3 +430,16 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 """
     result = check({"main.tf": terraform, "job.yaml": NVIDIA.replace("16", str(pods))})
     assert ("pool-below-job" in found(result)) == told
+
+
+def test_the_job_that_is_named_is_the_one_without_room(check: Callable[..., Result]) -> None:
+    """A larger one has room in another pool, whose nodes have fewer GPUs."""
+    other = "  - {name: small, instanceType: g5.12xlarge, minSize: 0, maxSize: 128}\n"
+    jobs = [
+        NVIDIA.replace("generateName: train-", f"name: {name}").replace("16", pods).replace(": 8}", f": {gpus}}}")
+        for name, pods, gpus in (("wide", "128", "1"), ("tall", "10", "8"))
+    ]
+    result = check({"all.yaml": "---".join([CLUSTER.replace("128}", "8}") + other, *jobs])})
+    (finding,) = (finding for finding in result.findings if finding.rule == "pool-below-job")
+    assert finding.message == "Job tall needs 10 nodes; pool gpu ends at 8"
+    assert finding.details[0] == "10 pods with 8 GPUs each fill 10 nodes"

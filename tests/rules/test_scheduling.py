@@ -145,6 +145,38 @@ def test_releases_may_bring_the_class_that_is_missing(check: Check) -> None:
     assert found(check({"main.tf": pool + RELEASE, **files}))["unknown-priority-class"] == "info"
 
 
+@pytest.mark.parametrize(("named", "default"), [("low", ""), ("", "globalDefault: true\n")])
+def test_a_job_without_a_class_has_the_default_one(named: str, default: str, check: Check) -> None:
+    spec = f"      priorityClassName: {named}\n" if named else ""
+    classes = CLASS.format(name="low", value=1, more=default) + "---\n" + CLASS.format(name="high", value=9, more="")
+    result = check({"job.yaml": job(spec=spec), "classes.yaml": classes})
+    details = next(f.details for f in result.findings if f.rule == "preempted-without-checkpoint")
+    assert details[0] == "Pods above its class low (1) may stop it"
+
+
+def test_a_single_card_is_one(check: Check) -> None:
+    classes = (
+        CLASS.format(name="low", value=1, more="globalDefault: true\n")
+        + "---\n"
+        + CLASS.format(name="high", value=9, more="")
+    )
+    result = check({"job.yaml": job(1, 1), "classes.yaml": classes})
+    details = next(f.details for f in result.findings if f.rule == "preempted-without-checkpoint")
+    assert details[-1].endswith("each stop loses all work of 1 GPU")
+
+
+def test_workloads_without_a_namespace_are_in_none_that_is_not_known(check: Check) -> None:
+    space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: '${SPACE}'}\n"
+    result = check({"job.yaml": job(), "space.yaml": space})
+    assert "namespace-without-quota" not in {*found(result), *(one.rule for one in result.undecided)}
+
+
+def test_a_class_that_never_preempts_stops_nobody(check: Check) -> None:
+    never = CLASS.format(name="high", value=9, more="preemptionPolicy: Never\n")
+    classes = CLASS.format(name="low", value=1, more="globalDefault: true\n") + "---\n" + never
+    assert "preempted-without-checkpoint" not in found(check({"job.yaml": job(), "classes.yaml": classes}))
+
+
 @pytest.mark.parametrize(("folder", "severity"), [("a", "error"), ("b", "warning")])
 def test_defaults_of_two_overlays_are_a_warning(folder: str, severity: str, check: Check) -> None:
     one, two = (CLASS.format(name=name, value=1, more="globalDefault: true\n") for name in ("one", "two"))

@@ -81,7 +81,7 @@ def test_found_where_every_cluster_has_the_problem(check: Check) -> None:
     result = check(tree)
     assert not waiting(result, RULE)
     found = next(finding for finding in result.findings if finding.rule == RULE)
-    assert any("holds on each of the 2" in related.message for related in found.related)
+    assert any("true of all 2" in related.message for related in found.related)
 
 
 DIFFERENT = {

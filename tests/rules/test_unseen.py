@@ -133,9 +133,8 @@ value: 1000
 def test_a_queue_stops_jobs_of_lower_classes(own: str, preemption: str, found: int, check: Check) -> None:
     labels = f'kueue.x-k8s.io/queue-name: main, kueue.x-k8s.io/priority-class: "{own}"'
     files = {"queues.yaml": KUEUE.replace("PREEMPTION", preemption), "job.yaml": job(8, labels)}
-    messages = told(check(files), "preempted-without-checkpoint")
-    assert len(messages) == found
-    assert all(f"(priority class {own})" in message for message in messages)
+    details = [f.details for f in check(files).findings if f.rule == "preempted-without-checkpoint"]
+    assert [one[0] for one in details] == [f"Jobs above its Kueue class {own} may stop it"] * found
 
 
 PLUGIN = """
@@ -250,11 +249,19 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 """
 
 
-@pytest.mark.parametrize(("value", "words"), [("33%", None), ("300", None), ("2", "replaces 2 of 900 nodes")])
+@pytest.mark.parametrize(("value", "words"), [("33%", None), ("300", None), ("2", "takes 450 rounds for 900 nodes")])
 def test_upgrades_without_further_machines_have_a_pace(value: str, words: str | None, check: Check) -> None:
     found = told(check({"main.tf": AKS.replace("VALUE", value)}), "slow-upgrades")
     assert len(found) == (words is not None)
     assert all(words in message for message in found if words)
+
+
+def test_spot_pools_of_azure_take_no_pace(check: Check) -> None:
+    """They are refused with max_surge and with max_unavailable."""
+    spot = AKS.replace("  upgrade_settings", '  priority = "Spot"\n  upgrade_settings').replace(
+        '    max_unavailable = "VALUE"\n', ""
+    )
+    assert told(check({"main.tf": spot}), "slow-upgrades") == []
 
 
 GKE = """

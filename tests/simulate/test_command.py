@@ -258,7 +258,7 @@ def test_nodes_of_no_known_pool_are_one_pool(write: Callable[[Mapping[str, str]]
     code, out, _ = run(".", "--nodes", "300", "--price", "30")
     assert code == 0
     assert "one pool of 300 nodes" in out
-    assert "at $30 a node and hour" in out
+    assert "at $30 per node-hour" in out
 
 
 def test_nothing_to_simulate_is_said(write: Callable[[Mapping[str, str]], Path]) -> None:

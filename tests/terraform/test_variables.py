@@ -106,12 +106,12 @@ def test_flags_reach_the_rules(write: Callable[[Mapping[str, str]], Path]) -> No
 @pytest.mark.parametrize(
     ("files", "hint"),
     [
-        ({}, "--var size=VALUE gives it"),
-        ({"env/prod.tfvars": "size = 3\nother = 1\n"}, "--var-file env/prod.tfvars gives it"),
-        ({"env/prod.tfvars.json": '{"size": 3}'}, "--var-file env/prod.tfvars.json gives it"),
+        ({}, "set it with --var size=VALUE"),
+        ({"env/prod.tfvars": "size = 3\nother = 1\n"}, "set it with --var-file env/prod.tfvars"),
+        ({"env/prod.tfvars.json": '{"size": 3}'}, "set it with --var-file env/prod.tfvars.json"),
         (
             {"a.tfvars": "size = 3\n", "b.tfvars": "size = 4\n", "c.tfvars": "other = 4\n"},
-            "--var-file a.tfvars or b.tfvars gives it",
+            "set it with --var-file a.tfvars or b.tfvars",
         ),
     ],
 )

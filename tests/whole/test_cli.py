@@ -209,6 +209,51 @@ def test_eval_says_value_reason_and_origins() -> None:
     assert (answer["known"], answer["reason"]) == (False, "var.most has no value")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        (["-5 + 2"], -3),
+        (["--", "-5 + 2"], -3),
+        (["-5"], -5),
+        (["-(1 + 1)", "--root", "."], -2),
+        (["--root", ".", "-length([1])"], -1),
+        (["-tonumber(var.n)", "--var", "n=-4"], 4),
+        (["- 5"], -5),
+    ],
+)
+def test_eval_takes_what_begins_with_a_minus(
+    arguments: list[str], value: int, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"main.tf": 'variable "n" {}\n'})
+    result = run("eval", *arguments)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["value"] == value
+
+
+@pytest.mark.parametrize("option", ["--rot", "-x", "-var", "--rot=.", "-var-file=a.tfvars"])
+def test_eval_refuses_options_that_do_not_exist(option: str) -> None:
+    result = run("eval", option, "1 + 1")
+    assert result.exit_code == 2
+    assert "No such option" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["chek"], "there is no command chek; did you mean check?"),
+        (["capcity", "."], "did you mean capacity?"),
+        (["xyzzy"], "there is no command xyzzy; known are check, fix, baseline"),
+        (["."], "there is no command .; did you mean kcheck check .?"),
+        (["check", "--formt", "json"], "--format"),
+        (["simulate", "--what"], "--what-if"),
+    ],
+)
+def test_mistyped_names_get_the_nearest(arguments: list[str], hint: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert hint in result.output
+
+
 @pytest.mark.usefixtures("cluster")
 def test_fix_output_writes_copies(tmp_path: Path) -> None:
     before = (tmp_path / "main.tf").read_bytes()

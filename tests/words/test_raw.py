@@ -428,7 +428,7 @@ def test_own_rules_are_rules(write: Callable[[Mapping[str, str]], Path]) -> None
     write({"job.yaml": JOB.replace("kind: Job", "kind: Job # kcheck: ignore[own-rule] fine")})
     assert "1 suppressed" in run("check").output
     write({"job.yaml": JOB.replace("spec:\n  par", "# kcheck: ignore[own-rule] fine\nspec:\n  par", 1)})
-    assert "`own-rule` has nothing to silence here" in run("check", "--info").output
+    assert "Suppression of own-rule matches no finding" in run("check", "--info").output
     write({"policies/own/other-rule.yaml": rule("true", unless=["own-rule"]), "job.yaml": JOB})
     found = {f["rule"] for f in json.loads(run("check", "--format", "json").stdout)["findings"]}
     assert found == {"own-rule"}

@@ -72,9 +72,13 @@ def dns_compute(addons: list[Fields]) -> Value[str]:
     return NOTHING if found is None else mapped(found, lambda name: str(name).lower())
 
 
-def dns_scaling(addons: list[Fields]) -> Value[bool]:
-    """The place of CoreDNS' autoscaling setting in its add-on; unset without the add-on."""
-    return Unset(_absent(addons[0], "autoScaling")) if addons else NOTHING
+def dns_scaling(addons: list[Fields], replicas: Value[int]) -> Value[bool]:
+    """Whether the CoreDNS add-on scales it, with the place of that setting; unset without an add-on."""
+    if not addons:
+        return NOTHING
+    if isinstance(replicas, Unknown):
+        return replicas
+    return Known(isinstance(replicas, Unset), _absent(addons[0], "autoScaling"))
 
 
 def _absent(addon: Fields, name: str) -> Origin:

@@ -164,6 +164,7 @@ class _Eks(Reader):
             name = fields.text("name")
             of_cluster = [addon for addon in addons if addon_settings.is_of(addon, name, instance)]
             dns = [addon for addon in addons if addon_settings.is_of(addon, name, instance, "coredns")]
+            replicas = addon_settings.dns_replicas(dns, instance.span)
             settings = addon_settings.read(of_cluster, instance.span)
             cluster = Cluster(
                 self.identity(instance.address),
@@ -184,8 +185,8 @@ class _Eks(Reader):
                 cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields.text("ip_family"), settings, instance.span),
-                dns_replicas=addon_settings.dns_replicas(dns, instance.span),
-                dns_scaling=addon_settings.dns_scaling(dns),
+                dns_replicas=replicas,
+                dns_scaling=addon_settings.dns_scaling(dns, replicas),
                 dns_compute=addon_settings.dns_compute(dns),
             )
             self.found.clusters.append(cluster)

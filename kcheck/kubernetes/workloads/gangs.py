@@ -138,15 +138,3 @@ def _is_slice(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> bool:
         return False
     jobs = items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet" else []
     return kind == "batch/Job" or (len(jobs) == 1 and number(integer(jobs[0], "replicas"), 1) == 1)
-
-
-def competing_system(kind: str, system: Value[str], found: tuple[PodTemplate, ...], item: Object) -> Value[str]:
-    """A second scheduler for a job in a Kueue queue, with the consequence; unset if none."""
-    here = Origin((item.span,))
-    if known(system) != "kueue":
-        return Unset(here)
-    if kind == "batch.volcano.sh/Job":
-        return Known("Volcano starts the job all the same, as Kueue does not know Jobs of Volcano", here)
-    if any(known(template.scheduler) == "volcano" for template in found):
-        return Known("Volcano holds what Kueue has admitted until its own queue has room", here)
-    return Unset(here)

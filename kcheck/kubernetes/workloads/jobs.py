@@ -104,7 +104,7 @@ def _workload(item: Object, kind: str, entry: profiles.WorkloadKind) -> Workload
         launching=_field(Fields.text, fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
         spares_disruptions=_spares(item, kind),
         release=False,
-        rival=gangs.competing_system(kind, system, found, item),
+        group=kind.rpartition("/")[0],
         hooked=any("/hook" in key for key in known(written_map(item.root, "metadata", "annotations")) or {}),
         partial=_partial(found, kind),
         disposed=_disposed(item, kind, found),

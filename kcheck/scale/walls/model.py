@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kcheck.model import Thing
@@ -31,17 +31,15 @@ if TYPE_CHECKING:
 CAPS = ("autoscaling", "quota")
 """Mechanisms of the walls that lower the target of their cluster."""
 
-_UNKNOWN = "unknown because "
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Wall(Thing):
     """A wall of a cluster. `nodes` is its size when it hits the limit, None if unknown.
 
-    `short` says whether that is before its target. `arithmetic` says how it is computed, or why it cannot be. `cause`
-    is the value that makes it, with its origin; `pools` are those concerned. `kind` is hard, quota or recommended;
-    `limit` is the key of the number in the profile, empty if none makes it, and `needed` how large that must be for
-    the target, None if unknown.
+    `short` says whether that is before its target. `arithmetic` says how it is worked out, or that it cannot be, and
+    then `why`. `cause` is the value that makes it, with its origin; `pools` are those concerned. `kind` is hard, quota
+    or recommended; `limit` is the key of the number in the profile, empty where none makes it, `needed` how large that
+    must be for the target, None where that is not known.
     """
 
     cluster: Cluster
@@ -56,6 +54,7 @@ class Wall(Thing):
     pools: tuple[NodePool, ...] = ()
     limit: str = ""
     needed: int | None = None
+    why: str = ""
 
     @property
     def what(self) -> str:
@@ -66,11 +65,6 @@ class Wall(Thing):
     def move(self) -> str:
         """How to move it."""
         return profiles.move(self.mechanism, self.cluster.cloud)
-
-    @property
-    def why(self) -> str:
-        """Why its nodes are unknown, where they are not."""
-        return self.arithmetic.removeprefix(_UNKNOWN)
 
     @property
     def number(self) -> int | None:
@@ -152,10 +146,10 @@ class WallFinder:
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Wall:
-        """A wall at a number of nodes that cannot be computed."""
-        return self.wall(
-            mechanism, scope, nodes=None, arithmetic=f"{_UNKNOWN}{why}", cause=cause, entry=entry, key=key, pools=pools
-        )
+        """A wall at a number of nodes that cannot be worked out."""
+        said = f"unknown because {why}"
+        wall = self.wall(mechanism, scope, nodes=None, arithmetic=said, cause=cause, entry=entry, key=key, pools=pools)
+        return replace(wall, why=why)
 
     def grown(
         self,

@@ -32,7 +32,7 @@ def explain(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
     end = max(at + 1, min(begin + node.end_byte, _line_end(source.data, at)))
     found = source.data[at:end].decode("utf-8", "replace").strip()
     return Problem(
-        f"cannot read this: unexpected `{found}`" if found else "something is missing here",
+        f"unexpected `{found}`" if found else "something is missing here",
         source.span(at, min(end, len(source.data))),
     )
 

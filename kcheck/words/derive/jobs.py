@@ -10,6 +10,7 @@ from kcheck.numbers import tags
 from kcheck.scale import images, placement
 from kcheck.source.values import Known, Unknown, Unset, Value, combined, equals, known, mapped, number, reason_of, total
 from kcheck.words.derive.basics import computed
+from kcheck.words.derive.bundles import default_classes, pod_classes
 from kcheck.words.derive.queues import PRIORITY, stopped_by_queue
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ _OF_NODE = re.compile(r"/(dev|proc|sys|tmp|run|etc|lib|lib64|usr|opt|var(?!/mnt)
 
 _SHARED = frozenset({"persistentVolumeClaim", "nfs", "csi", "cephfs", "azureFile", "flexVolume", "glusterfs"})
 _PART = re.compile(r"\d*\.\d+|\d+m")
-_TIER = re.compile(r"tier|priority|team|owner|cost", re.IGNORECASE)
 
 
 def scale(thing: Thing, world: World) -> Value[int]:
@@ -70,6 +70,12 @@ def cards(workload: Workload, _world: World) -> Value[str]:
     """What the accelerators of a workload are called."""
     kinds = {called_cards(template) for template in workload.templates if number(template.gpus, 0)} or {"GPUs"}
     return computed(workload, kinds.pop() if len(kinds) == 1 else "accelerators")
+
+
+def gpu_resources(workload: Workload, _world: World) -> Value[tuple[str, ...]]:
+    """The resources by which its pods ask for accelerators, as far as they are known."""
+    names = (known(one.gpu) for template in workload.templates for one in template.containers)
+    return computed(workload, tuple(dict.fromkeys(filter(None, names))))
 
 
 def called_cards(template: PodTemplate) -> str:
@@ -133,44 +139,54 @@ def keeps_state(workload: Workload, _world: World) -> Value[bool]:
     return unknown or computed(workload, value=False)
 
 
-def priority_class(workload: Workload, world: World) -> PriorityClass | None:
-    """The class of a workload among those that are applied with it."""
+def priority_class(workload: Workload, world: World) -> Value[PriorityClass]:
+    """Its class: the one that it names, else the default one; unset where the code has none.
+
+    Of several defaults the lowest holds.
+    """
+    if isinstance(workload.priority, Unknown):
+        return workload.priority
     name = known(workload.priority)
-    return next((c for c in world.deployed.beside(workload).classes if not c.kueue and known(c.name) == name), None)
+    if not name:
+        defaults = default_classes(workload, world)
+        return computed(workload, min(defaults, key=lambda one: number(one.number, 0), default=None))
+    near = world.remember(
+        "priority classes by name", world.deployed.scope(workload), lambda: _by_name(pod_classes(workload, world))
+    )
+    all_ = world.remember("all priority classes by name", "", lambda: _by_name(world.inventory.classes))
+    found = near.get(name) or all_.get(name) or all_.get(None)
+    return found.name if found is not None and isinstance(found.name, Unknown) else computed(workload, found)
+
+
+def _by_name(classes: list[PriorityClass]) -> dict[str | None, PriorityClass]:
+    """The first class of pods of each name; None for names that are not known."""
+    result: dict[str | None, PriorityClass] = {}
+    for one in classes:
+        if not one.kueue and not isinstance(one.name, Unset):
+            result.setdefault(known(one.name), one)
+    return result
 
 
 def preemptible(workload: Workload, world: World) -> Value[bool]:
     """Whether a class that is applied with it has a higher number than its own, and pre-empts, as its queue may."""
     if stopped_by_queue(workload, world):
         return computed(workload, value=True)
-    own = priority_class(workload, world)
-    numbers = [
-        number(one.number, 0)
-        for one in world.deployed.beside(workload).classes
-        if not one.kueue and not equals(one.preemption, "Never") and isinstance(one.number, Known)
-    ]
+    own = known(priority_class(workload, world))
     if own is None or not isinstance(own.number, Known):
         return computed(workload, value=False)
-    return computed(workload, max(numbers, default=own.number.value) > own.number.value)
-
-
-def classes(workload: Workload, world: World) -> Value[int]:
-    """How many priority classes are applied with it; a default one makes them hold for it."""
-    found = [one for one in world.deployed.beside(workload).classes if not one.kueue]
-    return computed(workload, len(found))
-
-
-def releases(workload: Workload, world: World) -> Value[bool]:
-    """Whether Helm releases are installed into its cluster; they may bring classes that nobody sees here."""
-    cluster = world.inventory.cluster_of.get(workload)
-    return computed(
-        workload, cluster is not None and any(one.tree is None for one in world.deployed.on(cluster).addons)
+    highest = world.remember(
+        "highest priority that pre-empts",
+        world.deployed.scope(workload),
+        lambda: max(
+            (
+                one.number.value
+                for one in pod_classes(workload, world)
+                if isinstance(one.number, Known) and not equals(one.preemption, "Never")
+            ),
+            default=None,
+        ),
     )
-
-
-def default_class(workload: Workload, world: World) -> Value[bool]:
-    """Whether one of them is the default."""
-    return computed(workload, any(known(one.default) for one in world.deployed.beside(workload).classes))
+    return computed(workload, highest is not None and highest > own.number.value)
 
 
 def queue_priority(workload: Workload, _world: World) -> Value[str]:
@@ -178,31 +194,6 @@ def queue_priority(workload: Workload, _world: World) -> Value[str]:
     if isinstance(workload.labels, Unknown):
         return workload.labels
     return computed(workload, (known(workload.labels) or {}).get(PRIORITY))
-
-
-def class_defined(workload: Workload, world: World) -> Value[bool]:
-    """Whether its priority class is in the code, or one of Kubernetes' own."""
-    name = known(workload.priority)
-    if name is None:
-        return (
-            Unknown(reason_of(workload.priority))
-            if isinstance(workload.priority, Unknown)
-            else computed(workload, value=True)
-        )
-    classes = [one.name for one in world.inventory.classes if not one.kueue]
-    names = set(map(known, classes))
-    unknown = next((one for one in classes if isinstance(one, Unknown)), None)
-    if unknown is not None and name not in names:
-        return unknown
-    return computed(workload, str(name).startswith("system-") or name in names)
-
-
-def labelled(workload: Workload, _world: World) -> Value[bool]:
-    """Whether a label says its tier, team or owner."""
-    found = [workload.labels, *(template.labels for template in workload.templates)]
-    unknown = next((labels for labels in found if isinstance(labels, Unknown)), None)
-    named = any(_TIER.search(key) for labels in found for key in known(labels) or {})
-    return unknown if unknown is not None and not named else computed(workload, named)
 
 
 # --- pods

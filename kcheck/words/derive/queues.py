@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
-from kcheck.model import CARDS
+from kcheck.model import CARDS, Namespace
 from kcheck.source.values import Known, Origin, Unknown, Value, equals, known, mapped, number, reason_of
-from kcheck.words.derive.basics import anyone, computed, grouped
+from kcheck.words.derive.basics import computed, grouped
 from kcheck.words.derive.pools import autoscaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kcheck.model import Admission, Namespace, PriorityClass, Queue, Quota, Scheduler, Thing, Workload
+    from kcheck.model import Admission, PriorityClass, Queue, Quota, Scheduler, Thing, Workload
     from kcheck.scale.world import World
 
-GPU = "nvidia.com/gpu"
 PRIORITY = "kueue.x-k8s.io/priority-class"
 _COUNTED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "requests.nvidia.com/gpu"})
 _GPUS = re.compile(r"^requests\.[^/]*(nvidia|amd|google|intel|habana|amazon|huawei|aliyun|volcano)|deviceclass")
@@ -25,50 +25,12 @@ _WHOLE = re.compile(r"-?\d+")
 T = TypeVar("T", bound="Thing")
 
 
-def _job(found: list[Workload]) -> str | None:
-    return next((f"{one.kind} {known(one.name) or '?'}" for one in found), None)
-
-
 # --- priority classes
 
 
-def defaults(one: PriorityClass, world: World) -> Value[int]:
-    """How many classes that are applied together are the default."""
-    names = {known(other.name) for other in world.deployed.beside(one).classes if known(other.default)}
-    return computed(one, len(names))
-
-
-def classes(one: PriorityClass, world: World) -> Value[int]:
-    """How many classes of pods are applied together."""
-    return computed(one, len({known(c.name) for c in world.deployed.beside(one).classes if not c.kueue}))
-
-
-def first_default(one: PriorityClass, world: World) -> Value[bool]:
-    """Whether it is the first of these in the code."""
-    found = [other for other in world.deployed.beside(one).classes if known(other.default) and not other.kueue]
-    return computed(one, bool(found) and min(found, key=_order) is one)
-
-
-def first(one: PriorityClass, world: World) -> Value[bool]:
-    """Whether it is the first class in the code of those that are applied together."""
-    found = [other for other in world.deployed.beside(one).classes if not other.kueue]
-    return computed(one, bool(found) and min(found, key=_order) is one)
-
-
-def _order(one: PriorityClass) -> tuple[str, int]:
-    return one.place.source.path, one.place.start
-
-
-def other_defaults(one: PriorityClass, world: World) -> list[PriorityClass]:
-    """The other default classes that are applied with it."""
-    return [c for c in world.deployed.beside(one).classes if c is not one and not c.kueue and known(c.default)]
-
-
-def apart(one: PriorityClass, world: World) -> Value[bool]:
-    """Whether no other default is in its folder: overlays and samples of one cluster are not applied together."""
-    folder = os.path.dirname(one.place.source.path)
-    near = (os.path.dirname(other.place.source.path) for other in other_defaults(one, world))
-    return computed(one, folder not in near)
+def folder(one: PriorityClass, _world: World) -> Value[str]:
+    """The folder of its file."""
+    return computed(one, _folder(one))
 
 
 def cutoff(one: PriorityClass, world: World) -> Value[int]:
@@ -80,12 +42,6 @@ def cutoff(one: PriorityClass, world: World) -> Value[int]:
             text = str(known(flag.value))
             return Known(int(text), flag.value.origin or Origin(())) if _WHOLE.fullmatch(text) else Unknown("its flag")
     return computed(one, world.numbers.limits("any")["priority.cutoff"].number)
-
-
-def class_user(one: PriorityClass, world: World) -> Value[str]:
-    """A job that has the class; null if there is none."""
-    found = [w for w in world.deployed.beside(one).workloads if w.batch and equals(w.priority, known(one.name) or "")]
-    return computed(one, _job(found))
 
 
 # --- queues
@@ -111,8 +67,8 @@ def _of_kind(kind: str, world: World) -> list[Queue]:
     return kinds.get(kind, [])
 
 
-def _defined(thing: Thing, kind: str, name: Value[str], world: World) -> Value[bool]:
-    """Whether a queue of a kind is in the code, or none of them is in the folder of a thing or above it.
+def _near_names(thing: Thing, kind: str, world: World) -> tuple[str, ...] | Unknown:
+    """The names of the queues of a kind in the folder of a thing or above it: the first of them.
 
     Where the settings say which manifests a cluster has, all of its queues count.
     """
@@ -124,10 +80,19 @@ def _defined(thing: Thing, kind: str, name: Value[str], world: World) -> Value[b
     if environment is not None and environment.manifests:
         found = [other for other in _of_kind(kind, world) if world.inventory.cluster_of.get(other) is cluster]
     near = [other.name for other in found if not _is_example(other, thing, world)]
-    if not near or any(isinstance(other, Unknown) for other in near) or not isinstance(name, Known):
-        return computed(thing, value=True)
-    names = world.remember("names of queues", kind, lambda: {known(one.name) for one in _of_kind(kind, world)})
-    return computed(thing, name.value == "default" or name.value in names)
+    unknown = next((name for name in near if isinstance(name, Unknown)), None)
+    names = dict.fromkeys(name.value for name in near if isinstance(name, Known))
+    return unknown or tuple(islice(names, _MOST_NAMES))
+
+
+_MOST_NAMES = 5
+"""So many queues that may have been meant are named."""
+
+
+def _by_name(kind: str, world: World) -> dict[str, list[Queue]]:
+    return world.remember(
+        "queues by name", kind, lambda: grouped(_of_kind(kind, world), lambda one: str(known(one.name)))
+    )
 
 
 def _is_example(queue: Queue, thing: Thing, world: World) -> bool:
@@ -139,11 +104,14 @@ def _is_example(queue: Queue, thing: Thing, world: World) -> bool:
     return path != thing.place.source.path and (path, known(queue.name)) in used
 
 
-def found(queue: Queue, world: World) -> Value[bool]:
-    """Whether the ClusterQueue that a LocalQueue leads to is in the code, or none of them is."""
-    if queue.kind != "LocalQueue":
-        return computed(queue, value=True)
-    return _defined(queue, "ClusterQueue", queue.leads_to, world)
+def target_in_code(queue: Queue, world: World) -> Value[bool]:
+    """Whether the ClusterQueue that a LocalQueue leads to is in the code."""
+    return mapped(queue.leads_to, lambda name: name in _by_name("ClusterQueue", world))
+
+
+def nearby_cluster_queues(queue: Queue, world: World) -> Value[tuple[str, ...]]:
+    """ClusterQueues in its folder or above it."""
+    return computed(queue, _near_names(queue, "ClusterQueue", world))
 
 
 def _leading(queue: Queue, world: World) -> list[Queue]:
@@ -191,31 +159,17 @@ def stopped_by_queue(workload: Workload, world: World) -> bool:
     return any(known(one.preemption) not in (None, "Never") and workload in _queued(one, world) for one in found)
 
 
-def gpu_job(queue: Queue, world: World) -> Value[str]:
-    """A job with GPUs that waits in a queue; null if there is none."""
-    return computed(queue, _job([w for w in _queued(queue, world) if number(w.gpus, 0)]))
+def jobs(queue: Queue, world: World) -> list[Workload]:
+    """The jobs that wait in a queue."""
+    return _queued(queue, world)
 
 
-def covers_gpus(queue: Queue, _world: World) -> Value[bool]:
-    """Whether a ClusterQueue has quota for GPUs."""
-    return mapped(queue.resources, lambda names: any("gpu" in name or "tpu" in name for name in names))
-
-
-def uncovered(queue: Queue, world: World) -> Value[str]:
-    """A GPU resource that a job which waits in a ClusterQueue asks for without a quota there; null if there is none."""
-    if queue.kind != "ClusterQueue" or not isinstance(queue.resources, Known):
-        return computed(queue, None) if queue.kind != "ClusterQueue" else Unknown(reason_of(queue.resources))
-    own = set(queue.resources.value)
-    for other in _alternatives(queue, world):
-        if isinstance(other.resources, Unknown):
-            return other.resources
-        own |= set(known(other.resources) or ())
-    for workload in _queued(queue, world):
-        for template in workload.templates:
-            for one in template.containers:
-                if isinstance(one.gpu, Known) and one.gpu.value not in own:
-                    return computed(queue, one.gpu.value)
-    return computed(queue, None)
+def resources(queue: Queue, world: World) -> Value[tuple[str, ...]]:
+    """What a ClusterQueue has quota for, in any of the files that define it."""
+    found = [known(one.resources) for one in _alternatives(queue, world) if isinstance(one.resources, Known)]
+    unknown = next((one.resources for one in _alternatives(queue, world) if isinstance(one.resources, Unknown)), None)
+    own = queue.resources if queue.kind == "ClusterQueue" else computed(queue, ())
+    return unknown or mapped(own, lambda names: tuple(dict.fromkeys(chain(names, *filter(None, found)))))
 
 
 def _alternatives(queue: Queue, world: World) -> list[Queue]:
@@ -253,66 +207,87 @@ def _by_file(found: list[Queue]) -> dict[tuple[str, str], Queue]:
     return result
 
 
-def queue_defined(workload: Workload, world: World) -> Value[bool]:
-    """Whether the queue of a job is in the code, or none of its system is in its folder or above it."""
-    kind = {"kueue": "LocalQueue", "volcano": "Queue"}.get(known(workload.queue_system) or "", "")
-    found = _defined(workload, kind, workload.queue, world)
-    space = known(workload.namespace)
-    if kind != "LocalQueue" or space is None or not isinstance(workload.queue, Known):
-        return found
-    by_name = world.remember(
-        "local queues by name", "", lambda: grouped(_of_kind(kind, world), lambda one: str(known(one.name)))
-    )
-    spaces = {known(one.namespace) for one in by_name.get(workload.queue.value, [])}
-    return found if not spaces or spaces & {space, None} else computed(workload, value=False)
+_KINDS = {"kueue": "LocalQueue", "volcano": "Queue"}
+"""System -> the kind of the queues in which its jobs wait."""
 
 
-def _local(workload: Workload, world: World) -> set[str | None]:
+def _of_name(workload: Workload, world: World) -> list[Queue]:
+    """The queues of its system that have the name of a job's queue, whatever their namespaces."""
+    return _by_name(_KINDS.get(known(workload.queue_system) or "", ""), world).get(str(known(workload.queue)), [])
+
+
+def queue_in_code(workload: Workload, world: World) -> Value[bool]:
+    """Whether the queue of a job is in the code, of Kueue for its namespace; `default` needs no definition."""
+    if not isinstance(workload.queue, Known):
+        return mapped(workload.queue, lambda _name: False)
+    found, space = _of_name(workload, world), known(workload.namespace)
+    if not found or space is None or equals(workload.queue_system, "volcano"):
+        return computed(workload, bool(found) or workload.queue.value == "default")
+    return computed(workload, any(known(one.namespace) in (space, None) for one in found))
+
+
+def nearby_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:
+    """Queues of its system in its folder or above it, and those of other namespaces with the name of its own."""
+    kind = _KINDS.get(known(workload.queue_system) or "", "")
+    near = _near_names(workload, kind, world)
+    if isinstance(near, Unknown):
+        return near
+    spaces = [known(one.namespace) for one in _of_name(workload, world)]
+    elsewhere = [f"{space}/{known(workload.queue)}" for space in dict.fromkeys(spaces) if space is not None]
+    here = [name for name in near if not elsewhere or name != known(workload.queue)]
+    return computed(workload, (*here, *elsewhere)[:_MOST_NAMES])
+
+
+def local_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:
     """The names of Kueue's LocalQueues in the namespace of a job that are applied with it."""
-    return {
-        known(one.name) for one in world.deployed.beside(workload).queues
-        if one.kind == "LocalQueue" and known(one.namespace) in (known(workload.namespace), None)
-    }  # fmt: skip
+    index = world.remember(
+        "local queues by namespace",
+        world.deployed.scope(workload),
+        lambda: grouped(
+            (one for one in world.deployed.beside(workload).queues if one.kind == "LocalQueue"),
+            lambda one: known(one.namespace),
+        ),
+    )
+    found = [one for space in dict.fromkeys((known(workload.namespace), None)) for one in index.get(space, [])]
+    unknown = next((one.name for one in found if isinstance(one.name, Unknown)), None)
+    return unknown or computed(workload, tuple(dict.fromkeys(name for one in found if (name := known(one.name)))))
 
 
 def queued_by_default(workload: Workload, world: World) -> bool:
     """Whether a job without a queue waits in one all the same: Kueue puts it into the LocalQueue called default."""
-    return workload.batch and "default" in _local(workload, world)
-
-
-def queues(workload: Workload, world: World) -> Value[int]:
-    """Kueue's LocalQueues in the namespace of a job, applied with it; with one that is called default, none counts."""
-    names = _local(workload, world)
-    held = any(known(one.manages_all) for one in world.deployed.beside(workload).admissions)
-    return computed(workload, 0 if "default" in names or held else len(names))
-
-
-def only_queue(workload: Workload, world: World) -> Value[str]:
-    """The LocalQueue that a job would wait in; null where there are several."""
-    names = _local(workload, world)
-    return computed(workload, names.pop() if len(names) == 1 else None)
+    return workload.batch and "default" in (known(local_queues(workload, world)) or ())
 
 
 # --- namespaces and quotas
 
 
-def _inside(one: Namespace, world: World) -> list[Workload]:
-    return [w for w in world.deployed.beside(one).workloads if equals(w.namespace, known(one.name) or "")]
+def _space(one: Namespace | Quota | Workload) -> Value[str]:
+    """The name of a namespace, or of the one that something is in; empty where none is written."""
+    name = one.name if isinstance(one, Namespace) else one.namespace
+    return name if isinstance(name, Unknown) else Known(known(name) or "", name.origin or Origin((one.place,)))
 
 
-def jobs(one: Namespace, world: World) -> Value[int]:
-    """Jobs of several pods in a namespace, and workloads with GPUs, without a queue: what can take a cluster."""
-    free = [w for w in _inside(one, world) if known(w.queue) is None or equals(w.queue_system, "volcano")]
-    return computed(
-        one, sum(bool(number(w.gpus, 0)) or (w.batch and not w.hooked and known(w.pods) != 1) for w in free)
+def space(one: Namespace | Quota, _world: World) -> Value[str]:
+    """The name of a namespace, or of that of a quota."""
+    return _space(one)
+
+
+def workloads(one: Namespace | Quota, world: World) -> list[Workload]:
+    """The workloads in a namespace, or in that of a quota; none where its name is not known."""
+    index = world.remember(
+        "workloads by namespace",
+        world.deployed.scope(one),
+        lambda: grouped(world.deployed.beside(one).workloads, lambda w: known(_space(w))),
     )
+    name = known(_space(one))
+    return index.get(name, []) if name is not None else []
 
 
 def has(kind: str, *, others: bool = False) -> Callable[[Namespace | Quota, World], Value[bool]]:
     """Whether a namespace, or another one, has a quota or a LimitRange; what names no namespace may be its own."""
 
     def told(one: Namespace | Quota, world: World) -> Value[bool]:
-        own = known(one.name if hasattr(one, "name") else one.namespace)
+        own = known(_space(one)) or None
         found = [quota for quota in world.deployed.beside(one).limits if quota.kind == kind]
         # a driver's own quota on pods of a priority says nothing of teams
         spaces = [
@@ -332,65 +307,35 @@ def quota_has(*keys: str) -> Callable[[Quota, World], Value[bool]]:
     return lambda one, _world: mapped(one.hard, lambda hard: any(key in hard for key in keys))
 
 
-def counts_gpus(one: Quota, _world: World) -> Value[bool]:
-    """Whether a quota counts accelerators, or parts of them: by requests, or by a class of devices."""
-    return mapped(one.hard, lambda hard: any(_GPUS.search(key) for key in hard))
-
-
-def miscounts_gpus(one: Quota, _world: World) -> Value[bool]:
-    """Whether a quota names accelerators otherwise: as limits, or plainly."""
-    return mapped(one.hard, lambda hard: any(key.removeprefix("limits.") in CARDS for key in hard))
-
-
-def gpu_nodes(one: Quota, world: World) -> Value[bool]:
-    """Whether a pool of the cluster of a quota has GPUs."""
-    cluster = world.inventory.cluster_of.get(one)
-    return computed(
-        one, cluster is not None and any(known(pool.machine.gpu) for pool in world.pools.of_cluster(cluster))
+def gpu_keys(one: Quota, _world: World) -> Value[tuple[str, ...]]:
+    """The keys of a quota that name accelerators: by requests, by a class of devices, or otherwise."""
+    return mapped(
+        one.hard, lambda hard: tuple(key for key in hard if _GPUS.search(key) or key.removeprefix("limits.") in CARDS)
     )
-
-
-def quota_gpu_job(one: Quota, world: World) -> Value[str]:
-    """A workload with GPUs in the namespace of a quota; null if there is none."""
-    inside = [w for w in world.deployed.beside(one).workloads if known(w.namespace) == known(one.namespace)]
-    return computed(one, _job([w for w in inside if number(w.gpus, 0)]))
 
 
 # --- schedulers
 
 
-def acts(*names: str) -> Callable[[Scheduler, World], Value[bool]]:
-    """Whether Volcano's scheduler does any of some actions."""
-    return lambda one, _world: mapped(one.actions, lambda own: bool(set(names) & set(own)))
+def plugins(one: Scheduler, _world: World) -> Value[tuple[str, ...]]:
+    """The plugins of all tiers of Volcano's scheduler."""
+    return (
+        computed(one, tuple(one.plugins.value)) if isinstance(one.plugins, Known) else Unknown(reason_of(one.plugins))
+    )
 
 
-def plugin(name: str) -> Callable[[Scheduler, World], Value[bool]]:
-    """Whether it has a plugin."""
-    return lambda one, _world: mapped(one.plugins, lambda own: name in own)
+def arguments(one: Scheduler, _world: World) -> Value[dict[str, str]]:
+    """The arguments of its plugins, whose keys begin with the name of the plugin."""
+    return mapped(one.plugins, lambda own: {key: text for found in own.values() for key, text in found.items()})
 
 
-def packs_gpus(one: Scheduler, _world: World) -> Value[bool]:
-    """Whether its binpack plugin packs GPUs."""
-    return mapped(one.plugins, lambda own: GPU in own.get("binpack", {}).get("binpack.resources", ""))
-
-
-def has_gpus(one: Scheduler, world: World) -> Value[bool]:
-    """Whether it places GPU jobs: one is seen, or its cluster has GPU nodes."""
-    if known(volcano_user(one, world)):
-        return computed(one, value=True)
-    cluster = world.inventory.cluster_of.get(one)
-    return anyone(one, [pool.machine.gpu for pool in world.pools.of_cluster(cluster)] if cluster else [])
-
-
-def volcano_user(one: Scheduler, world: World) -> Value[str]:
-    """A job with GPUs that Volcano schedules; null if there is none."""
-    near = [w for w in world.deployed.beside(one).workloads if number(w.gpus, 0)]
-    return computed(one, _job([w for w in near if known(w.queue_system) == "volcano" or known(w.gang) == "volcano"]))
-
-
-def jobs_of_priorities(one: Scheduler, world: World) -> Value[int]:
-    """Different numbers of the priority classes that are applied with it."""
-    return computed(one, len({known(c.number) for c in world.deployed.beside(one).classes if not c.kueue}))
+def of_volcano(one: Scheduler, world: World) -> list[Workload]:
+    """The workloads that Volcano schedules."""
+    return [
+        w
+        for w in world.deployed.beside(one).workloads
+        if equals(w.queue_system, "volcano") or str(known(w.gang)).lower() == "volcano"
+    ]
 
 
 def scale_up_time(one: Admission, world: World) -> Value[int]:

@@ -7,14 +7,12 @@ import re
 from typing import TYPE_CHECKING
 
 from kcheck.scale import placement
-from kcheck.source.values import Known, Unknown, Unset, Value, known, number, reason_of, total
+from kcheck.source.values import Known, Unknown, Unset, Value, known, number
 from kcheck.words.derive import money
 from kcheck.words.derive.basics import computed, is_default
 from kcheck.words.derive.jobs import only
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kcheck.model import PodTemplate, Workload
     from kcheck.scale.world import World
 
@@ -22,8 +20,6 @@ DAY = 24 * 3600
 
 _SERVES = re.compile(r"(?<!\S)(--port|serve)\b|\bapi_server\b")
 """What a server is started by, which no deadline should end."""
-
-_KUEUES_DEADLINE = "kueue.x-k8s.io/max-exec-time-seconds"
 
 _PROCESSES = re.compile(r"--nproc[-_]per[-_]node[= ]+(\S+)")
 _WHOLE = re.compile(r"[0-9]{1,6}")
@@ -73,25 +69,10 @@ _SPREAD = re.compile(r"(?<!\S)(-N|-npernode|--npernode|-ppn|--map-by|-map-by)\b|
 # --- what is left when a job has ended
 
 
-def _endless(workload: Workload) -> list[PodTemplate]:
+def endless(workload: Workload, _world: World) -> Value[PodTemplate]:
+    """Its pods that run on when the job has ended; null where all end by themselves."""
     role = _ENDLESS.get(workload.kind)
-    return [one for one in workload.templates if one.role == role]
-
-
-def lingering(workload: Workload, _world: World) -> Value[str]:
-    """The role of the pods that run on when the job has ended; null where all end by themselves."""
-    return computed(workload, next((one.role for one in _endless(workload)), None))
-
-
-def lingering_pods(workload: Workload, _world: World) -> Value[int]:
-    """These pods."""
-    sum_ = total(one.count for one in _endless(workload))
-    return sum_ if isinstance(sum_, Unknown) else computed(workload, sum_)
-
-
-def lingering_gpus(workload: Workload, _world: World) -> Value[int]:
-    """The GPUs that these pods hold."""
-    return _gpus(workload, _endless(workload))
+    return computed(workload, next((one for one in workload.templates if one.role == role), None))
 
 
 def daily_cost(workload: Workload, world: World) -> Value[money.Cost]:
@@ -108,22 +89,13 @@ def daily_cost(workload: Workload, world: World) -> Value[money.Cost]:
     return computed(workload, money.cost(shares, world, DAY) if shares else None)
 
 
-def _gpus(workload: Workload, templates: Iterable[PodTemplate]) -> Value[int]:
-    sum_ = 0
-    for one in templates:
-        if not isinstance(one.count, Known) or not isinstance(one.gpus, Known):
-            return Unknown(reason_of(one.count if not isinstance(one.count, Known) else one.gpus))
-        sum_ += one.count.value * one.gpus.value
-    return computed(workload, sum_)
-
-
-def kept_for_ever(workload: Workload, _world: World) -> Value[bool]:
-    """Whether nothing removes the job and its pods when it has ended."""
-    if workload.hooked or known(workload.cleaning) == "All" or workload.kind in ("CronJob", "TrainJob", "RayJob"):
-        return computed(workload, value=False)
-    if isinstance(workload.ttl, Unknown):
-        return workload.ttl
-    return computed(workload, isinstance(workload.ttl, Unset) and bool(workload.ttl.origin.spans))
+def settings(workload: Workload, _world: World) -> Value[tuple[str, ...]]:
+    """Which settings of a job its kind has, written or not."""
+    found = {"ttl": workload.ttl, "deadline": workload.deadline}
+    return computed(
+        workload,
+        tuple(name for name, value in found.items() if not isinstance(value, Unset) or value.origin.spans),
+    )
 
 
 def applied_again_by(workload: Workload, world: World) -> Value[str]:
@@ -136,33 +108,13 @@ def applied_again_by(workload: Workload, world: World) -> Value[str]:
     return computed(workload, next(found, None))
 
 
-def unlimited(workload: Workload, _world: World) -> Value[bool]:
-    """Whether a job could have a deadline, and has none; a server wants none."""
-    if isinstance(workload.deadline, Unknown) or isinstance(workload.labels, Unknown):
-        return Unknown(reason_of(workload.deadline if isinstance(workload.deadline, Unknown) else workload.labels))
-    serves = any(_SERVES.search(one.text) for template in workload.templates for one in template.containers)
-    possible = isinstance(workload.deadline, Unset) and bool(workload.deadline.origin.spans) and not serves
-    return computed(workload, possible and _KUEUES_DEADLINE not in (known(workload.labels) or {}))
+def serves(workload: Workload, _world: World) -> Value[bool]:
+    """Whether a command starts a server."""
+    return computed(workload, any(_SERVES.search(one.text) for two in workload.templates for one in two.containers))
 
 
-def retries_by_default(workload: Workload, _world: World) -> Value[bool]:
+def retries_is_default(workload: Workload, _world: World) -> Value[bool]:
     """Whether nobody wrote how often it starts again."""
     if isinstance(workload.retries, Unknown):
         return workload.retries
     return is_default(workload, workload.retries)
-
-
-def gives_up(workload: Workload, _world: World) -> Value[str]:
-    """The setting by which the first failed pod with GPUs ends the job; null if it starts again."""
-    if workload.kind in ("Job", "CronJob") and known(workload.retries) == 0 and not known(workload.retries_each):
-        return computed(workload, "backoffLimit: 0")
-    if workload.kind == "JobSet" and known(workload.retries) == 0:
-        return computed(
-            workload,
-            "maxRestarts: 0, the default," if known(retries_by_default(workload, _world)) else "maxRestarts: 0",
-        )
-    if workload.kind in ("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"):
-        never = [one for one in workload.templates if known(one.restart) == "Never" and number(one.gpus, 0)]
-        many = any(known(one.count) != 1 for one in never)
-        return computed(workload, f"restartPolicy: Never of {never[-1].role}" if many else None)
-    return computed(workload, None)
