@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -39,6 +40,22 @@ class _Commands(click.Group):
         module = import_module(f"kcheck.commands.{cmd_name}")
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called.
+
+        Raises:
+            click.UsageError: there is none of this name; the message has the nearest one.
+        """
+        name = args[0]
+        if name in COMMANDS or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        from kcheck.config.config import nearest
+
+        hint = f"did you mean kcheck check {name}?" if os.path.exists(name) else nearest(name, tuple(COMMANDS))
+        raise click.UsageError(f"there is no command {name}; {hint}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""

@@ -26,7 +26,7 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     """
     from kcheck.engine import linter, rules
     from kcheck.gate import baseline
-    from kcheck.report import text
+    from kcheck.source.units import counted
 
     tree = options.with_usage_errors(lambda: options.read_tree(paths, config))
     with progress.show_progress() as tell:
@@ -43,7 +43,7 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
     new = old.with_current_names(result.findings).updated(result.findings, tree.given, arguments)
     comparison_options.save_baseline(new)
     counts = Counter(entry.severity for entry in new.entries)
-    kinds = ", ".join(text.count(counts[word], word) for word in ("error", "warning", "info") if counts[word])
+    kinds = ", ".join(counted(counts[word], word) for word in ("error", "warning", "info") if counts[word])
     click.echo(f"{path}: {len(new.entries):,} known{f' ({kinds})' if kinds else ''}.", err=True)
     left_out = [finding for finding in result.findings if finding.rule in not_ignorable]
     if left_out:
@@ -52,4 +52,4 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None) -
         click.echo(f"`kcheck check --baseline` leaves them out, or `baseline: {path}` in kcheck.yaml.", err=True)
     options.tell_bugs(result)
     if result.bugs:
-        sys.exit(3)
+        sys.exit(options.bug_status(result))

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import comparison_options, options, progress
+from kcheck.commands.next_step import next_step
 from kcheck.report.formats import FORMATS, Report, render
 from kcheck.report.text import skipped_text
+from kcheck.source.units import counted
 
 if TYPE_CHECKING:
     from kcheck.config.config import Config
@@ -89,27 +91,38 @@ def command(
         left = _ignore(tree, config, whole, Report(result, info).findings, add_ignores)
         result = replace(result, findings=left)
     report = Report(result, info, show_undecided, quiet)
+    if format_ == "text" and not quiet:
+        report = report._replace(next_step=next_step(click.get_current_context(), report))
     for name, path in outputs:
         _write(path, click.unstyle(render(name, report)))
-    if format_ == "github":
-        _summarize(report)
-    if statistics:
-        from kcheck.report import statistics as counts
-
-        click.echo(counts.render(report), nl=False)
-    elif format_ != "text" or whole.relevant or whole.findings:
-        click.echo(render(format_, report), nl=False)
-    if not whole.relevant and not whole.findings:
-        _note(NOTHING, quiet=quiet)
-        for skipped in whole.judged.skipped:
-            _note(f"not read: {skipped_text(skipped)}", quiet=quiet)
+    _print(report, "statistics" if statistics else format_, is_relevant=bool(whole.relevant or whole.findings))
     options.tell_bugs(result)
     if result.bugs:
-        sys.exit(3)
+        sys.exit(options.bug_status(result))
     threshold = fail_on or config.fail_on
     found = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
     if (found or options.fails_undecided(whole, threshold)) and not exit_zero:
         sys.exit(1)
+
+
+def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
+    """Print the report; where there is nothing to check, say so and what was not read."""
+    if format_ == "github":
+        _summarize(report)
+    if format_ == "statistics":
+        from kcheck.report import statistics
+
+        click.echo(statistics.render(report), nl=False)
+    elif format_ != "text":
+        click.echo(render(format_, report), nl=False)
+    elif is_relevant:
+        from kcheck.report import terminal
+
+        click.echo(render("text", report._replace(links=terminal.shows_links())), nl=False)
+    if not is_relevant:
+        _note(NOTHING, quiet=report.quiet)
+        for skipped in report.result.judged.skipped:
+            _note(f"not read: {skipped_text(skipped)}", quiet=report.quiet)
 
 
 def _note(text: str, *, quiet: bool) -> None:
@@ -178,8 +191,8 @@ def _ignore(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
         save.save(silenced.files)
     except save.SaveError as error:
         raise click.UsageError(str(error)) from error
-    files = len(silenced.files)
-    click.echo(f"kcheck: {len(silenced.findings):,} findings silenced in {files:,} file{'s' * (files != 1)}.", err=True)
+    findings_text, files_text = counted(len(silenced.findings), "finding"), counted(len(silenced.files), "file")
+    click.echo(f"kcheck: {findings_text} silenced in {files_text}.", err=True)
     kept = [f for f in findings if f.rule in refused and f.identities & silenced.still]
     left = [*silenced.left, *((finding, refused[finding.rule]) for finding in kept)]
     for finding, why in left:
@@ -213,13 +226,13 @@ def _gone(baseline: Baseline, result: Result, config: Config, *, prune: bool, qu
         comparison_options.save_baseline(baseline.without(gone))
     if not gone:
         return
-    many = "1 entry" if len(gone) == 1 else f"{len(gone):,} entries"
+    many = counted(len(gone), "entry", "entries")
     if prune:
         left = len(baseline.without(gone).entries)
-        _note(f"kcheck: {many} taken out of {baseline.path}, {left:,} left:", quiet=quiet)
+        _note(f"kcheck: removed {many} from {baseline.path}, {left:,} left:", quiet=quiet)
     else:
-        them = ("is", "it") if len(gone) == 1 else ("are", "them")
-        _note(f"kcheck: {many} of {baseline.path} {them[0]} gone; --prune takes {them[1]} out:", quiet=quiet)
+        them = "it" if len(gone) == 1 else "them"
+        _note(f"kcheck: {many} of {baseline.path} not found any more; --prune removes {them}:", quiet=quiet)
     for entry in gone[:_MOST]:
         _note(f"  {entry.path} {entry.rule}: {', '.join(entry.objects)}", quiet=quiet)
     if len(gone) > _MOST:

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import click
 
 from kcheck.commands import options
 
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*(?:=.*)?", re.DOTALL)
 
-@click.command("eval", short_help="Evaluate a Terraform expression in a root module.")
+
+class _Eval(click.Command):
+    """A command whose argument may begin with a minus."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put a space before an expression that would be taken for an option."""
+        valued = {name for own in self.params if isinstance(own, click.Option) and not own.is_flag for name in own.opts}
+        before = ["", *args]
+        return super().parse_args(
+            ctx,
+            [
+                f" {arg}" if arg.startswith("-") and arg != "--" and not _OPTION.fullmatch(arg) and last not in valued
+                else arg
+                for last, arg in zip(before, args, strict=False)
+            ],
+        )  # fmt: skip
+
+
+@click.command("eval", cls=_Eval, short_help="Evaluate a Terraform expression in a root module.")
 @click.argument("expression")
 @click.option("--root", default=".", show_default=True, metavar="DIR", type=click.Path(), help="The root module.")
 @options.var_files
@@ -32,7 +52,7 @@ def command(
     def answered() -> Answer:
         given = parse_variables(variables)
         config = Config(var_files=var_files, variables=given, workspace=workspace or "", env_vars=env_vars)
-        return evaluate(expression, root, config)
+        return evaluate(expression.lstrip(), root, config)
 
     answer = options.with_usage_errors(answered)
     click.echo(json.dumps(answer, indent=2, ensure_ascii=False))

@@ -9,17 +9,17 @@ import click
 from kcheck.commands import options
 
 
-@click.command("explain", short_help="Say why a rule or a number exists, with sources and examples.")
-@click.argument("name", metavar="RULE|LIMIT", shell_complete=options.complete_rules)
+@click.command("explain", short_help="Explain a rule, a limit, or a word that rules use.")
+@click.argument("name", metavar="RULE|LIMIT|WORD", shell_complete=options.complete_rules)
 @options.own_rules
 def command(name: str, folders: tuple[str, ...]) -> None:
-    """Say why RULE exists, what it looks at, where its numbers come from, and show an example.
+    """Explain a rule: why it exists, its condition, where its numbers come from, and an example.
 
-    Of a LIMIT such as eks.pool.quota: its value, its source and date, and what uses it.
+    Of a LIMIT such as eks.pool.quota or pool.quota: its value, its source and date, and what uses it.
+    Of a WORD such as subnet.cidr: its meaning, its type, and the rules that use it; of subnet: its words.
     """
     from kcheck.engine import rules
-    from kcheck.numbers import profiles
-    from kcheck.report import limit
+    from kcheck.report import limit, word
     from kcheck.report import rule as page
 
     known = options.with_usage_errors(lambda: rules.all_rules(options.rule_folders(folders)))
@@ -27,11 +27,13 @@ def command(name: str, folders: tuple[str, ...]) -> None:
     if found is not None:
         click.echo(page.as_text(found, known), nl=False)
         return
-    numbers = [(full, entry) for full in limit.full_names(name) if (entry := profiles.entry(full))]
-    if numbers:
-        click.echo("\n".join(limit.as_text(full, entry) for full, entry in numbers), nl=False)
-        return
-    names = [*(own.name for own in known), *(full.partition(".")[2] for full in limit.names())]
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"; `{close[0]}` is meant?" if close else "; `kcheck rules` lists the rules"
-    raise click.UsageError(f"there is no rule and no limit `{name}`{hint}")
+    pages = [word.as_text(name, known), *(limit.as_text(full, entry) for full, entry in limit.meant(name).items())]
+    if not any(pages):
+        numbers = {
+            part for full in limit.names() for part in (full.partition(".")[2], full.split(".", 2)[2])
+        }  # with a cloud and without
+        names = [*(own.name for own in known), *numbers, *word.names()]
+        close = difflib.get_close_matches(name.removeprefix("limits."), sorted(names), n=3)
+        hint = f"did you mean {' or '.join(close)}?" if close else "`kcheck rules` lists the rules"
+        raise click.UsageError(f"there is no rule, limit or word `{name}`; {hint}")
+    click.echo("\n".join(filter(None, pages)), nl=False)

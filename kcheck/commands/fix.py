@@ -10,6 +10,7 @@ import click
 
 from kcheck.commands import comparison_options, options, progress
 from kcheck.source.findings import SAFETIES, Severity
+from kcheck.source.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,8 +81,10 @@ def command(
     for line in _summary(outcome, left, places):
         click.echo(line, err=True)
     options.tell_bugs(outcome.result)
-    if outcome.result.bugs or any(refused.bug for refused in outcome.refused):
+    if any(refused.bug for refused in outcome.refused):
         sys.exit(3)
+    if outcome.result.bugs:
+        sys.exit(options.bug_status(outcome.result))
     undecided = options.fails_undecided(outcome.result, threshold)
     if left or undecided or (outcome.files and (exit_non_zero_on_fix or (diff_only and threshold != "never"))):
         sys.exit(1)
@@ -89,11 +92,10 @@ def command(
 
 def _summary(outcome: FixResult, left: list[Finding], places: _Places) -> Iterable[str]:
     """What was mended and what was not, and what a person has to decide."""
-    files = len(outcome.files)
     counts = Counter(finding.fix.safety for finding in outcome.fixed if finding.fix)
     kinds = ", ".join(f"{counts[safety]} {safety}" for safety in SAFETIES if counts[safety])
     if kinds:
-        yield f"{len(outcome.fixed)} fixed ({kinds}) in {files} file{'s' * (files != 1)}."
+        yield f"Fixed {counted(len(outcome.fixed), 'finding')} ({kinds}) in {counted(len(outcome.files), 'file')}."
     else:
         yield "Nothing was fixed." if outcome.remaining else "Nothing to fix."
     for finding in outcome.fixed:
@@ -112,7 +114,7 @@ def _summary(outcome: FixResult, left: list[Finding], places: _Places) -> Iterab
     for finding in rest[:_SHOWN]:
         yield f"  {places.location(finding)} {finding.severity.word} {finding.rule}: {finding.message}"
         if finding.help:
-            yield f"    = help: {finding.help}"
+            yield from (f"    = help: {line}" for line in finding.help.splitlines())
     if len(rest) > _SHOWN:
         yield f"  and {len(rest) - _SHOWN} more; `kcheck check` lists them."
 

@@ -138,11 +138,11 @@ def _leftover_files(made: dict[str, bytes], folder: str) -> list[str]:
 def _tell(intent: Intent, made: Output, changed: list[File], folder: str, left: list[str], *, diff: bool) -> None:
     """What was made, and what a check says of it."""
     from kcheck.generate.readme import place
-    from kcheck.report import text
+    from kcheck.source.units import counted
 
     result = made.result
     verb = "would be written" if diff else "written"
-    files = text.count(len(changed), "file")
+    files = counted(len(changed), "file")
     where = f"{folder}: {files} {verb}, for {intent.nodes:,} nodes" if changed else f"{folder}: nothing to change"
     click.echo(f"kcheck: {where}; README.md says what to do first.", err=True)
     for path in left:
@@ -152,7 +152,7 @@ def _tell(intent: Intent, made: Output, changed: list[File], folder: str, left: 
         where = f"{place(finding.span, made.top)}: {finding.severity.word} {finding.rule}"
         click.echo(f"{where}: {finding.message}", err=True)
     if result.bugs:
-        sys.exit(3)
+        sys.exit(options.bug_status(result))
     if result.findings:
         click.echo("kcheck: the intent leads to this; kcheck explain RULE says what to change in it.", err=True)
         sys.exit(1)

@@ -56,12 +56,12 @@ def command(path: str, write: bool, ci: str | None) -> None:
         click.echo(line, err=True)
     options.tell_bugs(found.result)
     if found.result.bugs:
-        sys.exit(3)
+        sys.exit(options.bug_status(found.result))
 
 
 def _summary(found: Proposal, *, write: bool) -> Iterable[str]:
     """What is in the proposal, what a check says then, and what to do next."""
-    from kcheck.report import text
+    from kcheck.source.units import counted
 
     yield from found.notes
     if found.files and os.path.realpath(found.base) != os.path.realpath("."):
@@ -69,7 +69,7 @@ def _summary(found: Proposal, *, write: bool) -> Iterable[str]:
     if not found.files:
         yield "Nothing to do: kcheck is turned on here."
     count = Counter(finding.severity.word for finding in found.result.findings) if found.result else Counter[str]()
-    words = [text.count(count[word], word) for word in ("error", "warning") if count[word]]
+    words = [counted(count[word], word) for word in ("error", "warning") if count[word]]
     if words:
         yield f"With these settings, `kcheck check` finds {' and '.join(words)}."
     where = "" if os.path.realpath(found.folder) == os.path.realpath(".") else f" {shlex.quote(found.folder)}"

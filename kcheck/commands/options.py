@@ -223,11 +223,26 @@ def fails_undecided(result: Result, threshold: str) -> bool:
 
 
 def tell_bugs(result: Result) -> None:
-    """Say what failed in kcheck itself."""
-    for bug in result.bugs:
+    """Say what failed in kcheck itself, and which rules of the user's own did."""
+    from kcheck.engine.rule_checks import failed_at, located
+    from kcheck.engine.rule_words import Mistake
+
+    bugs = [bug for bug in result.bugs if bug.own is None]
+    for bug in bugs:
         click.echo(f"kcheck: bug in {bug.rule or 'the model'} on {bug.object}: {bug.message}", err=True)
-    if result.bugs:
+    if bugs:
         click.echo("Please send these lines to the project's issue tracker; the other rules ran.", err=True)
+    told = set()
+    for bug in result.bugs:
+        if bug.own is not None and bug.rule not in told:
+            told.add(bug.rule)
+            message = f"rule {bug.rule} fails on {bug.object}: {bug.message}"
+            click.echo(located(bug.own, [Mistake(failed_at(bug.own, bug.message), message)])[0], err=True)
+
+
+def bug_status(result: Result) -> int:
+    """The exit status of a run with bugs: 3, or 2 where only rules of the user's own failed."""
+    return 3 if any(bug.own is None for bug in result.bugs) else 2
 
 
 def read_tree(paths: tuple[str, ...], config: Config) -> Tree:

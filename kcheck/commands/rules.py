@@ -10,19 +10,24 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import options
+from kcheck.config.config import ConfigError
 
 if TYPE_CHECKING:
     from kcheck.engine.rule import Rule
 
 
-@click.command("rules", short_help="List the rules, or test your own.")
+@click.group("rules", short_help="List the rules, or write and test your own.", invoke_without_command=True)
 @options.own_rules
 @click.option("--test", "tested", metavar="DIR", help="Run the examples of the rules of your own in DIR.")
-def command(folders: tuple[str, ...], tested: str | None) -> None:
+@click.option("--strict", is_flag=True, help="With --test, hold them to the standards of kcheck's own rules.")
+@click.pass_context
+def command(context: click.Context, folders: tuple[str, ...], tested: str | None, strict: bool) -> None:
     """List the rules by group: severity, whether kcheck can fix it, what it finds.
 
     With --test, exits with 0 if all examples show what they say, 1 if one does not, 2 if a file is no rule.
     """
+    if context.invoked_subcommand:
+        return
     from kcheck.engine import rules
     from kcheck.report import rule as page
 
@@ -31,12 +36,11 @@ def command(folders: tuple[str, ...], tested: str | None) -> None:
             page.listing(options.with_usage_errors(lambda: rules.all_rules(options.rule_folders(folders)))), nl=False
         )
         return
-    own = options.with_usage_errors(lambda: rules.read(tested))
     beside = tuple(os.path.abspath(folder) for folder in (*folders, tested))
-    options.with_usage_errors(lambda: rules.all_rules(beside))
+    own = _read(tested, beside)
     failed = 0
     for rule in own:
-        wrong = options.with_usage_errors(partial(_failures, rule, beside))
+        wrong = options.with_usage_errors(partial(_failures, rule, beside, strict=strict))
         failed += bool(wrong)
         count = len(rule.documentation.examples)
         what = f"{count} example{'s' * (count != 1)}" if count else "no examples, nothing is shown"
@@ -48,13 +52,59 @@ def command(folders: tuple[str, ...], tested: str | None) -> None:
         sys.exit(1)
 
 
-def _failures(rule: Rule, folders: tuple[str, ...]) -> list[str]:
-    """What the examples of a rule do not show, each with the number of its example."""
+def _read(folder: str, beside: tuple[str, ...]) -> list[Rule]:
+    """The rules of a folder; what is wrong with them is told as a compiler does, a line each."""
+    from kcheck.engine import rules
+    from kcheck.engine.rule_files import RuleError
+
+    try:
+        own = rules.read(folder)
+        rules.all_rules(beside)
+    except RuleError as error:
+        click.echo(str(error), err=True)
+        sys.exit(2)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
+    return own
+
+
+def _failures(rule: Rule, folders: tuple[str, ...], *, strict: bool) -> list[str]:
+    """What is wrong with a rule, each with its place: first what its examples do not show."""
+    from kcheck.engine import rule_checks
     from kcheck.fix import rule_examples
 
-    many = len(rule.documentation.examples) > 1
-    return [
-        f"example {i}: {text}" if many else text
-        for i, example in enumerate(rule.documentation.examples, 1)
-        for text in rule_examples.failures(rule, example, folders)
-    ]
+    wrong = list(rule_checks.misplaced_presence(rule))
+    for example in rule.documentation.examples:
+        wrong += rule_examples.failures(rule, example, folders)
+        wrong += rule_examples.headline_failures(rule, example, folders) if strict else []
+    wrong += rule_checks.shortcomings(rule) if strict else []
+    return rule_checks.located(rule, wrong)
+
+
+@command.command("new", short_help="Write a rule of your own that works, to be changed.")
+@click.argument("name", metavar="[GROUP/]NAME")
+@click.option(
+    "--dir", "folder", metavar="DIR", help="The folder of your rules.  [default: that of kcheck.yaml, else policies]"
+)
+@click.option(
+    "--subject",
+    default="object",
+    show_default=True,
+    metavar="SUBJECT",
+    help="What it judges, such as object, resource, workload or pool.",
+)
+def new(name: str, folder: str | None, subject: str) -> None:
+    """Write DIR/GROUP/NAME.yaml: a rule that passes `kcheck rules --test DIR`, with comments that say what to change.
+
+    Name it after the bad thing, such as pod-without-team. Exits with 2 where there is such a rule already.
+    """
+    from kcheck.engine import new_rule
+
+    def written() -> tuple[str, str]:
+        own = folder or next(iter(options.rule_folders(())), "policies")
+        return own, new_rule.write(name, own, subject)
+
+    own, path = options.with_usage_errors(written)
+    click.echo(f"wrote {path}")
+    test = new_rule.next_step(name.rpartition("/")[2], own)
+    click.echo(f"Next: change it, test it with `{test}`, and run it with `kcheck check --rules {own}`.", err=True)

@@ -6,7 +6,9 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from kcheck.engine import rule_words
-from kcheck.source.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key, unnumbered
+from kcheck.model import Input
+from kcheck.numbers.clouds import owners
+from kcheck.source.findings import Change, Finding, Fix, Related, Severity, Undecided, last_key
 from kcheck.source.interval import Interval
 from kcheck.source.units import duration, shown, singular
 from kcheck.source.values import Origin
@@ -28,9 +30,13 @@ _MOST_RECORDS = 4
 """A sentence that stands for each record of a list is said of so many of them."""
 
 
-def limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bool]]:
-    """The limits of a cloud as rules see them: limits.group.name."""
-    return world.remember("limits view", cloud, lambda: _limits_view(cloud, world))
+def limits_view(cloud: str, world: World) -> dict[str, object]:
+    """The limits as rules see them: limits.group.name of the cloud at hand, limits.cloud.group.name of any."""
+    return world.remember(
+        "limits view",
+        cloud,
+        lambda: {**{owner: _limits_view(owner, world) for owner in owners()}, **_limits_view(cloud, world)},
+    )
 
 
 def _limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bool]]:
@@ -157,8 +163,8 @@ class Evaluator:
             found = (Related(other.written, _named(other, name)) for other in self.origins(place))
             related += [other for other in found if _line(other.span) != _line(span)]
         fix, help_text = self.fix(rule)
-        if fix is None and rule.help:
-            help_text = "; ".join(filter(None, (help_text, *self.sentences(rule.help))))
+        if fix is None or fix.safety == "unsafe":  # what is not changed without being asked for has other ways out
+            help_text = "\n".join(filter(None, (help_text, *self.sentences(rule.help))))
         return Finding(
             rule=rule.name,
             severity=severity,
@@ -171,16 +177,9 @@ class Evaluator:
             fix=fix,
             help=help_text,
             anchors=(*origin.spans, self.view.place()),
-            shape=self.shape(rule),
+            about=self.view.thing.about if isinstance(self.view.thing, Input) else "",
             small=rule.grade is not None and self.is_small(rule.grade),
         )
-
-    def shape(self, rule: Rule) -> str:
-        """The message with `#` for what is filled in; of files themselves nothing else tells them apart."""
-        if rule.subject == "input":
-            return unnumbered(self.fill(rule.message))
-        parts = (part if isinstance(part, str) else "#" for part in cel.holes(rule.message))
-        return " ".join("".join(parts).split())
 
     def origins(self, place: str) -> list[Origin]:
         """Where the fields of a place come from: one, or one for each object of a list."""
@@ -244,7 +243,7 @@ class Evaluator:
         """What a hole shows: a value, None for null, the bounds of a number, or UNDECIDED where neither is known."""
         if each is not None:
             variables = (*self.variables, "each")
-            data = {self.view.subject: self.view.data, "limits": self.limits, "each": each[1]}
+            data: dict[str, object] = {self.view.subject: self.view.data, "limits": self.limits, "each": each[1]}
             return cel.evaluate(cel.compile(text, variables), cel.activation(data, variables))
         value = self.result(text)
         if value is not cel.UNDECIDED:

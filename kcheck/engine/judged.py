@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.source.findings import UnknownInput, unknown_input
 from kcheck.source.text import leading
-from kcheck.source.values import Unknown
+from kcheck.source.values import Unknown, cause_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -127,7 +127,7 @@ class _Inputs:
         roots = [root.configuration for root in self.reading.roots if name in root.configuration.variables]
         files = [path for path, own in self.files if name in own and any(_is_near(path, root.folder) for root in roots)]
         values = f"--var-file {' or '.join(files[:_MOST_FILES])}" if files else f"--var {name}=VALUE"
-        remedy = f"{values} gives it"
+        remedy = f"set it with {values}"
         declared = roots[0].variables[name].header if roots else place
         return MissingInput(reason, rules.total(), declared, remedy, rules, f"var.{name}")
 
@@ -139,18 +139,15 @@ def _is_near(path: str, root: str) -> bool:
 
 
 def _cause(reason: str) -> str:
-    """The input that is not known, without what of the cluster it keeps from being known."""
-    return _CONSEQUENCE.sub("", reason)
+    """The input that is not known, without what it keeps from being known."""
+    return reason.cause if isinstance(reason, UnknownInput) else cause_of(reason)
 
 
-_CONSEQUENCE = re.compile(
-    r"^(?:(?:pools (?:of|in) \S+ may be missing|the cluster of \S+ is not known|whether \S+ is in \S+ is not known): )+"
-)
 _MOST_FILES = 3
-_VARIABLE = re.compile(r"var\.(\w+) has no default")
+_VARIABLE = re.compile(r"var\.(\w+) has no value")
 _REMEDIES = (
     (
-        re.compile(r"is read from the cloud|asks the cloud|only known after apply"),
+        re.compile(r"is read from the cloud|reads its \S+ from the cloud|only known after apply"),
         "a plan may know it: terraform show -json PLAN > plan.json, then kcheck check plan.json",
     ),
 )

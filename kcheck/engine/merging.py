@@ -34,7 +34,7 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     result = _joined(result, _by_file, _entries)
     images = _joined([one for one in result if one.rule in of_images], _by_file, lambda group: [group])
     result = [one for one in result if one.rule not in of_images] + images
-    return _joined(result, lambda finding: (finding.rule, finding.message, finding.span[1:]), _copies)
+    return _joined(result, lambda finding: (finding.rule, finding.message, finding.details, finding.span[1:]), _copies)
 
 
 def _by_file(finding: Finding) -> tuple[str, str]:

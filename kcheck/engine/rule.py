@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from kcheck.engine.rule_files import RuleError
 from kcheck.numbers import profiles
 from kcheck.numbers.profiles import Loader
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcheck.engine import rule_files
     from kcheck.numbers.profiles import ProfileValue
 
@@ -64,9 +65,10 @@ class Sentence(NamedTuple):
 class Example(NamedTuple):
     """Files that a rule fires on (`bad`), those that `fix` makes of them, and files it is silent on (`good`).
 
-    Each is a folder: file name -> text. `nodes` and `price` stand for the flags.
+    Each is a folder: file name -> text. `nodes` and `price` stand for the flags; `number` counts from 0.
     """
 
+    number: int
     bad: dict[str, str]
     good: dict[str, str]
     fixed: dict[str, str] | None
@@ -116,29 +118,25 @@ class Rule(NamedTuple):
         """Why, and examples: read when explain, docs or tests ask for them."""
         return _documentation(self.path)
 
-    def entries(self) -> list[ProfileValue | str]:
-        """The sources: entries of profiles, or addresses."""
-        return [source_entry(self, source) for source in self.sources]
+    def entries(self) -> dict[str, ProfileValue | None]:
+        """The sources: numbers of the profiles by full name, and addresses."""
+        found: dict[str, ProfileValue | None] = {}
+        for source in self.sources:
+            found |= source_entries(source)
+        return found
 
 
-def source_entry(rule: Rule, text: str) -> ProfileValue | str:
-    """What a source of a rule is: an address, or a number of the profiles.
-
-    Raises:
-        RuleError: it is neither.
-    """
-    if text.startswith(("https://", "http://")):
-        return text
-    found = profiles.entry(text)
-    if found is None:
-        raise RuleError(f"{rule.path}: there is no source {text}")
-    return found
+def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
+    """What a source of a rule is: an address, or numbers of the profiles; empty if it is neither."""
+    return {text: None} if text.startswith(("https://", "http://")) else profiles.entries(text)
 
 
 def _documentation(path: str) -> Documentation:
     documents = [document for document in yaml.load_all(read_bytes(path), Loader) if document is not None]
     data = documents[1] if len(documents) > 1 else {}
-    return Documentation(data.get("why", "").strip(), tuple(_example(item) for item in data.get("examples", ())))
+    return Documentation(
+        data.get("why", "").strip(), tuple(_example(i, item) for i, item in enumerate(data.get("examples", ())))
+    )
 
 
 def read_bytes(path: str) -> bytes:
@@ -147,12 +145,13 @@ def read_bytes(path: str) -> bytes:
         return file.read()
 
 
-def _example(data: rule_files.ExampleTable) -> Example:
+def _example(number: int, data: rule_files.ExampleTable) -> Example:
     def files(value: rule_files.Files) -> dict[str, str]:
         return value if isinstance(value, dict) else {data.get("file", "main.tf"): value}
 
     fixed = data.get("fixed")
     return Example(
+        number,
         files(data["bad"]) if "bad" in data else {},
         files(data["good"]) if "good" in data else {},
         None if fixed is None else files(fixed),

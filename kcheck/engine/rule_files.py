@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kcheck.syntax import yaml
 
 SUFFIXES = (".yaml", ".yml")
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _ESCAPES = {"x": 4, "u": 6, "U": 10}
 """How long the escapes of a double-quoted text are that have a number."""
 
@@ -102,18 +102,21 @@ class ExampleTable(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class File:
-    """A file that has the shape of a rule: its two documents, and where their parts are."""
+    """A file that has the shape of a rule: its first document, and where the parts of both are."""
 
     path: str
     group: str
     name: str
     rule: RuleTable
     root: yaml.Target
+    documentation: yaml.Target | None
 
     def location(self, path: tuple[str | int, ...], text: str = "", index: int = 0) -> str:
         """The place of a key, or of a character of a text in its value."""
         from kcheck.syntax import yaml
 
+        if path[0] in ("why", "examples"):
+            return self._documentation_place(path)
         node = yaml.get(self.root, *path)
         if node is None and path[:1] == ("fix",):  # one change needs no list
             path = ("fix", path[-1])
@@ -128,6 +131,18 @@ class File:
             return _place(node.source.span(start, start))
         outer = node if node is not None else next(filter(None, (yaml.get(self.root, *path[:1]), self.root)))
         return _place(outer.span)
+
+    def _documentation_place(self, path: tuple[str | int, ...]) -> str:
+        """The place of a key of the second document, or of what is there of the path to it."""
+        from kcheck.syntax import yaml
+
+        found: yaml.Node | None = None
+        for i, step in enumerate(path if self.documentation is not None else ()):
+            above = yaml.get(self.documentation, *path[:i])
+            entry = yaml.entries(above).get(str(step)) if isinstance(above, yaml.Mapping) else None
+            node = entry.key if entry else yaml.get(self.documentation, *path[: i + 1])
+            found = node or found
+        return _place((found or self.documentation or self.root).span)
 
 
 def find(folder: str) -> Iterator[tuple[str, str]]:
@@ -164,7 +179,7 @@ def read(group: str, path: str) -> File:
     name = os.path.basename(path).rpartition(".")[0]
     found = [document.root for document in documents if document.root is not None]
     wrong = []
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         wrong.append(f"{source.path}: the file names the rule: lower-case words with dashes, not {name}")
     if not found:
         raise RuleError(f"{source.path}:1:1: there is no rule in it")
@@ -178,12 +193,21 @@ def read(group: str, path: str) -> File:
     if rule:
         if ("severity" in rule) == ("grade" in rule):
             wrong.append(f"{_place(found[0].span)}: the rule needs a severity or a grade, not both")
-        fix = rule.get("fix")
-        if fix is not None and not (("changes" in fix) ^ ("set" in fix and "to" in fix)):
-            wrong.append(f"{_place(_key(found[0], 'fix'))}: fix needs set and to, or a list of them as changes")
+        if "fix" in rule and (missing := _fix_problem(rule["fix"])):
+            wrong.append(f"{_place(_key(found[0], 'fix'))}: {missing}")
     if wrong:
         raise RuleError("\n".join(wrong))
-    return File(source.path, group, name, rule, found[0])
+    return File(source.path, group, name, rule, found[0], found[1] if len(found) > 1 else None)
+
+
+def _fix_problem(fix: FixTable) -> str:
+    """What a fix lacks, or has too much of; empty for a good one."""
+    forms = [name for name in ("set", "append", "changes") if name in fix]
+    if len(forms) != 1:
+        return f"fix needs one of set, append and changes, not {' and '.join(forms) or 'none'}"
+    if ("to" in fix) == (forms == ["changes"]):
+        return "fix needs `to` inside of each of its changes" if "to" in fix else f"fix needs `to` beside {forms[0]}"
+    return ""
 
 
 def _key(root: yaml.Target, name: str) -> Span:

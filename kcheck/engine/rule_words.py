@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from kcheck.config.config import nearest
 from kcheck.engine import expression_types
 from kcheck.engine.expression_types import ANY, BOOL, NUMBERS, Checker, Type
-from kcheck.engine.rule import source_entry
-from kcheck.engine.rule_files import RuleError
+from kcheck.engine.rule import source_entries
 from kcheck.numbers import profiles
 from kcheck.numbers.clouds import owners
 from kcheck.syntax import cel
@@ -30,8 +29,9 @@ Steps: TypeAlias = "tuple[str | int, ...]"
 class Text(NamedTuple):
     """An expression of a rule, or a place, with the keys that it is under.
 
-    `kind` says what it has to be: condition, number, value, hole, records or place. `given` are conditions that hold
-    where it is asked for, `denied` some that do not; of a text that stands for each of some records, `each` gives them.
+    `kind` says what it has to be: condition, number, value, hole, records or place; or that it is broken. `given` are
+    conditions that hold where it is asked for, `denied` some that do not; of a text that stands for each of some
+    records, `each` gives them.
     """
 
     steps: Steps
@@ -78,10 +78,12 @@ def texts(rule: Rule) -> Iterator[Text]:
 
 
 def _holes(steps: Steps, text: str, given: tuple[str, ...], denied: tuple[str, ...] = (), each: str = "") -> list[Text]:
-    """The expressions in a text with holes."""
-    return [
-        Text(steps, hole.text, "hole", given, denied, each) for hole in cel.holes(text) if not isinstance(hole, str)
-    ]
+    """The expressions in a text with holes; the text itself where its braces do not match."""
+    try:
+        parts = cel.holes(text)
+    except cel.SyntaxProblem:
+        return [Text(steps, text, "broken")]
+    return [Text(steps, hole.text, "hole", given, denied, each) for hole in parts if not isinstance(hole, str)]
 
 
 def _sentence(steps: Steps, sentence: Sentence, given: tuple[str, ...]) -> Iterator[Text]:
@@ -103,13 +105,22 @@ def usages(rule: Rule) -> Iterator[tuple[Text, cel.Usage]]:
 
 
 def limits(rule: Rule) -> set[str]:
-    """The limits that the expressions of a rule use, as `group.name`."""
-    return {path.removeprefix("limits.") for path in used(rule) if path.count(".") == 2 and path.startswith("limits.")}
+    """The limits that the expressions of a rule use, as `limits[.cloud].group.name`."""
+    return {path for path in used(rule) if path.startswith("limits.") and profiles.entries(path)}
 
 
 def used(rule: Rule) -> set[str]:
     """The words and limits that a rule uses, its places included, as paths."""
-    return {path for one in texts(rule) for path in _used_words(one, rule.subject)}
+    return set(places(rule))
+
+
+def places(rule: Rule) -> dict[str, tuple[str, ...]]:
+    """The words and limits that a rule uses, each with the keys of the rule that use it."""
+    found: dict[str, dict[str, None]] = {}
+    for one in texts(rule):
+        for path in _used_words(one, rule.subject):
+            found.setdefault(path, {})[str(one.steps[0])] = None
+    return {path: tuple(keys) for path, keys in found.items()}
 
 
 @cache
@@ -125,6 +136,8 @@ def looked_at(rule: Rule) -> Wanted:
 
 def _used_words(one: Text, subject: str) -> set[str]:
     """The words that an expression or a place uses; of a place, the field may be that of each object in a list."""
+    if one.kind == "broken":
+        cel.holes(one.text)
     prefix, name = cel.split_place(one.text) if one.is_place else (one.text, "")
     usage = cel.usage(cel.compile(prefix, _names(one, subject)))
     found = set(usage.paths) | ({f"{path.rstrip('[]')}.{name}" for path in usage.result} if name else set())
@@ -164,14 +177,17 @@ def members(subject: str) -> Mapping[str, Type]:
 
 
 @cache
-def _limits(group: str) -> dict[str, Type]:
-    """The limits of a group, or the groups of limits, of all clouds."""
-    result: dict[str, Type] = {}
-    for cloud in owners():
+def _limits(path: str) -> dict[str, Type]:
+    """The limits of a group, or the groups of limits: of all clouds, or below the name of one."""
+    first, _, rest = path.partition(".")
+    clouds, group = ((first,), rest) if first in owners() else (owners(), path)
+    above = f"limits.{first}" if first in owners() else "limits"
+    result = {} if path else {cloud: Type("record", subject=f"limits.{cloud}") for cloud in owners()}
+    for cloud in clouds:
         for key, entry in profiles.limits(cloud).items():
             head, name = key.split(".")
             if not group:
-                result[head] = Type("record", subject=f"limits.{head}")
+                result[head] = Type("record", subject=f"{above}.{head}")
             elif head == group:
                 kind = {bool: "bool", int: "int", float: "double"}.get(type(entry.value), "string")
                 kind = "int" if entry.value is None else kind
@@ -224,11 +240,7 @@ def problems(rule: Rule) -> Iterator[Mistake]:
         message = f"there is no subject {rule.subject}; {nearest(rule.subject, (*SUBJECTS, *RAW))}"
         yield Mistake((("subject",), "", 0), message)
         return
-    try:
-        found = list(texts(rule))
-    except cel.SyntaxProblem as error:
-        yield Mistake((("message",), "", 0), str(error))
-        return
+    found = list(texts(rule))
     wrong = list(_syntax_problems(found, rule.subject))
     yield from wrong
     if not wrong:
@@ -236,9 +248,7 @@ def problems(rule: Rule) -> Iterator[Mistake]:
             yield from _type_problems(one, rule.subject)
         yield from _repeated_bounds(rule, found)
     for i, source in enumerate(rule.sources):
-        try:
-            source_entry(rule, source)
-        except RuleError:
+        if not source_entries(source):
             yield Mistake((("sources", i), "", 0), f"there is no source {source}: an address or a key of profiles")
 
 

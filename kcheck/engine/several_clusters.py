@@ -65,7 +65,7 @@ def finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster, ...
     least, cluster = min(zip(found, clusters, strict=True), key=lambda pair: pair[0].severity if pair[0] else -1)
     if least is None:
         return None
-    note = f"reckoned on this cluster; it holds on each of the {len(clusters):,} that may run it"
+    note = f"computed for this cluster; true of all {len(clusters):,} that may run it"
     return least._replace(related=(*least.related, Related(cluster.place, note)))
 
 

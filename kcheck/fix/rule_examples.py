@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import tempfile
 from dataclasses import replace
@@ -11,11 +12,17 @@ from typing import TYPE_CHECKING
 
 from kcheck.config import settings
 from kcheck.config.config import parse_price
-from kcheck.engine import linter
+from kcheck.engine import linter, missing_values, rule_words
+from kcheck.engine.evaluator import Evaluator
+from kcheck.engine.rule_checks import LONGEST_HEADLINE, failed_at
+from kcheck.engine.rule_words import Mistake
 from kcheck.files import save
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.source.findings import SAFETIES
+from kcheck.syntax import cel
+from kcheck.words import raw_views
+from kcheck.words.subjects import things
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,55 +31,62 @@ if TYPE_CHECKING:
     from kcheck.engine.linter import Result
     from kcheck.engine.rule import Example, Rule
 
+_MOST_THINGS = 5
+"""Of so many things it is said why a rule is silent about them."""
 
-def failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
+_MOST_VALUES = 6
+
+
+def failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
     """What an example shows otherwise than it says; `folders` hold the rules beside kcheck's own."""
+    silent = bad_failures(rule, example, folders)
     return [
-        *bad_failures(rule, example, folders),
+        *silent,
         *good_failures(rule, example, folders),
-        *fix_failures(rule, example, folders),
+        *(fix_failures(rule, example, folders) if not silent else ()),
     ]
 
 
-def bad_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
-    """How `bad` does not fire."""
+def bad_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
+    """How `bad` does not fire, or only where all is known."""
     if not example.bad:
         return []
     with _written(example.bad):
         result = linter.run(Tree(["."]), _config(example, folders))
-    if any(finding.rule == rule.name for finding in result.findings):
-        return _bugs(result)
-    waiting = [check for check in result.undecided if check.rule == rule.name]
-    others = ", ".join(sorted({finding.rule for finding in result.findings}))
-    if waiting:
-        reasons = "; ".join(waiting[0].missing) or "a value is not known"
-        found = f"it is undecided on {waiting[0].object}: {reasons}"
-    else:
-        found = f"it is silent, found are {others}" if others else "nothing is found"
-    return [f"`bad` must fire: {found}", *_bugs(result)]
+        wrong = _bugs(rule, result)
+        if wrong:
+            return wrong
+        if any(finding.rule == rule.name for finding in result.findings):
+            return [_mistake(example, "bad", text) for text in missing_values.failures(rule, result.world)]
+        return [_mistake(example, "bad", f"`bad` must fire: {_silence(rule, result)}")]
 
 
-def good_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
+def good_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
     """How `good` is not silent, or silent for want of anything to look at."""
     if not example.good:
         return []
     with _written(example.good):
         result = linter.run(Tree(["."]), _config(example, folders))
-    wrong = [
-        f"`good` must be silent: {finding.span.source.path}:{finding.span.begin.line}:{finding.span.begin.column} "
-        f"{finding.message}"
-        for finding in result.findings
-        if finding.rule == rule.name
-    ]
-    if not result.relevant and rule.subject != "input":
-        wrong.append("`good` has nothing that kcheck looks at: silence shows nothing")
-    return [*wrong, *_bugs(result)]
+        wrong = [
+            _mistake(
+                example,
+                "good",
+                f"`good` must be silent: {finding.span.source.path}:{finding.span.begin.line}:"
+                f"{finding.span.begin.column} {finding.message}",
+            )
+            for finding in result.findings
+            if finding.rule == rule.name
+        ]
+        if not result.relevant and rule.subject != "input":
+            wrong.append(_mistake(example, "good", "`good` has nothing that kcheck looks at: silence shows nothing"))
+        found = [*wrong, *_bugs(rule, result)]
+        return found or [_mistake(example, "good", text) for text in missing_values.failures(rule, result.world)]
 
 
-def fix_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[str]:
+def fix_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
     """How what `kcheck fix` makes of `bad` differs from `fixed`."""
     if example.fixed is not None and not rule.fixable:
-        return ["`fixed` belongs to a rule with a fix only"]
+        return [_mistake(example, "fixed", "`fixed` belongs to a rule with a fix only: add `fix`, or delete `fixed`")]
     if not example.bad or not rule.fixable:
         return []
     with _written(example.bad):
@@ -91,7 +105,73 @@ def fix_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) ->
             wrong.append("\n".join([f"{said} {name}:", *lines]))
     if again.files:
         wrong.append(f"a second fix still changes {', '.join(file.path for file in again.files)}")
-    return wrong
+    return [_mistake(example, "bad" if example.fixed is None else "fixed", text) for text in wrong]
+
+
+def headline_failures(rule: Rule, example: Example, folders: tuple[str, ...] = ()) -> list[Mistake]:
+    """Messages that are too long when they are filled in."""
+    if not example.bad:
+        return []
+    with _written(example.bad):
+        result = linter.run(Tree(["."]), _config(example, folders))
+    return [
+        Mistake(
+            (("message",), "", 0), f"{len(finding.message)} characters, {LONGEST_HEADLINE} at most: {finding.message}"
+        )
+        for finding in result.findings
+        if finding.rule == rule.name and len(finding.message) > LONGEST_HEADLINE
+    ]
+
+
+def _mistake(example: Example, key: str, message: str) -> Mistake:
+    return Mistake((("examples", example.number, key), "", 0), message)
+
+
+def _silence(rule: Rule, result: Result) -> str:
+    """Why a rule finds nothing."""
+    others = ", ".join(sorted({finding.rule for finding in result.findings}))
+    reasons = list(_reasons(rule, result)) or [f"there is no {rule.subject} in it"]
+    head = f"found {'are' if ',' in others else 'is'} {others}" if others else "nothing is found"
+    return "\n  ".join([f"{head};", *reasons]) if len(reasons) > 1 else f"{head}; {reasons[0]}"
+
+
+def _reasons(rule: Rule, result: Result) -> Iterator[str]:
+    """Which half of the condition is false for each thing, or what it waits for."""
+    waiting = {check.object: check.missing for check in result.undecided if check.rule == rule.name}
+    found = things(rule.subject, result.world)
+    for thing in found[:_MOST_THINGS]:
+        evaluator = Evaluator(raw_views.view(rule.subject, thing, result.world, rule_words.looked_at(rule)))
+        halves = [(name, text) for name, text in (("when", rule.when), ("problem", rule.problem)) if text]
+        verdicts = [evaluator.truth(cel.compile(text, evaluator.variables))[0] for _, text in halves]
+        if thing.id in waiting:
+            yield f"undecided on {thing.id}: {'; '.join(waiting[thing.id]) or 'a value is not known'}"
+        elif False in verdicts:
+            name, text = halves[verdicts.index(False)]
+            yield f"`{name}` is false for {thing.id}{_values(text, evaluator)}"
+        else:
+            yield f"it holds for {thing.id}, but {_left_out(rule, result, thing.id)}"
+    if len(found) > _MOST_THINGS:
+        yield f"and so for {len(found) - _MOST_THINGS} more"
+
+
+def _values(text: str, evaluator: Evaluator) -> str:
+    """The values of the single words that an expression uses."""
+    shown = []
+    for path in sorted(cel.usage(cel.compile(text, evaluator.variables)).paths):
+        value: object = {evaluator.view.subject: evaluator.view.data, "limits": evaluator.limits}
+        for step in path.split("."):
+            value = value.get(step, cel.UNDECIDED) if isinstance(value, dict) else cel.UNDECIDED
+        if not isinstance(value, dict | list) and value is not cel.UNDECIDED:
+            shown.append(f"{path} is {json.dumps(value, ensure_ascii=False)}")
+    return f": {', '.join(shown[:_MOST_VALUES])}" if shown else ""
+
+
+def _left_out(rule: Rule, result: Result, thing: str) -> str:
+    """Why what holds is not found."""
+    hiding = {finding.rule for finding in result.findings if thing in finding.objects}.intersection(rule.unless)
+    if hiding:
+        return f"`unless` leaves it to {', '.join(sorted(hiding))}"
+    return "`grade.silent` holds" if rule.grade and rule.grade.silent else "it is left out"
 
 
 def _config(example: Example, folders: tuple[str, ...]) -> Config:
@@ -101,8 +181,15 @@ def _config(example: Example, folders: tuple[str, ...]) -> Config:
     return replace(own, nodes=nodes, price=parse_price(example.price), rules=(*own.rules, *folders))
 
 
-def _bugs(result: Result) -> list[str]:
-    return [f"kcheck fails: {bug.rule} on {bug.object}: {bug.message}" for bug in result.bugs]
+def _bugs(rule: Rule, result: Result) -> list[Mistake]:
+    """What failed, each at the expression that did."""
+    return [
+        Mistake(
+            failed_at(rule, bug.message),
+            f"{'the rule' if bug.rule == rule.name else f'kcheck ({bug.rule})'} fails on {bug.object}: {bug.message}",
+        )
+        for bug in result.bugs
+    ]
 
 
 @contextlib.contextmanager

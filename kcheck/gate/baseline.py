@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.files.tree import TERRAFORM, VARIABLES, contains_path, display_path
-from kcheck.source.findings import Severity, tally
+from kcheck.source.findings import Severity, tally, unnumbered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -24,19 +24,22 @@ VERSION = 1
 
 
 class BaselineEntry(NamedTuple):
-    """One known finding. It has no line and no numbers, which change; a worse severity is a new finding."""
+    """One known finding. It has no line and no numbers, which change; a worse severity is a new finding.
+
+    The message is for people; `about` is as of findings, and empty where another version wrote none.
+    """
 
     rule: str
     path: str
     objects: tuple[str, ...]
-    shape: str
+    message: str
     severity: str
     since: str
+    about: str = ""
 
-    @property
-    def place(self) -> tuple[str, str, str]:
-        """What an entry and its finding have in common, whatever the objects."""
-        return self.rule, self.path, self.shape
+    def identity(self, name: str) -> Identity:
+        """What the finding of one of its objects is known by."""
+        return self.rule, self.path, name, self.about
 
 
 class Baseline:
@@ -54,30 +57,30 @@ class Baseline:
         self.not_ignorable = not_ignorable
         self.arguments = tuple(arguments)
         self.known = tally(
-            ((entry.rule, entry.path, name, entry.shape), Severity[entry.severity.upper()])
-            for entry in self.entries
-            for name in entry.objects
+            (entry.identity(name), Severity[entry.severity.upper()]) for entry in self.entries for name in entry.objects
         )
 
     def with_current_names(self, findings: Iterable[Finding]) -> Baseline:
-        """The entries by the names that things have now: in a file that was moved, or with a message worded anew."""
+        """The entries by the names that things have now: in a moved file, or of a version that wrote no `about`."""
         now: dict[tuple[str, str], list[Identity]] = {}
         there = {identity for finding in findings for identity in finding.identities}
         for identity in sorted(there - self.known.keys()):
             now.setdefault((identity[0], _without_place(identity[2])), []).append(identity)
         entries = []
         for entry in self.entries:
+            objects: dict[tuple[str, str], list[str]] = {}
             for name in entry.objects:
-                place = entry.rule, entry.path, name, entry.shape
-                if place in there or name == entry.path:
-                    continue
-                near = now.get((entry.rule, _without_place(name)), [])
-                moved = next((one for one in near if one[2] == name or not os.path.exists(entry.path)), None)
-                if moved is not None:
-                    near.remove(moved)
-                    names = tuple(moved[2] if own == name else own for own in entry.objects)
-                    entry = entry._replace(path=moved[1], objects=names, shape=moved[3])  # noqa: PLW2901
-            entries.append(entry)
+                path, called, about = entry.path, name, entry.about
+                if entry.identity(name) not in there and not about:
+                    near = now.get((entry.rule, _without_place(name)), [])
+                    moved = next((one for one in near if one[2] == name or not os.path.exists(path)), None)
+                    if moved is not None:
+                        near.remove(moved)
+                        _, path, called, about = moved
+                objects.setdefault((path, about), []).append(called)
+            entries += [
+                entry._replace(path=path, objects=tuple(names), about=about) for (path, about), names in objects.items()
+            ]
         return Baseline(self.path, entries, self.not_ignorable, self.arguments)
 
     def gone(self, result: Result, rules: Collection[str]) -> list[BaselineEntry]:
@@ -96,7 +99,7 @@ class Baseline:
             names = [
                 name
                 for name in entry.objects
-                if (entry.rule, name) not in undecided and (entry.rule, entry.path, name, entry.shape) not in there
+                if (entry.rule, name) not in undecided and entry.identity(name) not in there
             ]
             if names:
                 missing.append(entry._replace(objects=tuple(names)))
@@ -104,10 +107,10 @@ class Baseline:
 
     def without(self, gone: Iterable[BaselineEntry]) -> Baseline:
         """The entries without those, or those objects of them, that are gone."""
-        lost = {(*entry.place, name) for entry in gone for name in entry.objects}
+        lost = {entry.identity(name) for entry in gone for name in entry.objects}
         kept = []
         for entry in self.entries:
-            names = tuple(name for name in entry.objects if (*entry.place, name) not in lost)
+            names = tuple(name for name in entry.objects if entry.identity(name) not in lost)
             if names:
                 kept.append(entry._replace(objects=names))
         return Baseline(self.path, kept, self.not_ignorable, self.arguments)
@@ -116,23 +119,22 @@ class Baseline:
         """The entries of what is found now below some paths, and the old ones of other places. Days are kept."""
         tops = list(paths)
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
-        since = {(*entry.place, name): entry.since for entry in self.entries for name in entry.objects}
+        since = {entry.identity(name): entry.since for entry in self.entries for name in entry.objects}
         found = [finding for finding in findings if finding.rule not in self.not_ignorable]
         told = {identity for finding in found for identity in finding.identities}
         entries = []
         for entry in self.entries:
-            names = tuple(name for name in entry.objects if (entry.rule, entry.path, name, entry.shape) not in told)
+            names = tuple(name for name in entry.objects if entry.identity(name) not in told)
             if names and not _is_below(entry.path, tops):
                 entries.append(entry._replace(objects=names))
         for finding in found:
-            by_path: dict[str, list[str]] = {}
-            for _, path, name, _ in sorted(finding.identities):
-                by_path.setdefault(path, []).append(name)
-            for path, together in by_path.items():
-                day = min(since.get((finding.rule, path, finding.shape, name), today) for name in together)
-                entries.append(
-                    BaselineEntry(finding.rule, path, tuple(together), finding.shape, finding.severity.word, day)
-                )
+            message, severity = unnumbered(finding.message), finding.severity.word
+            objects: dict[tuple[str, str], list[str]] = {}
+            for _, path, name, about in sorted(finding.identities):
+                objects.setdefault((path, about), []).append(name)
+            for (path, about), together in objects.items():
+                day = min(since.get((finding.rule, path, name, about), today) for name in together)
+                entries.append(BaselineEntry(finding.rule, path, tuple(together), message, severity, day, about=about))
         others = any(not _is_below(entry.path, tops) for entry in self.entries)
         own = self.arguments if others else tuple(arguments)
         return Baseline(self.path, sorted(entries, key=_sort_key), self.not_ignorable, own)
@@ -147,9 +149,10 @@ class Baseline:
                 "rule": entry.rule,
                 "path": entry.path,
                 "objects": list(entry.objects),
-                "message": entry.shape,
+                "message": entry.message,
                 "severity": entry.severity,
                 "since": entry.since,
+                **({"about": entry.about} if entry.about else {}),
             }
             for entry in self.entries
         ]
@@ -166,7 +169,7 @@ def _home(folder: str) -> str:
 
 
 def _sort_key(entry: BaselineEntry) -> tuple[str, ...]:
-    return entry.path, entry.rule, entry.shape, *entry.objects
+    return entry.path, entry.rule, *entry.objects, entry.about
 
 
 def _is_below(path: str, tops: list[str]) -> bool:
@@ -259,11 +262,11 @@ def _seen_from_here(entry: BaselineEntry, home: str) -> BaselineEntry:
 def _entry(item: dict[str, Any]) -> BaselineEntry:
     names = ("rule", "path", "message", "severity", "since")
     rule, path, message, severity, since = (item[name] for name in names)
-    objects = item["objects"]
+    objects, about = item["objects"], item.get("about", "")
     if not isinstance(objects, list) or not all(
-        isinstance(text, str) for text in (rule, path, message, since, *objects)
+        isinstance(text, str) for text in (rule, path, message, since, about, *objects)
     ):
         raise ValueError("an entry holds something else than texts")
     if not isinstance(severity, str) or severity.upper() not in Severity.__members__:
         raise ValueError(f"there is no severity {severity}")
-    return BaselineEntry(rule, path, tuple(objects), message, severity, since)
+    return BaselineEntry(rule, path, tuple(objects), message, severity, since, about=about)

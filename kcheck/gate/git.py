@@ -173,9 +173,9 @@ class Difference:
 
     def current_identities(self, identities: Iterable[Identity]) -> Iterator[Identity]:
         """What is known by an older name of a file or folder, by its new one; a folder may have moved in part only."""
-        for rule, path, name, shape in identities:
+        for rule, path, name, about in identities:
             for called in {name, self._moved(name)}:
-                yield rule, self._moved(path), called, shape
+                yield rule, self._moved(path), called, about
 
     def _moved(self, text: str) -> str:
         for pattern, new in self._moves:

@@ -7,6 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from kcheck.scale import quotas, walls
+from kcheck.source.units import counted
 from kcheck.source.values import known
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 _BAR = 20
 _INDENT = " " * 12
-_LINE = 118
+_LINE = 100
 
 
 def as_json(world: World) -> str:
@@ -106,24 +107,24 @@ def summary_sentence(cluster: Cluster, world: World) -> str:
     name, aim, first = _name(cluster), world.sizes.wanted_interval(cluster), walls.first(cluster, world)
     asked = "you ask for" if world.sizes.requested(cluster) else "its pools may have"
     if first is None or first.nodes is None or first.nodes.high is None:
-        return f"{name}: no wall is known{'' if aim.exact is None else f' below {aim.low:,} nodes'}."
+        below = "" if aim.exact is None else f" below {counted(aim.low, 'node')}"
+        return f"{name}: no wall is known{below}."
     high = first.nodes.high
     if not world.pools.of_cluster(cluster) and aim.high == 0:
         return f"{name} has no node pools in this code; the first wall is the {first.what}, at {high:,}."
     earliest = _earliest(cluster, world)
     least = earliest.nodes.low if earliest is not None and earliest.nodes is not None else 0
     if earliest is not None and 0 < least < (high if aim.exact is None else min(high, aim.exact)):
-        part = f"{least:,}" + (" nodes" if aim.exact is None else f" of the {aim.exact:,} nodes {asked}")
+        part = counted(least, "node") if aim.exact is None else f"{least:,} of the {counted(aim.exact, 'node')} {asked}"
         return f"{name} reaches at least {part}; the first wall is the {earliest.what}, at {earliest.nodes}."
     what = f"; the first wall is the {first.what}"
     if aim.exact is not None and high >= aim.exact:
         far = ", as far as is known" if _has_unknown_walls(cluster, world) else ""
-        return (
-            f"{name} reaches the {aim.exact:,} nodes {asked}{far}{what}{'' if high == aim.exact else f', at {high:,}'}."
-        )
+        at = "" if high == aim.exact else f", at {high:,}"
+        return f"{name} reaches the {counted(aim.exact, 'node')} {asked}{far}{what}{at}."
     bound = "at most " if _nodes_at_first_wall(first, cluster, world) is None else ""
-    part = f"{bound}{high:,}" + (" nodes" if aim.exact is None else f" of the {aim.exact:,} nodes {asked}")
-    return f"{name} reaches {part}{what}."
+    part = counted(high, "node") if aim.exact is None else f"{high:,} of the {counted(aim.exact, 'node')} {asked}"
+    return f"{name} reaches {bound}{part}{what}."
 
 
 # --- text
@@ -136,7 +137,7 @@ def as_text(world: World) -> str:
 
 def _text(cluster: Cluster, world: World) -> str:
     target = world.sizes.wanted_interval(cluster).exact
-    asked = "target not known" if target is None else f"target {target:,} nodes"
+    asked = "target not known" if target is None else f"target {counted(target, 'node')}"
     lines = [f"{_name(cluster)} ({cluster.cloud}, {_at(cluster)}), {asked}"]
     groups = [group for group in _groups(cluster, world) if not _is_account_quota(group[0])]
     told = [group for group in groups if _is_relevant(group[0])]
@@ -146,7 +147,7 @@ def _text(cluster: Cluster, world: World) -> str:
     limit = min((wall.number for (wall, *_) in groups if wall.mechanism == "cluster-limit" and wall.number), default=0)
     near = [group for group in rest if not limit or (group[0].number or 0) <= limit]
     lines += ["", *(_line(group, target) for group in near)] if near else []
-    return "\n".join([*lines, *_quotas(cluster, world), "", summary_sentence(cluster, world)]) + "\n"
+    return "\n".join([*lines, *_quotas(cluster, world), "", *_wrapped(summary_sentence(cluster, world))]) + "\n"
 
 
 def _is_account_quota(wall: Wall) -> bool:
@@ -160,7 +161,7 @@ def _quotas(cluster: Cluster, world: World) -> list[str]:
     if not found:
         return []
     target = world.sizes.target_interval(cluster).exact
-    lines = ["", f"  quotas that {'its nodes' if target is None else f'{target:,} nodes'} need:"]
+    lines = ["", f"  quotas that {'its nodes' if target is None else counted(target, 'node')} need:"]
     for one in found:
         more = "" if one.sure else " or more"
         lines.append(
@@ -195,18 +196,14 @@ def _details(group: list[Wall]) -> list[str]:
     lines = [f"{bounds}{wall.arithmetic}", f"{_at(wall)}, {wall.source}"]
     if wall.short:
         lines.append(f"to move it: {wall.move}")
-    wrapped = (
-        textwrap.wrap(
-            line,
-            _LINE,
-            initial_indent=_INDENT,
-            subsequent_indent=_INDENT,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for line in lines
+    return [part for line in lines for part in _wrapped(line, _INDENT)]
+
+
+def _wrapped(line: str, indent: str = "") -> list[str]:
+    """A line as the lines that fit a terminal; commands and addresses stay whole."""
+    return textwrap.wrap(
+        line, _LINE, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
-    return [line for part in wrapped for line in part]
 
 
 def _at(thing: Thing) -> str:

@@ -15,15 +15,18 @@ FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
 
 
 class Report(NamedTuple):
-    """What is to be told: with `info` what is only worth knowing, too, with `undecided` each check that waits.
+    """What to print: with `info` also findings of that severity, with `undecided` each check that needs an input.
 
-    A `quiet` one has no closing lines.
+    A `quiet` one has no closing lines. `next_step` is the last of them, `links` makes names of rules hyperlinks: both
+    are of text for a terminal only.
     """
 
     result: Result
     info: bool = False
     undecided: bool = False
     quiet: bool = False
+    next_step: str = ""
+    links: bool = False
 
     @property
     def findings(self) -> list[Finding]:

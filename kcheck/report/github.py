@@ -58,9 +58,13 @@ def _annotation(finding: Finding, repository: Repository) -> str:
     if end.line != begin.line:  # columns are of one line only
         del properties["col"], properties["endColumn"]
     given = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    mend = f"\nfix ({finding.fix.safety}): {finding.fix.title}" if finding.fix else ""
-    said = f"{finding.message}{mend}" + (f"\nhelp: {finding.help}" if finding.help else "")
-    return f"::{_COMMANDS[finding.severity]} {given}::{_data(said)}"
+    lines = [finding.message, *finding.details]
+    if finding.fix is not None:
+        lines.append(f"fix ({finding.fix.safety}): {finding.fix.title}")
+    if finding.help:
+        lines += [f"help: {line}" for line in finding.help.splitlines()]
+    body = "\n".join(lines)
+    return f"::{_COMMANDS[finding.severity]} {given}::{_data(body)}"
 
 
 def _data(value: str) -> str:

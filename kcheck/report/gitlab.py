@@ -23,6 +23,7 @@ def render(report: Report) -> str:
             "type": "issue",
             "check_name": finding.rule,
             "description": f"{finding.rule}: {finding.message}",
+            **({"content": {"body": "\n".join(f"- {line}" for line in finding.details)}} if finding.details else {}),
             "severity": _SEVERITIES[finding.severity],
             "fingerprint": fingerprint,
             "location": {

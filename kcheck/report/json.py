@@ -92,6 +92,7 @@ def _finding(finding: Finding, fingerprint: str) -> dict[str, object]:
         "rule": finding.rule,
         "severity": finding.severity.word,
         "message": finding.message,
+        "details": list(finding.details),
         **_place(finding.span),
         "end_line": end.line,
         "end_column": end.column,
@@ -99,7 +100,7 @@ def _finding(finding: Finding, fingerprint: str) -> dict[str, object]:
         "object": finding.object,
         "also": list(finding.also),
         "waste": finding.waste,
-        "help": finding.help,
+        "help": "; ".join(finding.help.splitlines()),
         "fingerprint": fingerprint,
         "fix": None if fix is None else {"safety": fix.safety, "title": fix.title},
     }

@@ -8,10 +8,12 @@ from xml.etree import ElementTree
 
 import click
 
-from kcheck.report.text import finding_text
+from kcheck.report.text import finding_text, input_text, skipped_text
 from kcheck.source.findings import Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kcheck.report.formats import Report
 
 _CONTROL = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -19,15 +21,18 @@ _CONTROL = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(report: Report) -> str:
-    """One suite: a failed case for each finding, an error for each bug, and one case that passes if there is none."""
+    """One suite: a failed case for each finding, an error for each bug, a skipped case for all that was not checked.
+
+    One case passes where there is no finding.
+    """
     failed = [finding for finding in report.findings if finding.severity > Severity.INFO]
     infos = [finding for finding in report.findings if finding.severity == Severity.INFO]
-    waiting = report.result.undecided if report.undecided else []
-    bugs = report.result.bugs
-    count = len(failed) + len(infos) + len(waiting) + len(bugs)
-    numbers = {"tests": str(count or 1), "failures": str(len(failed)), "errors": str(len(bugs))}
+    bugs, skipped = report.result.bugs, list(_skipped(report))
+    count = len(failed) + len(infos) + len(skipped) + len(bugs)
+    passed = not (failed or infos or bugs)
+    numbers = {"tests": str(count + passed), "failures": str(len(failed)), "errors": str(len(bugs))}
     top = ElementTree.Element("testsuites", {"name": "kcheck", **numbers})
-    suite = ElementTree.SubElement(top, "testsuite", {"name": "kcheck", **numbers, "skipped": str(len(waiting))})
+    suite = ElementTree.SubElement(top, "testsuite", {"name": "kcheck", **numbers, "skipped": str(len(skipped))})
     for finding in (*failed, *infos):
         case = _case(suite, finding.span.source.path, f"{finding.rule} {finding.object}")
         text = _clean(click.unstyle(finding_text(finding)))
@@ -36,16 +41,27 @@ def render(report: Report) -> str:
         else:
             given = {"type": finding.severity.word, "message": _clean(finding.message)}
             ElementTree.SubElement(case, "failure", given).text = text
-    for check in waiting:
-        case = _case(suite, check.span.source.path, f"{check.rule} {check.object}")
-        ElementTree.SubElement(case, "skipped", {"message": _clean(f"waits for {'; '.join(check.missing)}")})
+    for path, name, why in skipped:
+        ElementTree.SubElement(_case(suite, path, name), "skipped", {"message": _clean(why)})
     for bug in bugs:
         case = _case(suite, "kcheck", f"{bug.rule} {bug.object}")
         ElementTree.SubElement(case, "error", {"type": "bug in kcheck", "message": _clean(bug.message)})
-    if not count:
+    if passed:
         _case(suite, "kcheck", "nothing found")
     ElementTree.indent(top)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(top, encoding="unicode") + "\n"
+
+
+def _skipped(report: Report) -> Iterator[tuple[str, str, str]]:
+    """What was not checked: its file, its name, and why."""
+    result = report.result
+    for one in result.judged.not_judged:
+        yield one.cluster.place.source.path, f"cluster {one.cluster.id}", f"not checked: {input_text(one.input)}"
+    for skipped in result.judged.skipped:
+        if not skipped.by_choice:
+            yield skipped.path, "not read", skipped_text(skipped)
+    for check in result.undecided if report.undecided else ():
+        yield check.span.source.path, f"{check.rule} {check.object}", f"undecided: {'; '.join(check.missing)}"
 
 
 def _case(suite: ElementTree.Element, group: str, name: str) -> ElementTree.Element:

@@ -57,9 +57,9 @@ def names() -> dict[str, ProfileValue]:
     return found
 
 
-def full_names(text: str) -> list[str]:
-    """The full names that a person means by one such as eks.pool.quota: a limit goes before a default."""
-    return [name for table in ("limits", "settings") if profiles.entry(name := f"{table}.{text}") is not None]
+def meant(text: str) -> dict[str, ProfileValue]:
+    """The numbers that a person means by a name, by full name: pool.quota, eks.pool.quota, limits.eks.pool.quota."""
+    return profiles.entries(text) or profiles.entries(f"limits.{text}") | profiles.entries(f"settings.{text}")
 
 
 def value(entry: ProfileValue) -> str:
@@ -104,8 +104,8 @@ def as_text(name: str, entry: ProfileValue) -> str:
 
 def _quota(name: str) -> profiles.Quota | None:
     """What a provider's console knows of a quota."""
-    _, cloud, table, key = [*name.split(".", 3), ""][:4]
-    return profiles.quotas(cloud).get(key) if table == "quota" else None
+    cloud, _, key = name.partition(".")[2].partition(".quota.")
+    return profiles.quotas(cloud).get(key) if key else None
 
 
 def _walls(name: str) -> Iterator[Point]:
@@ -134,9 +134,9 @@ def _users() -> Mapping[str, list[Rule]]:
     """Which of kcheck's rules use which number: by name among their sources, or in their conditions."""
     found: dict[str, list[Rule]] = {}
     for rule in rules.load():
-        named = {source for source in rule.sources if profiles.entry(source) is not None}
-        for key in rule_words.limits(rule):
-            own = [f"limits.{cloud}.{key}" for cloud in owners() if f"limits.{cloud}.{key}" in names()]
+        named = {name for name, entry in rule.entries().items() if entry}
+        for path in rule_words.limits(rule):
+            own = profiles.entries(path).keys()
             named |= set(own) if not named.intersection(own) else set()  # else the rule is for those it names
         for one in named:
             found.setdefault(one, []).append(rule)

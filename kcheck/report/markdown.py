@@ -52,10 +52,11 @@ def _row(finding: Finding, rule: Rule, repository: Repository) -> str:
     name = f"[{finding.rule}]({page})" if page else f"`{finding.rule}`"
     mark = f"{finding.severity.word}{' (waste)' if finding.waste else ''}"
     fix = f"fix ({finding.fix.safety}): {finding.fix.title}" if finding.fix else ""
-    mend = "; ".join(filter(None, (fix, finding.help)))
+    mend = "; ".join(filter(None, (fix, *finding.help.splitlines())))
     place = f"{repository.path(finding.span.source.path)}:{finding.span.begin.line}"
     code = place.replace("`", "").replace("|", "\\|")  # a cell ends at a bar, also in code
-    return _cells((mark, f"`{code}`", f"{name}: {_escaped(finding.message)}", _escaped(mend)))
+    what = "<br>".join(map(_escaped, (finding.message, *finding.details)))
+    return _cells((mark, f"`{code}`", f"{name}: {what}", _escaped(mend)))
 
 
 def _size(line: str) -> int:

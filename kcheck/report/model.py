@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from kcheck.model import Thing
 from kcheck.reading import inventory
 from kcheck.scale.world import World
-from kcheck.source.units import shown
-from kcheck.source.values import Known, Unknown, Unset
+from kcheck.source.units import data_text, shown
+from kcheck.source.values import Known, Unknown, Unset, known
 from kcheck.words.subjects import SUBJECTS, things
 
 if TYPE_CHECKING:
@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 Json: TypeAlias = dict[str, Any]
 """What is printed."""
 
-_SUBJECTS = ("cluster", "autoscaler", "flag", "pool", "karpenter_pool", "subnet", "pod_range", "workload", "image")
+_SUBJECTS = (
+    "cluster",
+    "setting",
+    "autoscaler",
+    "flag",
+    "pool",
+    "karpenter_pool",
+    "subnet",
+    "pod_range",
+    "workload",
+    "image",
+)
 
 
 def collect(tree: Tree, config: Config) -> Json:
@@ -43,13 +54,25 @@ def _thing(subject: str, thing: Thing, world: World) -> Json:
 def _field(field: Field, thing: Thing, world: World) -> Json:
     value = field.read(thing, world)
     if isinstance(value, list):
-        return {"value": [item.id for item in value]}
+        return {"value": [_named(field, item, world) for item in value]}
     if isinstance(value, Unknown):
         return {"unknown": value.reason}
     if isinstance(value, Unset):
         return {"value": None, **_origin(value, thing)}
-    plain = value.value.id if isinstance(value.value, Thing) else value.value
+    plain = _named(field, value.value, world) if field.kind == "record" else value.value
     return {"value": list(plain) if isinstance(plain, tuple) else plain, **_origin(value, thing)}
+
+
+def _named(field: Field, item: object, world: World) -> object:
+    """A record of a field: the id of a thing, the fields of a part of a fact that are set."""
+    if isinstance(item, Thing):
+        return item.id
+    found = ((own, own.read(item, world)) for own in SUBJECTS[field.type])
+    return {
+        own.name: [_named(own, one, world) for one in value] if isinstance(value, list) else known(value)
+        for own, value in found
+        if isinstance(value, list | Known)
+    }
 
 
 def _origin(value: Known[object] | Unset, thing: Thing) -> Json:
@@ -91,7 +114,10 @@ def _line(subject: str, name: str, field: Json) -> str:
     if "unknown" in field:
         return f"  {name} ? {field['unknown']}"
     mark = "~" if field.get("default") else "="
-    value = shown(field["value"], unit) or "-"
+    found = field["value"]
+    parts = found if isinstance(found, list) else [found]
+    text = ", ".join(map(data_text, parts)) if any(isinstance(one, dict) for one in parts) else shown(found, unit)
+    value = text or "-"
     if "default" in field:
         return f"  {name} {mark} {value}  (default)"
     places = " <- ".join(field.get("from", ()))

@@ -84,9 +84,9 @@ def _blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
     yield Code("\n".join(_conditions(rule)), "cel")
     yield from _by_hand(rule)
     yield from _related_rules(rule, every)
-    entries = list(zip(rule.sources, rule.entries(), strict=True))
-    numbers = [limit.point(name, entry) for name, entry in entries if not isinstance(entry, str)]
-    addresses = [Point((entry,)) for _, entry in entries if isinstance(entry, str)]
+    entries = rule.entries()
+    numbers = [limit.point(name, entry) for name, entry in entries.items() if entry]
+    addresses = [Point((name,)) for name, entry in entries.items() if entry is None]
     if numbers:
         yield Part("Numbers")
         yield from numbers

@@ -15,7 +15,7 @@ from kcheck import __version__
 from kcheck.report.fingerprint import fingerprints
 from kcheck.report.places import Repository, by_name
 from kcheck.report.rule import url
-from kcheck.report.text import input_text, skipped_text
+from kcheck.report.text import input_text, sentence, skipped_text
 from kcheck.source.findings import Severity
 from kcheck.syntax import edit
 
@@ -69,7 +69,7 @@ def render(report: Report) -> str:
 def _rule(rule: Rule) -> dict[str, object]:
     page, why = url(rule), rule.documentation.why or f"{rule.summary}."
     silence = f"Silence it where it is accepted, with a reason: # kcheck: ignore[{rule.name}] reason"
-    sources = [str(entry) if isinstance(entry, str) else entry.sources[0] for entry in rule.entries()]
+    sources = [name if entry is None else entry.sources[0] for name, entry in rule.entries().items()]
     links = "\n".join(f"- <{source}>" for source in dict.fromkeys(sources))
     text = [why, "Sources: " + " ".join(dict.fromkeys(sources)) if sources else "", silence]
     markdown = [why, f"Sources:\n\n{links}" if links else "", f"`{silence}`"]
@@ -91,7 +91,8 @@ class _Log:
 
     def result(self, finding: Finding, index: int, fingerprint: str) -> dict[str, object]:
         """One finding."""
-        details = [finding.message, f"Help: {finding.help}." if finding.help else ""]
+        details = "\n".join(map(sentence, finding.details))
+        parts = [sentence(finding.message), details, *(sentence(f"Help: {line}") for line in finding.help.splitlines())]
         fixes = self.fixes(finding)
         related = [
             {"id": number, **self.location(place.span), "message": {"text": place.message}}
@@ -101,7 +102,7 @@ class _Log:
             "ruleId": finding.rule,
             "ruleIndex": index,
             "level": _LEVELS[finding.severity],
-            "message": {"text": "\n\n".join(filter(None, details))},
+            "message": {"text": "\n\n".join(filter(None, parts))},
             "locations": [
                 {
                     **self.location(finding.span),
@@ -111,7 +112,7 @@ class _Log:
                 }
             ],
             **({"relatedLocations": related} if related else {}),
-            "partialFingerprints": {"primaryLocationLineHash": f"{fingerprint}:1", "kcheck/v1": fingerprint},
+            "partialFingerprints": {"primaryLocationLineHash": f"{fingerprint}:1", "kcheck/v2": fingerprint},
             **({"fixes": fixes} if fixes else {}),
         }
 
@@ -121,14 +122,14 @@ class _Log:
         for bug in result.bugs:
             yield {"level": "error", "message": {"text": f"bug in {bug.rule or 'the model'}: {bug.message}"}}
         for one in result.judged.not_judged:
-            text = f"cluster {one.cluster.address} was not judged: {input_text(one.input)}"
+            text = f"cluster {one.cluster.address} was not checked: {input_text(one.input)}"
             place = self.location(one.cluster.place)
             yield {"level": "warning", "message": {"text": text}, "locations": [place]}
         for skipped in result.judged.skipped:
             yield {"level": "note", "message": {"text": f"not read: {skipped_text(skipped)}"}}
         for missing in result.judged.inputs:
             places = [] if missing.place is None else [self.location(missing.place)]
-            text = f"not known: {input_text(missing)}"
+            text = f"unknown: {input_text(missing)}"
             yield {"level": "note", "message": {"text": text}, **({"locations": places} if places else {})}
 
     def location(self, span: Span) -> dict[str, object]:

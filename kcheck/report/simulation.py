@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.simulate.model import PHASES
 from kcheck.simulate.results import deciding_factors
-from kcheck.source.units import dollars
+from kcheck.source.units import counted, dollars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,7 +59,7 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
     scenario, summary = outcome.scenario, outcome.middle.summary
     job, name = scenario.case.job, scenario.job.kind if scenario.job else "pods"
     low, high = (bound / 60 for bound in outcome.spread)
-    size = f"{scenario.title}: {name} on {job.pods:,} nodes, {job.duration / 60:g} min of work"
+    size = f"{scenario.title}: {name} on {counted(job.pods, 'node')}, {job.duration / 60:g} min of work"
     if not summary.finished:
         held = summary.held
         cause = max(held, key=lambda name: held[name], default="nodes that do not come")
@@ -78,7 +78,7 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
     )
     cost = outcome.dollars
     each = (scenario.price or 0) / 1000
-    money = "" if cost is None else f", ${dollars(round(cost * 1000))} at ${each:g} a node and hour"
+    money = "" if cost is None else f", ${dollars(round(cost * 1000))} at ${each:g} per node-hour"
     yield f"  {summary.paid / 3600:,.0f} node-hours paid{money}: {summary.overspend(job):.1f} times the work itself"
 
 
@@ -88,7 +88,7 @@ def _stop_reasons(scenario: Scenario) -> Iterator[str]:
         yield f"  no more nodes at once than the wall lets be{scenario.wall_text} (to move it: {scenario.wall.move})"
     if scenario.case.pulls:
         pulls, hours = scenario.case.pulls, scenario.case.window / 3600
-        yield f"  Docker Hub has pulls for {pulls:,} fresh nodes in {hours:g} hours; a mirror has them for all"
+        yield f"  Docker Hub has pulls for {counted(pulls, 'fresh node')} in {hours:g} hours; a mirror has them for all"
 
 
 def share(outcome: SimulationResult, phase: str) -> float:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kcheck.report.terminal import linked
 from kcheck.source.findings import SAFETIES, Severity
+from kcheck.source.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,64 +17,92 @@ if TYPE_CHECKING:
     from kcheck.engine.judged import MissingInput, NotJudged
     from kcheck.engine.linter import Result
     from kcheck.report.formats import Report
-    from kcheck.source.findings import Finding, Skipped
+    from kcheck.source.findings import Finding, Related, Skipped
     from kcheck.source.text import Span
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _MOST_INPUTS = 3
 _MOST_OTHERS = 3
 _MOST_LINES = 5
-_WIDEST = 160
+_WIDEST = 100
+_ALSO = "also "
 
 
 def render(report: Report) -> str:
-    """The report: findings, undecided checks if asked for, and the closing lines."""
-    parts = [finding_text(finding) for finding in report.findings]
+    """The report: findings, undecided checks if asked for, the closing lines, and what to do next."""
+    pages = _pages(report) if report.links else {}
+    parts = [finding_text(finding, pages.get(finding.rule, "")) for finding in report.findings]
     if report.undecided and report.result.undecided:
         parts.append("\n".join(_undecided(report.result)) + "\n")
     if not report.quiet:
-        parts.append("\n".join(closing(report)) + "\n")
+        parts.append("".join(f"{line}\n" for line in (*closing(report), *filter(None, (report.next_step,)))))
     return "\n".join(parts)
 
 
-def finding_text(finding: Finding) -> str:
-    """One finding: place, message, source line, related places, fix and help."""
+def _pages(report: Report) -> dict[str, str]:
+    """Where the rules are explained, by name."""
+    from kcheck.report.places import by_name
+    from kcheck.report.rule import url
+
+    return {name: url(rule) for name, rule in by_name(report.result.world).items()}
+
+
+def finding_text(finding: Finding, address: str = "") -> str:
+    """One finding: place, headline, source line, details, other places, fix and help; its rule links to an address."""
     place = finding.span.begin
     head = click.style(finding.severity.word, fg=_COLOURS[finding.severity], bold=True)
     waste = " (waste)" if finding.waste else ""
     path = f"{finding.span.source.path}:{place.line}:{place.column}"
-    lines = [f"{path} {head}{waste} {click.style(finding.rule, bold=True)}: {finding.message}"]
+    name = click.style(finding.rule, bold=True)
+    lines = [f"{path} {head}{waste} {linked(name, address) if address else name}: {finding.message}"]
     lines += excerpt(finding.span)
-    if finding.span.source.private:  # a plan has no lines to look at
-        lines.append(f"   = {finding.object.rpartition(f'{finding.span.source.path}:')[2]}")
-    also = [related.message for related in finding.related if related.message.startswith("also ")]
-    if also:
-        more = f" and {len(also) - _MOST_OTHERS} more" if len(also) > _MOST_OTHERS else ""
-        lines.append(f"   = also: {', '.join(name.removeprefix('also ') for name in also[:_MOST_OTHERS])}{more}")
-    shown: Counter[str] = Counter()
-    for related in finding.related:
-        if related.message in also:
-            continue
-        shown[related.message] += 1
-        if shown[related.message] > _MOST_OTHERS:
-            continue
-        at = related.span.begin
-        private = related.span.source.private
-        source = _attribute(related.span) if private else " ".join(related.span.source.line(at.line).split())
-        what = "" if related.message in source else f"{related.message}: "
-        lines.append(f"   = {related.span.source.path}:{at.line} {what}{_short(source)}")
-    left = sum(count - _MOST_OTHERS for count in shown.values() if count > _MOST_OTHERS)
-    if left:
-        lines.append(f"   = and {count(left, 'more place')}")
-    if finding.fix is not None:
-        lines.append(f"   = fix ({finding.fix.safety}): {finding.fix.title}")
-    if finding.help:
-        lines.append(f"   = help: {finding.help}")
+    margin = " " * (2 + (1 if finding.span.source.private else len(str(place.line))))
+    lines += [f"{margin}= {line}" for line in _notes(finding)]
     return "\n".join(lines) + "\n"
 
 
+def _notes(finding: Finding) -> Iterator[str]:
+    """What stands below the source line."""
+    source = finding.span.source
+    if source.private:  # a plan has no lines to look at
+        yield finding.object.rpartition(f"{source.path}:")[2]
+    yield from finding.details
+    also = [related.message for related in finding.related if related.message.startswith(_ALSO)]
+    if also:
+        own = f"{finding.object.partition(':')[0]}:"
+        names = [message.removeprefix(_ALSO).removeprefix(own) for message in also[:_MOST_OTHERS]]
+        yield f"also: {', '.join(names)}{_rest(len(also))}"
+    yield from _places([related for related in finding.related if not related.message.startswith(_ALSO)])
+    if finding.fix is not None:
+        yield f"fix ({finding.fix.safety}): {finding.fix.title}"
+    if finding.help:
+        yield from (f"help: {line}" for line in finding.help.splitlines())
+
+
+def _rest(number: int) -> str:
+    """How many more there are than are listed."""
+    return f" and {number - _MOST_OTHERS:,} more" if number > _MOST_OTHERS else ""
+
+
+def _places(places: list[Related]) -> Iterator[str]:
+    """Other places with their code; of those with the same note the first ones."""
+    listed: Counter[str] = Counter()
+    for related in places:
+        listed[related.message] += 1
+        if listed[related.message] > _MOST_OTHERS:
+            continue
+        source, at = related.span.source, related.span.begin
+        code = _attribute(related.span) if source.private else " ".join(source.line(at.line).split())
+        note = "" if related.message in code else related.message
+        code = _short(code.rstrip("{[(= ") if note else code)
+        yield f"{source.path}:{at.line}  {f'{code} ({note})' if code and note else code or note}"
+    left = sum(number - _MOST_OTHERS for number in listed.values() if number > _MOST_OTHERS)
+    if left:
+        yield f"and {counted(left, 'more place')}"
+
+
 def excerpt(span: Span) -> list[str]:
-    """The source line with carets below the span."""
+    """The source line with carets below the span; of a long line the part around it."""
     if span.source.private:
         text = _attribute(span)
         return [f"   | {text}"] if text else []
@@ -86,10 +116,13 @@ def excerpt(span: Span) -> list[str]:
     cut = min(indent, place.column - 1)
     text = line[cut:].replace("\t", " ")
     start = place.column - 1 - cut
-    carets = max(1, min(last - place.column, len(text) - start))
+    if len(text) > _WIDEST and start > _WIDEST // 2:
+        cut = start - _WIDEST // 4
+        text, start = f"...{text[cut:]}", start - cut + 3
+    carets = max(1, min(last - place.column, len(text) - start, _WIDEST - start))
     number = str(place.line)
     pad = " " * len(number)
-    return [f" {number} | {_short(text)}", f" {pad} | {' ' * start}{'^' * carets}"[:_WIDEST]]
+    return [f" {number} | {_short(text)}", f" {pad} | {' ' * start}{'^' * carets}"]
 
 
 def _attribute(span: Span) -> str:
@@ -106,26 +139,26 @@ def _undecided(result: Result) -> Iterator[str]:
     yield "undecided:"
     for check in sorted(result.undecided, key=lambda c: (c.span.source.path, c.span.start, c.rule)):
         place = f"{check.span.source.path}:{check.span.begin.line}"
-        yield f"  {place} {check.rule}: {'; '.join(check.missing) or 'a value is not known'}"
+        yield f"  {place} {check.rule}: {'; '.join(check.missing) or 'a value is unknown'}"
 
 
 def closing(report: Report) -> Iterator[str]:
-    """What there is in all, and what is not known."""
+    """How many findings there are, what was checked, and what was not."""
     result, info = report.result, report.info
     counts = {severity: sum(f.severity == severity for f in result.findings) for severity in Severity}
-    words = [count(counts[s], s.word) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
+    words = [counted(counts[s], s.word) for s in (Severity.ERROR, Severity.WARNING) if counts[s]]
     if info and counts[Severity.INFO]:
-        words.append(count(counts[Severity.INFO], "info"))
-    nothing = "nothing found in what was judged" if result.judged.not_judged else "nothing found"
+        words.append(counted(counts[Severity.INFO], "info"))
+    nothing = "nothing found in what was checked" if result.judged.not_judged else "nothing found"
     text = ", ".join(words) or nothing
     if not info and counts[Severity.INFO]:
-        text += f"; {count(counts[Severity.INFO], 'info')} hidden (--info)"
+        text += f"; {counted(counts[Severity.INFO], 'info')} hidden (--info)"
     if result.suppressed:
         text += f"; {result.suppressed:,} suppressed"
     if result.known:
-        text += f"; {result.known:,} known before"
-    fixable = [(s, sum(f.fix is not None and f.fix.safety == s for f in result.findings)) for s in SAFETIES]
-    kinds = [f"{count} {safety}" for safety, count in fixable if count]
+        text += f"; {result.known:,} already known"
+    fixable = Counter(finding.fix.safety for finding in report.findings if finding.fix is not None)
+    kinds = [f"{fixable[safety]:,} {safety}" for safety in SAFETIES if fixable[safety]]
     if kinds:
         text += f"; fixable: {', '.join(kinds)}"
     yield text + "."
@@ -133,11 +166,11 @@ def closing(report: Report) -> Iterator[str]:
 
 
 def judged_lines(result: Result, *, listed: bool = True) -> Iterator[str]:
-    """What was judged and what was not; if `listed`, also what was not read and the most wanted inputs."""
+    """What was checked and what was not; if `listed`, also what was not read and the most wanted inputs."""
     judged = result.judged
     sizes = ((judged.clusters, "cluster"), (judged.pools, "pool"), (judged.workloads, "workload"))
     if any(number for number, _ in sizes):
-        yield f"{', '.join(count(number, word) for number, word in sizes if number)} judged."
+        yield f"{', '.join(counted(number, word) for number, word in sizes if number)} checked."
     yield from _not_judged(judged.not_judged)
     if listed:
         yield from _gaps(result)
@@ -153,9 +186,8 @@ def _gaps(result: Result) -> Iterator[str]:
         inputs = judged.inputs
         said = {one.input.reason for one in judged.not_judged}
         rest = [missing for missing in inputs if missing.reason not in said]
-        checks = count(len(result.undecided), "check") + (" wait" if len(result.undecided) > 1 else " waits")
         end = ":" if rest else "."
-        yield f"{count(len(inputs), 'input')} unknown, {checks} for {'it' if len(inputs) == 1 else 'them'}{end}"
+        yield f"{counted(len(inputs), 'input')} unknown, {counted(len(result.undecided), 'check')} undecided{end}"
         for missing in rest[:_MOST_INPUTS]:
             yield f"  {input_text(missing)}"
         if len(rest) > _MOST_INPUTS:
@@ -173,16 +205,21 @@ def _not_judged(clusters: list[NotJudged]) -> Iterator[str]:
         where = ", ".join(places[:_MOST_OTHERS]) + more
         reason = first.input.reason.replace(first.cluster.address, "it" if len(group) == 1 else "each")
         need = f" {'needs' if len(group) == 1 else 'need'} {first.input.name}" if first.input.name else f": {reason}"
-        checks = f" ({count(first.input.checks, 'check')})" if first.input.checks else ""
+        checks = f" ({counted(first.input.checks, 'check')})" if first.input.checks else ""
         remedy = f"; {first.input.remedy}" if first.input.remedy else ""
-        yield f"{count(len(group), 'cluster')} not judged: {where}{need}{checks}{remedy}"
+        yield f"{counted(len(group), 'cluster')} not checked: {where}{need}{checks}{remedy}"
+
+
+def sentence(text: str) -> str:
+    """A text with its period."""
+    return text if text.endswith((".", "!", "?", ":")) else f"{text}."
 
 
 def input_text(missing: MissingInput) -> str:
-    """An input that is not known: why, how many checks wait for it, where, and how to give it."""
+    """An unknown input: why, how many checks need it, where it is, and how to set it."""
     place = f", {place_text(missing.place)}" if missing.place is not None else ""
     remedy = f"; {missing.remedy}" if missing.remedy else ""
-    return f"{missing.reason} ({count(missing.checks, 'check')}{place}){remedy}"
+    return f"{missing.reason} ({counted(missing.checks, 'check')}{place}){remedy}"
 
 
 def skipped_text(skipped: Skipped) -> str:
@@ -195,8 +232,3 @@ def skipped_text(skipped: Skipped) -> str:
 def place_text(span: Span) -> str:
     """Where something is, as `path:line`."""
     return f"{span.source.path}:{span.begin.line}"
-
-
-def count(number: int, word: str) -> str:
-    """How many of something there are, as people say it."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from kcheck.report.json import undecided_data
-from kcheck.report.text import count, judged_lines, place_text, skipped_text
+from kcheck.report.text import judged_lines, place_text, skipped_text
+from kcheck.source.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ def _lines(result: Result) -> Iterator[str]:
 def _inputs(judged: Judged) -> Iterator[str]:
     for missing in judged.inputs:
         yield ""
-        yield f"{count(missing.checks, 'check')}: {missing.reason}"
+        yield f"{counted(missing.checks, 'check')}: {missing.reason}"
         if missing.place is not None:
             yield f"  {place_text(missing.place)}  {missing.place.source.line(missing.place.begin.line).strip()}"
         if missing.remedy:

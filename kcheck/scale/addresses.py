@@ -1,4 +1,4 @@
-"""What node pools take of subnets and of ranges of pod addresses."""
+"""Addresses that node pools take from subnets and pod ranges."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Bounds(NamedTuple):
     """What the pools of a place take, at least and at most, in their order; `why` says why the two are not the same.
 
     `low` and `high` are by what one node takes, `least` and `most` also by the sizes that the pools may have when their
-    clusters reach their targets. `high` and `most` are None where they have no bound.
+    clusters reach their targets. `high` and `most` are None if they have no bound.
     """
 
     pools: list[NodePool]
@@ -129,7 +129,7 @@ def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Estimate:
             extra = pool.machine.efa_addresses if own else 0
             found.append(own_cloud.node_addresses(cni, count if own else count - 1, addresses, 1) + extra)
     if not found:
-        return Estimate(Interval(1, None), why or "no instance type is written")
+        return Estimate(Interval(1, None), why or "no instance type is set")
     if why:
         return Estimate(Interval(1, None), why)
     span = f"{min(found)} to {max(found)}"
@@ -146,7 +146,7 @@ def pod_addresses(pool: NodePool, world: World) -> Estimate:
         return _held(pool, cni, own=False)
     if isinstance(pool.addresses.pod_addresses, Known):
         least, most = pool.addresses.pod_addresses.value
-        why = "" if least == most else f"how many addresses the pods of {pool.display_name} take is not known"
+        why = "" if least == most else f"the addresses of a pod of {pool.display_name} are not known"
         return Estimate(Interval(least, most), why)
     return Estimate(Interval(1, _pods_bounds(pool, world)[1]), reason_of(pool.addresses.pod_addresses))
 
@@ -244,7 +244,7 @@ def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: 
 
 
 def _choices(pools: list[NodePool], own: list[int], world: World, *, kind: bool) -> list[dict[str, int]]:
-    """The sizes that the pools of one cluster may have at its target; none where they have no upper bound."""
+    """The sizes that the pools of one cluster may have at its target; none if they have no upper bound."""
     cluster = known(pools[own[0]].cluster)
     nodes = [world.sizes.of_pool(pools[i]) for i in own]
     sizes = all_known(nodes)
@@ -265,21 +265,10 @@ def needed(found: Bounds) -> Interval:
     return Interval(addresses_needed(found.least), high)
 
 
-def overflows(place: Place, world: World) -> Value[bool]:
-    """Whether a subnet or a range is full before its clusters reach their targets."""
-    found, addresses = bounds(place, world), room(place, world)
-    if not isinstance(addresses, Known):
-        return Unknown(reason_of(addresses), addresses.origin)
-    if isinstance(found, Unknown):  # it may be enough for all that may be in it
-        pools = world.pools.at_most_in_subnet(place) if isinstance(place, Subnet) else found
-        most = None if isinstance(pools, Unknown) else needed(_bounds_of(pools, place, world)).high
-        if most is None or most > addresses.value:
-            return found
-        return Known(value=False, origin=Origin((place.place,)))
-    need = needed(found)
-    if need.low <= addresses.value and (need.high is None or need.high > addresses.value):
-        return Unknown(found.why)
-    return Known(need.low > addresses.value, Origin((place.place,)))
+def needed_at_most(place: Place, world: World) -> int | None:
+    """The most addresses that are needed where not all pools of a subnet are known; None without a bound."""
+    pools = world.pools.at_most_in_subnet(place) if isinstance(place, Subnet) else None
+    return None if pools is None or isinstance(pools, Unknown) else needed(_bounds_of(pools, place, world)).high
 
 
 def arithmetic(demands: list[Demand]) -> str:

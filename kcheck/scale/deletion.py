@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from math import ceil
+
+def batches(nodes: int, batch: int) -> int:
+    """Batches in which the cluster autoscaler deletes that many empty nodes: one a loop."""
+    return -(-nodes // max(1, batch))
+
+
+def tainting_time(nodes: int, client_qps: int) -> int:
+    """Seconds to taint nodes before they are deleted: one API request each, `client_qps` a second."""
+    return -(-nodes // client_qps)
 
 
 def deletion_time(nodes: int, batch: int, scan_interval: int, client_qps: int) -> int:
     """Seconds the cluster autoscaler needs at least to delete that many empty nodes.
 
-    It deletes `batch` nodes a loop; a loop takes the scan interval, and one API request a node for the taint,
-    `client_qps` a second. So the rate is batch / (scan_interval + batch / client_qps) nodes a second, an upper
-    bound: core/static_autoscaler.go and core/scaledown/actuation/actuator.go of kubernetes/autoscaler. What
-    the cloud takes to delete comes on top.
+    A loop deletes `batch` nodes, and takes the scan interval and the time to taint them: core/static_autoscaler.go and
+    core/scaledown/actuation/actuator.go of kubernetes/autoscaler. What the cloud takes to delete comes on top.
     """
-    return ceil(nodes * (scan_interval * client_qps + batch) / (batch * client_qps))
+    return batches(nodes, batch) * scan_interval + tainting_time(nodes, client_qps)
+
+
+def sufficient_batch(nodes: int, seconds: int, scan_interval: int, client_qps: int) -> int | None:
+    """The smallest round batch with which all nodes go in that time.
+
+    Where tainting alone takes longer, the batches may take as long again; None if no batch is large enough.
+    """
+    tainting = tainting_time(nodes, client_qps)
+    return batch_for(nodes, seconds if tainting < seconds else 2 * tainting, scan_interval, client_qps)
 
 
 def batch_for(nodes: int, seconds: int, scan_interval: int, client_qps: int) -> int | None:

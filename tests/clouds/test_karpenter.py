@@ -83,8 +83,8 @@ def pools(write: Callable[[Mapping[str, str]], Path]) -> Callable[..., list[dict
 def test_node_pool(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(V1)
     wanted = {
-        "kind": "NodePool", "name": "gpu", "version": "v1", "limits": ["cpu=9600", "nvidia.com/gpu=400"], "limited": True,
-        "policy": "WhenEmpty", "consolidate_after": 300, "budgets": ["0", "20%"], "protected": True, "expire_after": None,
+        "kind": "NodePool", "name": "gpu", "api": "karpenter.sh/v1", "limits": ["cpu=9600", "nvidia.com/gpu=400"],
+        "policy": "WhenEmpty", "consolidate_after": 300, "budgets": ["0", "20%"], "expire_after": None,
         "gpu": True, "spot": True, "removed_in": None,
     }  # fmt: skip
     assert {name: value(pool, name) for name in wanted} == wanted
@@ -92,7 +92,11 @@ def test_node_pool(pools: Callable[..., list[dict[str, Any]]]) -> None:
 
 def test_node_pool_of_beta(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(BETA)
-    assert [value(pool, name) for name in ("version", "expire_after", "removed_in")] == ["v1beta1", 864000, "1.1"]
+    assert [value(pool, name) for name in ("api", "expire_after", "removed_in")] == [
+        "karpenter.sh/v1beta1",
+        864000,
+        "1.1",
+    ]
 
 
 def test_provisioner(pools: Callable[..., list[dict[str, Any]]]) -> None:
@@ -115,8 +119,8 @@ def test_provisioner_that_consolidates_does_not_wait(pools: Callable[..., list[d
 def test_defaults(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: any}\nspec: {}\n")
     wanted = {
-        "limits": None, "limited": False, "policy": "WhenEmptyOrUnderutilized", "consolidate_after": 0, "budgets": ["10%"],
-        "protected": False, "expire_after": 2592000, "gpu": "the machine types of NodePool any are Karpenter's choice",
+        "limits": [], "policy": "WhenEmptyOrUnderutilized", "consolidate_after": 0, "budgets": ["10%"],
+        "expire_after": 2592000, "gpu": "the machine types of NodePool any are Karpenter's choice",
     }  # fmt: skip
     assert {name: value(pool, name) for name in wanted} == wanted
 
@@ -176,7 +180,7 @@ def test_a_retired_api_is_an_error_where_karpenter_is_too_new(
     write({"main.tf": CLUSTER + release, "pool.yaml": BETA})
     (found,) = [f for f in linter.run(Tree(["."]), Config()).findings if f.rule == "karpenter-retired-api"]
     assert found.severity.name == severity
-    assert f"(here it is {version})" in found.message
+    assert f"Karpenter {version} is installed here" in found.details
 
 
 STATIC = V1.replace('    cpu: 9600\n    nvidia.com/gpu: "400"\n', "    nodes: 20\n")
@@ -194,6 +198,8 @@ def test_a_pool_of_fixed_size_is_left_as_it_is(write: Callable[[Mapping[str, str
     files = {"main.tf": CLUSTER, "pool.yaml": STATIC.replace("  limits:\n    nodes: 20\n", "")}
     write(files)
     assert not rules_of(files).keys() & {"karpenter-disrupts-training", "karpenter-no-limits"}
+    (karpenter,) = model.collect(Tree(["."]), Config())["karpenter_pools"]
+    assert value(karpenter, "limits") == ["nodes=16"]
     (pool,) = model.collect(Tree(["."]), Config())["pools"]
     assert [value(pool, name) for name in ("autoscaled", "min_nodes", "max_nodes")] == [False, 16, 16]
 
@@ -220,9 +226,10 @@ def test_services_may_be_moved(more: str, severity: str, write: Callable[[Mappin
     pool = V1.replace("WhenEmpty", "WhenEmptyOrUnderutilized").replace(
         '      - nodes: "0"\n        schedule: "0 9 * * *"\n', ""
     )
-    files = {"pool.yaml": f"{pool}---\n{more}"}
+    files = {"pool.yaml": f"{pool.replace('Never', '72h')}---\n{more}"}
     write(files)
-    assert rules_of(files)["karpenter-disrupts-training"] == severity
+    found = rules_of(files)
+    assert [found[name] for name in ("karpenter-disrupts-training", "karpenter-expires-nodes")] == [severity] * 2
 
 
 @pytest.mark.parametrize("text", [
@@ -292,13 +299,13 @@ def test_nodes_are_in_the_subnets_of_their_zones(
 
 def test_a_node_class_joins_disks_and_has_interfaces(write: Callable[[Mapping[str, str]], Path]) -> None:
     bare = pool_with(write)
-    assert [value(bare, name) for name in ("local_disks", "efa", "efa_only")] == [None, None, None]
+    assert [value(bare, name) for name in ("local_disks", "efa_interfaces")] == [False, []]
     interfaces = "  networkInterfaces:\n" + "".join(
         f"    - {{networkCardIndex: 0, deviceIndex: {i}, interfaceType: {kind}}}\n"
         for i, kind in enumerate(("interface", "efa-only"))
     )
     found = pool_with(write, spec=f"  instanceStorePolicy: RAID0\n{interfaces}")
-    assert [value(found, name) for name in ("local_disks", "efa", "efa_only")] == [True, 0, 1]
+    assert [value(found, name) for name in ("local_disks", "efa_interfaces")] == [True, ["efa-only"]]
 
 
 @pytest.mark.parametrize(
@@ -367,7 +374,7 @@ def test_requirements_are_machines(
     [
         ("  amiSelectorTerms:\n    - alias: al2@latest\n", "al2@latest"),
         ("  amiFamily: AL2\n", "AL2"),
-        ("  amiFamily: AL2\n  amiSelectorTerms:\n    - id: ami-1\n", "its nodes boot an image of one's own"),
+        ("  amiFamily: AL2\n  amiSelectorTerms:\n    - id: ami-1\n", "its nodes boot a custom image"),
         ("", None),
     ],
 )

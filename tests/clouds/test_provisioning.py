@@ -105,7 +105,7 @@ def test_pools_are_read(key: str, result: Callable[..., Result]) -> None:
 
 def test_subnet_has_to_hold_them(result: Callable[..., Result]) -> None:
     (found,) = (one for one in result().findings if one.rule == "subnet-too-small")
-    assert "10.0.0.0/24 has 251 usable addresses" in found.message
+    assert "251 are usable" in found.details[0]
 
 
 def test_no_limit_of_a_pool_ends_them(result: Callable[..., Result]) -> None:

@@ -175,7 +175,7 @@ def test_3_karpenter_selects_subnets_by_name(read: Callable[[Mapping[str, str]],
         ("[{tags: {karpenter.sh/discovery: main}}]", ["private[0]"]),
         ("[{tags: {karpenter.sh/discovery: other}}]", "no subnet in this code has the tags that NodePool gpu selects"),
         ("[{tags: {Name: '*', karpenter.sh/discovery: main}}]", ["private[0]"]),
-        ("[{id: subnet-1}]", "NodePool gpu selects subnets by something else than tags"),
+        ("[{id: subnet-1}]", "NodePool gpu does not select subnets by tags"),
         ("[]", "no subnet in this code has the tags that NodePool gpu selects"),
     ],
 )
@@ -205,7 +205,7 @@ def test_3_nodes_that_karpenter_adds(write: Callable[[Mapping[str, str]], Path])
     )
     result = linter.run(Tree(["."]), Config(nodes={"": 100}))
     (found,) = [f for f in result.findings if f.rule == "subnet-too-small"]
-    assert "at 91 nodes: gpu 91 x 100" in found.message  # 100 nodes less the 9 of the managed group
+    assert "gpu: 91 nodes x 100 = 9,100 addresses" in found.details  # 100 nodes less the 9 of the managed group
     assert (
         "the limits of Karpenter's NodePool gpu are not in nodes" in linter.run(Tree(["."]), Config()).unknown_inputs()
     )
@@ -410,8 +410,8 @@ resource "azurerm_kubernetes_cluster_node_pool" "many" {
     ("given", "expected"),
     [
         ('""', ["mine[0]"]),
-        ('"other"', "no single subnet named other in this code"),
-        (None, "var.subnetwork has no default"),
+        ('"other"', "no unique subnet named other in this code"),
+        (None, "var.subnetwork has no value"),
     ],
 )
 def test_9_conditional_ownership(
@@ -440,7 +440,7 @@ resource "google_container_cluster" "main" {
     assert links(data) == {"default-pool": expected}
     if given is None:  # both branches are kept: the subnet may be used
         reason = (
-            "whether default-pool is in google_compute_subnetwork.mine[0] is not known: var.subnetwork has no default"
+            "whether default-pool is in google_compute_subnetwork.mine[0] is not known: var.subnetwork has no value"
         )
         assert data["subnets"][0]["fields"]["pools"] == {"unknown": reason}
     else:
@@ -464,7 +464,7 @@ def test_9_both_branches_of_a_choice_are_kept(ids: str, read: Callable[[Mapping[
     more = 'variable "own" {}\nmodule "net" {\n  source = "./net"\n  id = aws_subnet.a.id\n}\n'
     net = 'variable "id" {}\noutput "id" {\n  value = var.id\n}\n'
     data = read({"main.tf": EKS % ids + subnets + more, "net/main.tf": net})
-    assert links(data) == {"gpu": "var.own has no default"}
+    assert links(data) == {"gpu": "var.own has no value"}
     known = ["value" in subnet["fields"]["pools"] for subnet in data["subnets"]]
     assert known == [False, False, True]
 

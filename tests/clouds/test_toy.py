@@ -57,8 +57,8 @@ def run(*arguments: str) -> str:
 def test_check_finds_a_range_that_is_too_small(check: Callable[..., Result]) -> None:
     (finding,) = check(code("10.0.0.0/20"), Config(nodes={"": 100})).findings
     assert finding.rule == "pod-range-too-small"
-    assert "gpu 100 x 256 = 25,600" in finding.message
-    assert finding.message.endswith("16")
+    assert "gpu: 100 nodes x 256 = 25,600 addresses" in finding.details
+    assert finding.message == "Pod range 10.0.0.0/20 is full at 16 of 100 nodes"
     assert (finding.span.source.path, finding.span.begin.line, finding.span.text) == ("main.tf", 3, '"10.0.0.0/20"')
 
 

@@ -125,7 +125,7 @@ def test_from_monday_to_the_gate(write: Callable[[Mapping[str, str]], Path], git
     result = run("check")
     assert (result.exit_code, result.stdout) == (
         0,
-        "nothing found; 63 known before.\n1 cluster, 2 pools, 10 workloads judged.\n",
+        "nothing found; 63 already known.\n1 cluster, 2 pools, 10 workloads checked.\n",
     )
     git("add", ".")
     git("commit", "-qm", "turn kcheck on")
@@ -163,7 +163,7 @@ def test_from_monday_to_the_gate(write: Callable[[Mapping[str, str]], Path], git
     write({"jobs/c.yaml": MENDED.format(name="c")})
     result = run("check")
     assert result.exit_code == 0
-    assert "1 entry of kcheck-baseline.json is gone; --prune takes it out:" in result.stderr
+    assert "1 entry of kcheck-baseline.json not found any more; --prune removes it:" in result.stderr
     assert "  jobs/c.yaml job-without-deadline: jobs/c.yaml:Job/c\n" in result.stderr
     git("rm", "-q", "jobs/d.yaml")
     assert run("check", "--prune").exit_code == 0

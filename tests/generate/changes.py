@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from textwrap import dedent
+from typing import Any
 
 Files = dict[str, str]
 Change = Callable[[Files], None]
@@ -93,3 +94,19 @@ def without(*paths: str) -> Change:
             del files[path]
 
     return change
+
+
+def from_table(table: dict[str, Any]) -> Change:
+    """A change as a rule file has it: the `file`, and what becomes of it."""
+    path, times = table["file"], table.get("times", 1)
+    if "replace" in table:
+        return swap(path, table["replace"], table["by"], times=times)
+    if "replace_all" in table:
+        return every(path, table["replace_all"], table["by"])
+    if "drop" in table:
+        return drop(path, table["drop"], times=times)
+    if "drop_documents" in table:
+        return documents(path, table["drop_documents"], times=times)
+    if "after" in table:
+        return after(path, table["after"], table["insert"], times=times)
+    return add(path, table["add"]) if "add" in table else without(path)

@@ -195,7 +195,7 @@ def test_waste_of_an_autoscaler_counts_what_grows(write: Callable[[Mapping[str, 
     hours, dollars = (int(one.replace(",", "")) for one in saved.groups())
     assert 45 <= hours <= 60
     assert dollars == pytest.approx(hours * 98.32, rel=0.02)
-    assert "600 Standard_ND96isr_H100_v5 nodes at $98.32 per node-hour (on demand, westus2)" in text
+    assert "600 nodes of Standard_ND96isr_H100_v5 at $98.32 per node-hour (on demand, westus2)" in text
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+import click
 import jsonschema
 import pytest
 import xmlschema
@@ -19,10 +20,12 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.config.config import Config
-from kcheck.engine import linter
+from kcheck.engine import linter, merging
 from kcheck.files.tree import Tree
 from kcheck.report import github, markdown
 from kcheck.report.formats import FORMATS, Report, render
+from kcheck.report.text import finding_text
+from kcheck.source.findings import Severity
 from kcheck.source.text import apply
 from kcheck.syntax import edit
 from tests.places import TESTS
@@ -136,7 +139,10 @@ def test_junit_validates(report: Report) -> None:
     ]
     assert failures == [finding.rule for finding in report.findings if finding.severity.word != "info"]
     assert len(list(top.iter("testcase"))) == int(top.get("tests", ""))
-    assert len(list(top.iter("skipped"))) == len(report.result.undecided)
+    judged = report.result.judged
+    unread = [skipped for skipped in judged.skipped if not skipped.by_choice]
+    expected = len(report.result.undecided) + len(judged.not_judged) + len(unread)
+    assert len(list(top.iter("skipped"))) == expected
 
 
 def test_gitlab_validates(report: Report) -> None:
@@ -349,3 +355,103 @@ def test_quiet_and_exit_zero(write: Callable[[Mapping[str, str]], Path]) -> None
     write({"main.tf": ""})
     assert run("-q") == (0, "", "")
     assert run("--exit-zero", "nowhere")[0] == 2
+
+
+# --- headline and details
+
+HEADLINE = "Cluster train has 500 nodes"
+HELP = 'set sku_tier = "Standard"'
+DETAILS = ("The pool system is fixed at 500 nodes", "A name of 5 letters | <b>says</b> nothing")
+
+
+@pytest.fixture
+def detailed(write: Callable[[Mapping[str, str]], Path]) -> Report:
+    """A finding with a headline and details."""
+    write({"main.tf": CLUSTER})
+    result = linter.run(Tree(["."]), Config(select=("free-control-plane",)))
+    (finding,) = result.findings
+    result.findings = [finding._replace(message=HEADLINE, details=DETAILS, fix=None, help=HELP)]
+    return Report(result)
+
+
+def test_text_has_details_below_the_source_line(detailed: Report) -> None:
+    lines = render("text", detailed).splitlines()
+    assert click.unstyle(lines[0]) == f"main.tf:3:14 error free-control-plane: {HEADLINE}"
+    assert lines[3:7] == [
+        f"   = {DETAILS[0]}",
+        f"   = {DETAILS[1]}",
+        "   = main.tf:7  node_count = 500",
+        f"   = help: {HELP}",
+    ]
+
+
+def test_merged_findings_have_headline_and_details_of_the_worst(detailed: Report) -> None:
+    (worst,) = detailed.result.findings
+    mild = [
+        worst._replace(object=f"aks/a.{i}", severity=Severity.WARNING, message=f"Mild {i}", details=(f"So {i}",))
+        for i in range(5)
+    ]
+    (one,) = merging.merged([*mild, worst], [])
+    assert (one.message, one.details, len(one.also)) == (HEADLINE, DETAILS, 5)
+    text = finding_text(one)
+    assert "Mild" not in text
+    assert "   = also: aks/a.0, aks/a.1, aks/a.2 and 2 more\n" in text
+
+
+def test_json_has_details_beside_the_message(detailed: Report) -> None:
+    (finding,) = json.loads(render("json", detailed))["findings"]
+    assert (finding["message"], finding["details"]) == (HEADLINE, list(DETAILS))
+
+
+def test_sarif_begins_with_the_headline_as_a_sentence(detailed: Report) -> None:
+    (result,) = json.loads(render("sarif", detailed))["runs"][0]["results"]
+    assert result["message"]["text"] == (f"{HEADLINE}.\n\n{DETAILS[0]}.\n{DETAILS[1]}.\n\nHelp: {HELP}.")
+
+
+def test_junit_has_the_headline_as_message_and_details_as_text(detailed: Report) -> None:
+    failure = next(ElementTree.fromstring(render("junit", detailed)).iter("failure"))  # noqa: S314 - our own
+    assert failure.get("message") == HEADLINE
+    assert all(detail in (failure.text or "") for detail in DETAILS)
+
+
+def test_github_annotates_with_headline_and_details(detailed: Report) -> None:
+    (line,) = (line for line in render("github", detailed).splitlines() if line.startswith("::error "))
+    assert line.endswith(f"::{HEADLINE}%0A{DETAILS[0]}%0A{DETAILS[1]}%0Ahelp: {HELP}")
+
+
+def test_gitlab_describes_by_the_headline(detailed: Report) -> None:
+    (issue,) = json.loads(render("gitlab", detailed))
+    assert issue["description"] == f"free-control-plane: {HEADLINE}"
+    assert issue["content"]["body"] == f"- {DETAILS[0]}\n- {DETAILS[1]}"
+
+
+def test_markdown_has_details_in_the_cell_of_the_headline(detailed: Report) -> None:
+    (row,) = (line for line in render("markdown", detailed).splitlines() if line.startswith("| error"))
+    assert f"): {HEADLINE}<br>{DETAILS[0]}<br>A name of 5 letters \\| \\<b\\>says\\</b\\> nothing" in row
+
+
+def test_junit_skips_what_was_not_checked(write: Callable[[Mapping[str, str]], Path]) -> None:
+    text = CLUSTER.replace("node_count = 500", "node_count = var.nodes") + 'variable "nodes" {}\n'
+    folder = write({"main.tf": text})
+    (folder / "secret.yaml").write_bytes(b"\0GITCRYPT\0abc")
+    text = run("--format", "junit")[1]
+    xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd").validate(text)
+    cases = {case.get("name"): case.find("skipped") for case in ElementTree.fromstring(text).iter("testcase")}  # noqa: S314
+    skipped = {name: case.get("message", "") for name, case in cases.items() if case is not None}
+    assert "var.nodes has no default" in skipped["cluster aks/azurerm_kubernetes_cluster.größe"]
+    assert "encrypted" in skipped["not read"]
+
+
+def test_long_lines_are_cut_around_the_place(write: Callable[[Mapping[str, str]], Path]) -> None:
+    padding = "x" * 150
+    job = (
+        "{apiVersion: batch/v1, kind: Job, metadata: {name: train, annotations: {a: "
+        + padding
+        + "}}, spec: {parallelism: 64, completions: 64, template: {spec: {restartPolicy: Never, "
+        "containers: [{name: a, image: 'python:latest'}]}}}}\n"
+    )
+    write({"job.yaml": job})
+    lines = run("--select", "moving-image-tag", "--info")[1].splitlines()
+    assert len(lines[1]) <= 110
+    start = lines[2].index("^")
+    assert lines[1][start:].startswith("'python:latest'")

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from kcheck.cli import cli
 from kcheck.files.tree import Tree
-from kcheck.source.findings import Skipped
+from kcheck.source.findings import Skipped, unknown_input
+from kcheck.source.values import Unknown, following
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,7 +46,7 @@ spec:
       restartPolicy: Never
       containers: [{name: a, image: "quay.io/a/b:1"}]
 """
-NEEDS = "not judged: infra/main.tf:4 needs var.pools"
+NEEDS = "not checked: infra/main.tf:4 needs var.pools"
 
 
 def check(*arguments: str) -> Any:
@@ -72,18 +73,18 @@ def tree(write: Write) -> Path:
 @pytest.mark.usefixtures("tree")
 def test_a_cluster_that_was_not_judged_is_named_with_what_it_needs() -> None:
     output = text("check", ".")
-    assert "nothing found in what was judged" in output
-    assert "1 workload judged." in output
+    assert "nothing found in what was checked" in output
+    assert "1 workload checked." in output
     line = next(line for line in output.splitlines() if NEEDS in line)
-    assert line.startswith("1 cluster not judged")
-    assert line.endswith("; --var-file infra/envs/prod.tfvars gives it")
+    assert line.startswith("1 cluster not checked")
+    assert line.endswith("; set it with --var-file infra/envs/prod.tfvars")
 
 
 @pytest.mark.usefixtures("tree")
 def test_with_the_input_it_is_judged() -> None:
     output = text("check", ".", "--var-file", "infra/envs/prod.tfvars")
-    assert "1 cluster, 1 pool, 1 workload judged." in output
-    assert "not judged" not in output
+    assert "1 cluster, 1 pool, 1 workload checked." in output
+    assert "not checked" not in output
     assert "unknown" not in output
 
 
@@ -92,7 +93,7 @@ def test_json_says_the_same() -> None:
     judged = check()["judged"]
     assert (judged["clusters"], judged["pools"], judged["workloads"]) == (0, 0, 1)
     one = judged["not_judged"][0]
-    assert (one["path"], one["line"], one["input"]["reason"]) == ("infra/main.tf", 4, "var.pools has no default")
+    assert (one["path"], one["line"], one["input"]["reason"]) == ("infra/main.tf", 4, "var.pools has no value")
     assert (one["input"]["path"], one["input"]["line"]) == ("infra/main.tf", 2)
     assert one["input"]["checks"] == sum(one["input"]["rules"].values()) > 0
     assert check("--var-file", "infra/envs/prod.tfvars")["judged"]["not_judged"] == []
@@ -102,8 +103,8 @@ def test_json_says_the_same() -> None:
 @pytest.mark.parametrize("format_", ["sarif", "markdown", "github"])
 def test_other_formats_say_it_too(format_: str) -> None:
     output = text("check", ".", "--format", format_).replace("\\", "")
-    assert "not judged" in output
-    assert "--var-file infra/envs/prod.tfvars gives it" in output
+    assert "not checked" in output
+    assert "set it with --var-file infra/envs/prod.tfvars" in output
 
 
 @pytest.mark.usefixtures("tree")
@@ -138,11 +139,11 @@ def test_a_gate_that_fails_on_undecided_fails_on_warnings(write: Write) -> None:
 @pytest.mark.usefixtures("tree")
 def test_show_lists_the_inputs_with_place_and_way() -> None:
     output = text("show", ".", "--undecided")
-    block = output[output.index("var.pools has no default") :].splitlines()
+    block = output[output.index("var.pools has no value") :].splitlines()
     assert block[1] == '  infra/main.tf:2  variable "pools" {}'
-    assert block[2] == "  --var-file infra/envs/prod.tfvars gives it"
+    assert block[2] == "  set it with --var-file infra/envs/prod.tfvars"
     data = json.loads(text("show", ".", "--undecided", "--format", "json"))
-    assert data["inputs"][0]["reason"] == "var.pools has no default"
+    assert data["inputs"][0]["reason"] == "var.pools has no value"
     assert data["judged"] == check()["judged"]
 
 
@@ -160,6 +161,23 @@ resource "google_container_node_pool" "one" {{
   node_count = {count}
 }}
 """
+
+
+def test_a_reason_has_the_input_that_is_its_first_cause() -> None:
+    reason = following("the cluster of default pool is not known", "var.pools has no default")
+    value = Unknown(following("pools of main may be missing", reason))
+    assert value.reason == (
+        "pools of main may be missing: the cluster of default pool is not known: var.pools has no default"
+    )
+    assert unknown_input(value).cause == "var.pools has no default"
+    assert unknown_input(Unknown("it cannot be iterated: no map")).cause == "it cannot be iterated: no map"
+
+
+@pytest.mark.usefixtures("tree")
+def test_an_input_is_counted_once_whatever_waits_for_it() -> None:
+    reasons = [one["reason"] for one in check()["inputs"]]
+    assert reasons.count("var.pools has no default") == 1
+    assert not any("var.pools" in reason for reason in reasons if reason != "var.pools has no default")
 
 
 def test_no_place_is_inside_kcheck(write: Write) -> None:
@@ -199,7 +217,7 @@ def test_what_was_not_read_is_said_where_nothing_else_is(tmp_path: Path, monkeyp
 def test_a_cluster_that_no_check_waits_for_names_its_file_too(tree: Path) -> None:
     """`--select` leaves no check that needs the pools; how to give them is said all the same."""
     assert tree.is_dir()
-    assert "--var-file infra/envs/prod.tfvars gives it" in text("check", ".", "--select", "docker-hub-image")
+    assert "set it with --var-file infra/envs/prod.tfvars" in text("check", ".", "--select", "docker-hub-image")
 
 
 def test_what_was_not_read_is_said(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,6 +73,7 @@ def test_what_cel_does(text: str, expected: object) -> None:
         "nested.exists(q, q.ps.exists(p, p.x > 3))", "nested.map(q, q.ps.map(p, p.x))",
         "nested.all(q, q.ps.all(p, p.x > 0 && zz > 1))", "nested.exists(q, q.zz.exists(p, p.x > 3))",
         "nested.map(q, [q].filter(z, z.zz > 1))", 's["divide by zero"]', 's["a\\nb"]',
+        "9223372036854775807 + s.a > 1", "9223372036854775807 * 9223372036854775807 > 1",
     ],
 )  # fmt: skip
 def test_a_missing_key_or_variable_is_undecided(text: str) -> None:
@@ -101,7 +102,6 @@ def test_a_missing_key_or_variable_is_undecided(text: str) -> None:
         ("has(n.a)", "Applying SELECT to non-message type"),
         ("s.a / 0", "divide by zero"),
         ("s.a % 0", "modulus by zero"),
-        ("9223372036854775807 + s.a", "integer overflow"),
         ("l[7]", "Index error: index=7 size=3"),
         ('l["a"]', "Index error: expected integer type"),
         ("s[n]", "Invalid map key type"),
@@ -161,7 +161,7 @@ def test_results_are_plain(text: str, expected: object) -> None:
 
 @pytest.mark.parametrize("text", ["1", "'true'", "n", "l", "s.t"])
 def test_a_condition_must_be_a_truth_value(text: str) -> None:
-    with pytest.raises(ExpressionError, match="no truth value"):
+    with pytest.raises(ExpressionError, match="must be true or false"):
         judge(text)
 
 
@@ -193,10 +193,10 @@ def test_conjunction(when: str, problem: str, expected: bool | None) -> None:
 @pytest.mark.parametrize(
     ("when", "problem", "message"),
     [
-        ("true", "true &&", "Syntax error: mismatched input '<EOF>' at column 8 of `true &&`"),
+        ("true", "true &&", "Syntax error: the expression ends too early at column 8 of `true &&`"),
         ("tru", "true", "undeclared reference to 'tru' at column 1 of `tru`"),
         ("true) || (true", "false", "of `true) || (true`"),
-        ("true", "(true", "missing ')' at '<EOF>' at column 6 of `(true`"),
+        ("true", "(true", "`(` is not closed at column 6 of `(true`"),
         ("1", "true", "found no matching overload for '_&&_'"),
     ],
 )
@@ -209,8 +209,8 @@ def test_conjunction_names_the_half_with_the_problem(when: str, problem: str, me
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 +", "Syntax error: mismatched input '<EOF>' at column 4 of `1 +`"),
-        ("", "Syntax error: mismatched input '<EOF>' at column 1 of ``"),
+        ("1 +", "Syntax error: the expression ends too early at column 4 of `1 +`"),
+        ("", "Syntax error: the expression ends too early at column 1 of ``"),
         ("undeclared > 1", "undeclared reference to 'undeclared' at column 1 of `undeclared > 1`"),
         ("s.a > 1\n&& q", "undeclared reference to 'q' at line 2, column 4 of `s.a > 1 && q`"),
         ('"é" == q', "undeclared reference to 'q' at column 8 of `\"é\" == q`"),

@@ -106,19 +106,19 @@ def test_flags_reach_the_rules(write: Callable[[Mapping[str, str]], Path]) -> No
 @pytest.mark.parametrize(
     ("files", "hint"),
     [
-        ({}, "--var size=VALUE gives it"),
-        ({"env/prod.tfvars": "size = 3\nother = 1\n"}, "--var-file env/prod.tfvars gives it"),
-        ({"env/prod.tfvars.json": '{"size": 3}'}, "--var-file env/prod.tfvars.json gives it"),
+        ({}, "set it with --var size=VALUE"),
+        ({"env/prod.tfvars": "size = 3\nother = 1\n"}, "set it with --var-file env/prod.tfvars"),
+        ({"env/prod.tfvars.json": '{"size": 3}'}, "set it with --var-file env/prod.tfvars.json"),
         (
             {"a.tfvars": "size = 3\n", "b.tfvars": "size = 4\n", "c.tfvars": "other = 4\n"},
-            "--var-file a.tfvars or b.tfvars gives it",
+            "set it with --var-file a.tfvars or b.tfvars",
         ),
     ],
 )
 def test_says_how_to_give_a_value(files: dict[str, str], hint: str, write: Callable[[Mapping[str, str]], Path]) -> None:
     write({"main.tf": SIZED, **files})
     result = linter.run(Tree(["."]), Config())
-    assert "var.size has no default" in result.unknown_inputs()
+    assert "var.size has no value" in result.unknown_inputs()
     assert result.judged.hints == [hint]
     assert hint in CliRunner().invoke(cli, ["check"]).output
 

@@ -127,10 +127,10 @@ def test_undecided_names_the_input(write: Callable[[Mapping[str, str]], Path]) -
     write({"main.tf": CLUSTER + POOL})
     data = report(".")
     waiting = {check["rule"]: check["missing"] for check in data["undecided"]}
-    assert waiting["subnet-too-small"] == ["var.most has no default"]
+    assert waiting["subnet-too-small"] == ["var.most has no value"]
     assert data["summary"]["unknown_inputs"] == 1
     text = run("check", ".", "--show-undecided").stdout
-    assert "main.tf:5 subnet-too-small: var.most has no default" in text
+    assert "main.tf:5 subnet-too-small: var.most has no value" in text
     assert "1 input unknown" in text
 
 
@@ -206,7 +206,52 @@ def test_eval_says_value_reason_and_origins() -> None:
     answer = json.loads(run("eval", "azurerm_subnet.nodes.address_prefixes[0]").stdout)
     assert answer == {"value": "10.0.0.0/20", "known": True, "reason": None, "origins": ["main.tf:7:23"]}
     answer = json.loads(run("eval", "var.most + 1").stdout)
-    assert (answer["known"], answer["reason"]) == (False, "var.most has no default")
+    assert (answer["known"], answer["reason"]) == (False, "var.most has no value")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        (["-5 + 2"], -3),
+        (["--", "-5 + 2"], -3),
+        (["-5"], -5),
+        (["-(1 + 1)", "--root", "."], -2),
+        (["--root", ".", "-length([1])"], -1),
+        (["-tonumber(var.n)", "--var", "n=-4"], 4),
+        (["- 5"], -5),
+    ],
+)
+def test_eval_takes_what_begins_with_a_minus(
+    arguments: list[str], value: int, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    write({"main.tf": 'variable "n" {}\n'})
+    result = run("eval", *arguments)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["value"] == value
+
+
+@pytest.mark.parametrize("option", ["--rot", "-x", "-var", "--rot=.", "-var-file=a.tfvars"])
+def test_eval_refuses_options_that_do_not_exist(option: str) -> None:
+    result = run("eval", option, "1 + 1")
+    assert result.exit_code == 2
+    assert "No such option" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["chek"], "there is no command chek; did you mean check?"),
+        (["capcity", "."], "did you mean capacity?"),
+        (["xyzzy"], "there is no command xyzzy; known are check, fix, baseline"),
+        (["."], "there is no command .; did you mean kcheck check .?"),
+        (["check", "--formt", "json"], "--format"),
+        (["simulate", "--what"], "--what-if"),
+    ],
+)
+def test_mistyped_names_get_the_nearest(arguments: list[str], hint: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert hint in result.output
 
 
 @pytest.mark.usefixtures("cluster")

@@ -17,6 +17,7 @@ from kcheck.engine import linter
 from kcheck.files.tree import Tree
 from kcheck.fix import fix
 from kcheck.report import model
+from kcheck.source.findings import SAFETIES
 from tests.places import ROOT, TESTS
 
 if TYPE_CHECKING:
@@ -46,49 +47,19 @@ def places(result: Result) -> list[tuple[str, int, str, str]]:
     return [(f.span.source.path, f.span.begin.line, f.severity.word, f.rule) for f in result.findings if f.severity]
 
 
-def test_aks_training_has_its_mistakes_and_no_others() -> None:
-    assert places(linter.run(Tree(["aks-training"]), Config())) == [
-        ("aks-training/cluster.tf", 1, "error", "free-control-plane"),
-        ("aks-training/cluster.tf", 23, "warning", "slow-node-deletion"),
-        ("aks-training/cluster.tf", 33, "warning", "slow-boot-disk"),
-        ("aks-training/manifests/train.yaml", 27, "error", "docker-hub-image"),
-        ("aks-training/network.tf", 22, "error", "subnet-too-small"),
-        ("aks-training/terraform.tfvars", 2, "warning", "single-large-pool"),
-        ("aks-training/variables.tf", 21, "warning", "idle-nodes-kept-long"),
-    ]
+def listed(result: Result) -> list[str]:
+    return [f"  {path}:{line} {severity} {rule}" for path, line, severity, rule in places(result)]
 
 
-def test_eks_training_has_its_mistakes_and_no_others() -> None:
-    assert places(linter.run(Tree(["eks-training"]), Config())) == [
-        ("eks-training/eks.tf", 12, "warning", "dns-not-scaled"),
-        ("eks-training/eks.tf", 14, "warning", "prefix-delegation-off"),
-        ("eks-training/eks.tf", 27, "warning", "spot-single-type"),
-        ("eks-training/eks.tf", 34, "warning", "pool-capped-by-default"),
-        ("eks-training/eks.tf", 36, "warning", "gpu-without-device-plugin"),
-        ("eks-training/manifests/cluster-autoscaler.yaml", 25, "warning", "idle-nodes-kept-long"),
-        ("eks-training/manifests/cluster-autoscaler.yaml", 26, "error", "removed-autoscaler-flag"),
-        ("eks-training/manifests/cluster-autoscaler.yaml", 26, "warning", "slow-node-deletion"),
-        ("eks-training/manifests/train.yaml", 3, "warning", "gang-missing"),
-        ("eks-training/manifests/train.yaml", 5, "warning", "job-without-deadline"),
-        ("eks-training/manifests/train.yaml", 5, "warning", "retries-run-out"),
-        ("eks-training/manifests/train.yaml", 19, "warning", "docker-hub-image"),
-        ("eks-training/manifests/train.yaml", 23, "warning", "missing-shared-memory"),
-        ("eks-training/terraform.tfvars", 1, "warning", "pool-over-quota"),
-        ("eks-training/vpc.tf", 13, "warning", "single-nat-gateway"),
-        ("eks-training/vpc.tf", 21, "error", "subnet-too-small"),
-    ]
-
-
-def test_gke_training_has_its_mistakes_and_no_others() -> None:
-    assert places(linter.run(Tree(["gke-training"]), Config())) == [
-        ("gke-training/cluster.tf", 1, "warning", "balanced-autoscaling-profile"),
-        ("gke-training/cluster.tf", 31, "warning", "slow-upgrades"),
-        ("gke-training/manifests/train.yaml", 25, "warning", "docker-hub-image"),
-        ("gke-training/network.tf", 10, "error", "subnet-too-small"),
-        ("gke-training/network.tf", 14, "error", "pod-range-too-small"),
-        ("gke-training/variables.tf", 8, "warning", "zonal-control-plane"),
-        ("gke-training/variables.tf", 14, "error", "pool-over-limit"),
-    ]
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_has_its_mistakes_and_no_others(example: str) -> None:
+    """Also after all fixes that kcheck makes: what is left then asks for a person."""
+    config = settings.load((example,), None)
+    found = linter.run(Tree([example]), config)
+    outcome = fix.fix([example], config, safeties=SAFETIES)
+    assert not [refused.reason for refused in outcome.refused]
+    lines = ["found:", *listed(found), "left after all fixes:", *listed(outcome.result)]
+    golden(f"{example}.findings.txt", "\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -124,32 +95,6 @@ def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) ->
         "10.0.0.0/20 has 4,091 usable addresses, its pools need 8,019 at 607 nodes: cpu (600 + 100 surge) / 3 subnets x 33 + "
         "gpu (3 by default + 2 surge) x 33 + system (4 + 6 surge) / 3 subnets x 33 = 8,019; it is full at node 266"
     )
-
-
-@pytest.mark.parametrize("example", ["eks-training", "gke-training"])
-def test_fixes_of_an_example_hold(example: str) -> None:
-    outcome = fix.fix([example], Config(), safeties=("safe", "costs", "unsafe"))
-    assert not [refused.reason for refused in outcome.refused]
-    assert outcome.result is not None
-    left = {finding.rule for finding in outcome.result.findings if finding.severity}
-    jobs = {"gang-missing", "job-without-deadline", "retries-run-out"}
-    eks = {"pool-over-quota", "subnet-too-small", "prefix-delegation-off"}
-    gke = {"docker-hub-image", "pod-range-too-small", "pool-over-limit", "slow-upgrades", "zonal-control-plane"}
-    assert (
-        left
-        == {
-            "eks-training": eks | jobs | {"gpu-without-device-plugin", "spot-single-type"},
-            "gke-training": gke,
-        }[example]
-    )
-
-
-def test_aks_training_is_clean_of_what_was_fixed() -> None:
-    outcome = fix.fix(["aks-training"], Config(), safeties=("safe", "costs", "unsafe"))
-    assert not outcome.refused
-    assert outcome.result is not None
-    left = {finding.rule for finding in outcome.result.findings if finding.severity}
-    assert left == {"docker-hub-image", "single-large-pool"}
 
 
 def test_aks_training_at_16_nodes_has_nothing_to_say() -> None:

@@ -1,8 +1,8 @@
-"""A wall: what ends the growth of a cluster, at how many nodes, and why."""
+"""A wall: the limit, the number of nodes at which the cluster hits it, and why."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kcheck.model import Thing
@@ -31,17 +31,15 @@ if TYPE_CHECKING:
 CAPS = ("autoscaling", "quota")
 """Mechanisms of the walls that lower the target of their cluster."""
 
-_UNKNOWN = "unknown because "
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Wall(Thing):
-    """A limit of a cluster. `nodes` is how many the cluster has when it is met, None where that is not known.
+    """A limit of a cluster. `nodes` is how many the cluster has when it is met, None if unknown.
 
-    `short` says whether that is before its target. `arithmetic` says how it is worked out, or why it cannot be. `cause`
-    is the value that makes it, with its origin; `pools` are those concerned. `kind` is hard, quota or recommended;
-    `limit` is the key of the number in the profile, empty where none makes it, and `needed` how large that must be for
-    the target, None where that is not known.
+    `short` says whether that is before its target. `arithmetic` says how it is worked out, or that it cannot be, and
+    then `why`. `cause` is the value that makes it, with its origin; `pools` are those concerned. `kind` is hard, quota
+    or recommended; `limit` is the key of the number in the profile, empty where none makes it, `needed` how large that
+    must be for the target, None where that is not known.
     """
 
     cluster: Cluster
@@ -56,6 +54,7 @@ class Wall(Thing):
     pools: tuple[NodePool, ...] = ()
     limit: str = ""
     needed: int | None = None
+    why: str = ""
 
     @property
     def what(self) -> str:
@@ -68,13 +67,8 @@ class Wall(Thing):
         return profiles.move(self.mechanism, self.cluster.cloud)
 
     @property
-    def why(self) -> str:
-        """Why its nodes are not known, where they are not."""
-        return self.arithmetic.removeprefix(_UNKNOWN)
-
-    @property
     def number(self) -> int | None:
-        """The nodes at the wall as one number: exact, else the upper bound, else the lower one; None where unknown."""
+        """The nodes at the wall as one number: exact, else the upper bound, else the lower one; None if unknown."""
         if self.nodes is None:
             return None
         return self.nodes.low if self.nodes.high is None else self.nodes.high
@@ -83,7 +77,7 @@ class Wall(Thing):
 class WallFinder:
     """A cluster whose walls are looked for: its pools and how they grow.
 
-    `gap` says why pools may be missing, so that walls that depend on them are not known.
+    `gap` says why pools may be missing, so that walls that depend on them are unknown.
     """
 
     def __init__(self, cluster: Cluster, world: World) -> None:
@@ -153,9 +147,9 @@ class WallFinder:
         pools: Sequence[NodePool] | None = None,
     ) -> Wall:
         """A wall at a number of nodes that cannot be worked out."""
-        return self.wall(
-            mechanism, scope, nodes=None, arithmetic=f"{_UNKNOWN}{why}", cause=cause, entry=entry, key=key, pools=pools
-        )
+        said = f"unknown because {why}"
+        wall = self.wall(mechanism, scope, nodes=None, arithmetic=said, cause=cause, entry=entry, key=key, pools=pools)
+        return replace(wall, why=why)
 
     def grown(
         self,

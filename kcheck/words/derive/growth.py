@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kcheck.clouds.registry import cloud
 from kcheck.scale.caps import vcpus
-from kcheck.source.values import Known, Unknown, Unset, Value, all_known, combined, known, mapped, number, reason_of
-from kcheck.words.derive.basics import cluster_of, computed, unknown_size
-from kcheck.words.derive.scaling import growable_nodes, minor
+from kcheck.source.interval import Bounded, Interval
+from kcheck.source.values import (
+    Known,
+    Origin,
+    Unknown,
+    Unset,
+    Value,
+    known,
+    mapped,
+    reason_of,
+)
+from kcheck.words.derive.basics import cluster_of, computed, grouped, unknown_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -21,54 +30,65 @@ if TYPE_CHECKING:
 # --- caps
 
 
-def capped_at(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Nodes of the cluster at which a cap of the autoscaler ends its growth before what is wanted; null if none does."""
-    wanted, most = _wanted(autoscaler, world), autoscaler.max_nodes
-    if not isinstance(wanted, Known):
-        return wanted
-    if isinstance(most, Known) and 0 < most.value < wanted.value:
-        return most
-    return most if isinstance(most, Unknown) else _capped_by_cores(autoscaler, wanted.value, world)
+_UNKNOWN_TYPES = "the machine types of all pools are not known"
 
 
-def cap(autoscaler: Autoscaler, world: World) -> Value[str]:
-    """The cap that `capped_at` speaks of, in words."""
-    at, most = capped_at(autoscaler, world), autoscaler.max_nodes
-    if isinstance(most, Known) and at is most:
-        return Known(f"{most.value:,} nodes", most.origin)
-    wanted = _wanted(autoscaler, world)
-    if not isinstance(at, Known) or not isinstance(wanted, Known):
-        return Unset(at.origin) if isinstance(at, Unset) and at.origin else Unknown("the cap is not known")
-    cores, needed = number(autoscaler.max_cores, 0), _cores(autoscaler, wanted.value, world)
-    return Known(f"{cores:,} cores, and {wanted.value:,} nodes have at least {needed:,}", at.origin)
-
-
-def _wanted(autoscaler: Autoscaler, world: World) -> Value[int]:
+def wanted(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Nodes that the cluster should reach: those asked for, else the sum of its pools' maxima."""
     cluster = cluster_of(autoscaler, world)
     if isinstance(cluster, Known):
-        wanted: Value[int] = world.sizes.wanted(cluster.value)
+        found: Value[int] = world.sizes.wanted(cluster.value)
         # where the cloud may add nodes beside the pools, theirs are the least
-        return wanted if isinstance(wanted, Known) else world.sizes.maximum(cluster.value)
+        return found if isinstance(found, Known) else world.sizes.maximum(cluster.value)
     asked = world.config.nodes.get("")
     return computed(autoscaler, asked) if asked else unknown_size(autoscaler, world)
 
 
-def _capped_by_cores(autoscaler: Autoscaler, wanted: int, world: World) -> Value[int]:
-    most = autoscaler.max_cores
-    if isinstance(most, Unknown):
-        return most
-    if isinstance(most, Unset) or most.value >= wanted * world.numbers.limits("any")["autoscaler.cores_of_node"].number:
-        return computed(autoscaler, None)
-    needed, cluster = _cores(autoscaler, wanted, world), known(autoscaler.cluster)
+def wanted_cores(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Cores of the nodes that are wanted; bounds where the machine types of some are not known."""
+    nodes = wanted(autoscaler, world)
+    if not isinstance(nodes, Known):
+        return nodes
+    least = _cores(autoscaler, nodes.value, world)
+    if _machines_known(autoscaler, world):
+        return computed(autoscaler, least)
+    return Bounded(_UNKNOWN_TYPES, Origin((autoscaler.place,)), bounds=Interval(least, None))
+
+
+def capacity(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Nodes of those wanted that the caps on nodes and cores allow; bounds where the machine types are not known."""
+    nodes, own, cores = wanted(autoscaler, world), autoscaler.max_nodes, autoscaler.max_cores
+    if not isinstance(nodes, Known) or isinstance(own, Unknown):
+        return own if isinstance(own, Unknown) else nodes
+    if isinstance(own, Known) and 0 < own.value < nodes.value:
+        return own
+    if isinstance(cores, Unset):
+        return nodes
+    each = world.numbers.limits("any")["autoscaler.cores_of_node"].number
+    if isinstance(cores, Unknown) or cores.value >= nodes.value * each:
+        return cores if isinstance(cores, Unknown) else nodes
+    most = _within_cores(autoscaler, nodes.value, cores, world)
+    if _machines_known(autoscaler, world):
+        return Known(most, cores.origin)
+    return Bounded(_UNKNOWN_TYPES, cores.origin, bounds=Interval(0, most))
+
+
+def _machines_known(autoscaler: Autoscaler, world: World) -> bool:
+    cluster = known(autoscaler.cluster)
+    return cluster is not None and all(
+        isinstance(pool.machine.instance_types, Known) for pool in world.pools.of_cluster(cluster)
+    )
+
+
+def _within_cores(autoscaler: Autoscaler, nodes: int, most: Known[int], world: World) -> int:
+    """How many of some nodes a cap on cores allows, at most."""
+    needed, cluster = _cores(autoscaler, nodes, world), known(autoscaler.cluster)
     if needed <= most.value:
-        exact = cluster is not None and all(
-            isinstance(pool.machine.instance_types, Known) for pool in world.pools.of_cluster(cluster)
-        )
-        return computed(autoscaler, None) if exact else Unknown("the machine types of all pools are not known")
+        return nodes
     if cluster is not None and world.sizes.growth(cluster).known and world.pools.of_cluster(cluster):
         own = next(one for one in world.caps.of_cluster(cluster) if one.cause is most)
-        return Known(world.sizes.within(own, cluster, wanted), most.origin)
-    return Known(wanted * most.value // needed, most.origin)
+        return world.sizes.within(own, cluster, nodes)
+    return nodes * most.value // needed
 
 
 def _cores(autoscaler: Autoscaler, wanted: int, world: World) -> int:
@@ -77,14 +97,6 @@ def _cores(autoscaler: Autoscaler, wanted: int, world: World) -> int:
     sizes = world.sizes.shares(cluster, wanted) if cluster is not None else {}
     each = {pool.id: max(1, vcpus(pool, cluster)) for pool in world.pools.of_cluster(cluster)} if cluster else {}
     return sum(each[name] * nodes for name, nodes in sizes.items()) + max(0, wanted - sum(sizes.values()))
-
-
-def scale_ups(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """How many scale-ups the nodes take, one a loop."""
-    nodes, most = growable_nodes(autoscaler, world), autoscaler.scale_up_nodes
-    if isinstance(most, Unset):
-        return most
-    return computed(autoscaler, combined(lambda nodes, most: -(-nodes // max(1, most)), nodes, most))
 
 
 # --- pools
@@ -121,24 +133,22 @@ def _plain(value: Value[object]) -> Hashable:
     return tuple(sorted(found, key=str)) if isinstance(found, tuple) else found
 
 
-def choices(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Different machine types among which it chooses for the same pods, at most: those of pools with equal taints."""
+def choices(autoscaler: Autoscaler, world: World) -> list[NodePool] | Unknown:
+    """Pools with the same taints, one for each machine type; those of the taints with the most types."""
     groups = _groups(autoscaler, world, lambda pool: (pool.scheduling.taints, pool.machine.instance_types))
     if isinstance(groups, Unknown):
         return groups
-    types = defaultdict(set)
-    for taints, machine in groups:
-        types[taints].add(machine)
-    return computed(autoscaler, max(map(len, types.values()), default=0))
+    by_taints = grouped(groups.values(), lambda pools: _plain(pools[0].scheduling.taints))
+    return [pools[0] for pools in max(by_taints.values(), key=len, default=[])]
 
 
-def twins(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Pools of equal shape that could grow together; those with GPUs only in the same subnets and zones.
+def twins(autoscaler: Autoscaler, world: World) -> list[NodePool] | Unknown:
+    """The most pools of equal shape that could grow together; those with GPUs only in the same subnets and zones.
 
     Those whose machines have a fabric that ends at the pool could not: a job that is spread over two loses it.
     """
     groups = _groups(autoscaler, world, _shape)
-    return groups if isinstance(groups, Unknown) else computed(autoscaler, max(map(len, groups.values()), default=0))
+    return groups if isinstance(groups, Unknown) else max(groups.values(), key=len, default=[])
 
 
 def _shape(pool: NodePool) -> tuple[Value[object], ...]:
@@ -153,42 +163,7 @@ def _shape(pool: NodePool) -> tuple[Value[object], ...]:
     return machine.gpu, scheduling.taints, machine.instance_types, scheduling.labels, places, zones, fabric
 
 
-def widest(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Nodes of its biggest autoscaled pool when the cluster reaches its target."""
-    groups = _groups(autoscaler, world, lambda _: ())
-    if isinstance(groups, Unknown):
-        return groups
-    sizes = all_known(world.sizes.of_pool(pool) for pool in groups.get((), ()))
-    return computed(autoscaler, sizes if isinstance(sizes, Unknown) else max(sizes, default=0))
-
-
-def scaled_pools(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """How many pools it scales."""
-    groups = _groups(autoscaler, world, lambda _: ())
-    return groups if isinstance(groups, Unknown) else computed(autoscaler, len(groups.get((), ())))
-
-
-def scaler(pool: NodePool, world: World) -> Autoscaler | None:
-    """The autoscaler of a pool's cluster."""
+def autoscaler(pool: NodePool, world: World) -> Value[Autoscaler]:
+    """The autoscaler of a pool's cluster; null where none is in the code."""
     cluster = known(pool.cluster)
-    return next((a for a in world.inventory.autoscalers if cluster and known(a.cluster) is cluster), None)
-
-
-def engine(pool: NodePool, world: World) -> Value[str]:
-    """The profile of the autoscaler of a pool's cluster; null where none is written."""
-    found = scaler(pool, world)
-    return computed(pool, None) if found is None else found.profile
-
-
-def kept_for_system_pods(pool: NodePool, world: World) -> Value[bool]:
-    """Whether the autoscaler of a pool's cluster keeps a node for as long as a pod of kube-system is on it."""
-    found = scaler(pool, world)
-    if found is None or isinstance(found.skip_system_pods, Unset):
-        return computed(pool, value=False)
-    version = minor(found, world)
-    until = world.numbers.limits("any")["autoscaler.system_pods_kept_before"].number
-    if isinstance(version, Unknown):
-        return version
-    return (
-        computed(pool, value=False) if isinstance(version, Known) and version.value >= until else found.skip_system_pods
-    )
+    return computed(pool, world.autoscaling.autoscaler(cluster) if cluster is not None else None)

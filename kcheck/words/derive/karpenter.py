@@ -19,14 +19,9 @@ _RETIRED = {"v1alpha5": "karpenter.alpha_removed", "v1beta1": "karpenter.beta_re
 """Version of the API -> the limit that names the first version of Karpenter without it."""
 
 
-def group_version(pool: KarpenterPool, _world: World) -> Value[str]:
-    """The version of the API that a pool is written in."""
-    return mapped(pool.api, lambda api: api.rpartition("/")[2])
-
-
 def removed_in(pool: KarpenterPool, world: World) -> Value[str]:
-    """The first version of Karpenter without that API; null while it is there."""
-    key = _RETIRED.get(known(group_version(pool, world)) or "")
+    """The first version of Karpenter without its API; unset while it is there."""
+    key = _RETIRED.get((known(pool.api) or "").rpartition("/")[2])
     return computed(pool, str(world.numbers.limits("any")[key].value) if key else None)
 
 
@@ -38,10 +33,10 @@ def installed(pool: KarpenterPool, world: World) -> Value[str]:
     return next((one for one in found if isinstance(one, Known)), found[0] if found else computed(pool, None))
 
 
-def may_be_served(pool: KarpenterPool, world: World) -> Value[bool]:
-    """Whether the Karpenter that is installed may still know the API, as far as the code tells."""
+def served(pool: KarpenterPool, world: World) -> Value[bool]:
+    """Whether the Karpenter that is installed has its API; unset where its version is not known."""
     removed, own = _numbers(known(removed_in(pool, world))), _numbers(known(installed(pool, world)))
-    return computed(pool, removed is None or own is None or own < removed)
+    return computed(pool, None if own is None else removed is None or own < removed)
 
 
 def _numbers(version: str | None) -> tuple[int, int] | None:
@@ -49,27 +44,36 @@ def _numbers(version: str | None) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def limited(pool: KarpenterPool, _world: World) -> Value[bool]:
-    """Whether it has any limits, or a fixed size."""
-    if not isinstance(pool.replicas, Unset):
-        return computed(pool, value=True)
-    return computed(pool, value=False) if isinstance(pool.limits, Unset) else mapped(pool.limits, bool)
+def limits(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
+    """Its limits, none where it has no block of them; of a pool of fixed size also its nodes."""
+    own = _listed(pool.limits)
+    if isinstance(pool.replicas, Unset):
+        return own
+    nodes = f"nodes={pool.replicas.value}" if isinstance(pool.replicas, Known) else "nodes"
+    return mapped(own, lambda found: (*found, nodes))
 
 
-def protected(pool: KarpenterPool, _world: World) -> Value[bool]:
-    """Whether a budget keeps it from disrupting nodes, at least at some times."""
-    budgets = pool.budgets
-    if isinstance(budgets, Unknown):
-        return budgets
-    return computed(pool, any(nodes in ("0", "0%") for nodes in known(budgets) or ()))
+def budgets(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
+    """Nodes that each of its budgets lets be disrupted; none where it has no budgets."""
+    return _listed(pool.budgets)
 
 
-def trains(pool: KarpenterPool, world: World) -> Value[bool]:
-    """Whether a job with GPUs that may land on its nodes is applied with it."""
-    nodes = _nodes(pool)
-    jobs = (one for one in _with_gpus(pool, world) if one.batch)
-    found = any(placement.fit(template, nodes).fits is not False for one in jobs for template in one.templates)
-    return computed(pool, found)
+def _listed(value: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
+    """A list that is empty where it is not written."""
+    return Known((), value.origin) if isinstance(value, Unset) else value
+
+
+def gpu_workloads(pool: KarpenterPool, world: World) -> list[Workload]:
+    """The workloads with GPUs that are applied with it and may land on its nodes."""
+    cluster, nodes = known(pool.cluster), _nodes(pool)
+    near = world.deployed.on(cluster).workloads if cluster else world.deployed.beside(pool).workloads
+    return [
+        one
+        for one in near
+        if number(one.gpus, 0)
+        and not one.per_node
+        and any(placement.fit(template, nodes).fits is not False for template in one.templates)
+    ]
 
 
 def _nodes(pool: KarpenterPool) -> NodePool:
@@ -87,16 +91,3 @@ def _nodes(pool: KarpenterPool) -> NodePool:
         scheduling=Scheduling(labels if isinstance(labels, Unknown) else computed(pool, labels), pool.taints),
         market=Market(spot=pool.spot),
     )
-
-
-def serves(pool: KarpenterPool, world: World) -> Value[bool]:
-    """Whether GPU workloads are applied with it, and all of them run for ever: services."""
-    ends = [one.batch for one in _with_gpus(pool, world)]
-    return computed(pool, bool(ends) and not any(ends))
-
-
-def _with_gpus(pool: KarpenterPool, world: World) -> list[Workload]:
-    """The workloads with GPUs that are applied with it."""
-    cluster = known(pool.cluster)
-    near = world.deployed.on(cluster).workloads if cluster else world.deployed.beside(pool).workloads
-    return [one for one in near if number(one.gpus, 0) and not one.per_node]

@@ -8,7 +8,7 @@ from kcheck.clouds.registry import cloud
 from kcheck.scale import addresses as demands
 from kcheck.scale.growth import addresses_needed
 from kcheck.source.ip_ranges import around, free_block, parse_cidr, sufficient_prefix, widened, with_newbits
-from kcheck.source.values import Known, Subnetwork, Unknown, Unset, Value, known, reason_of
+from kcheck.source.values import Known, Subnetwork, Unknown, Unset, Value, known
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from kcheck.model import Network, PodRange, Subnet
     from kcheck.scale.world import World
     from kcheck.source.text import Span
+
+
+_MOST_DOUBLINGS = 1
+"""Where what is needed at most would take a range larger by more than this than what is needed at least, none is right."""
 
 
 def sufficient_cidr(subnet: Subnet, world: World) -> Value[str]:
@@ -50,7 +54,9 @@ def _allot(network: Network, world: World) -> dict[str, str]:
         others = [cidr for name, cidr in taken.items() if name != subnet.id] + list(result.values())
         others += _tried(subnet, taken[subnet.id], prefix)
         if isinstance(network.cidrs, Known):
-            block = free_block(list(network.cidrs.value), others, prefix)
+            outer, moving = list(network.cidrs.value), {taken[name] for name in _moving_with(subnet, near, wanted)}
+            rest = [cidr for cidr in others if cidr not in moving]
+            block = free_block(outer, others, prefix) or free_block(outer, rest, prefix)
         else:
             beside = (*(one.cidr for one in module.ranges), *(one.cidr for one in module.reserved))
             cidrs = [known(cidr) or "" for cidr in beside]  # what is not known may lie anywhere
@@ -63,13 +69,26 @@ def _allot(network: Network, world: World) -> dict[str, str]:
     return result
 
 
+def _moving_with(subnet: Subnet, near: list[Subnet], wanted: dict[str, int]) -> set[str]:
+    """The subnets whose ranges are written in the same list and change with it, so that their old ones become free."""
+    written = subnet.cidr.origin.written if subnet.cidr.origin else None
+    if written is None or not written.keys or not written.keys[-1].startswith("["):
+        return set()
+    own = written.source.path, written.keys[:-1]
+    places = ((one.id, one.cidr.origin.written) for one in near if one.id in wanted and one.cidr.origin)
+    return {name for name, place in places if (place.source.path, place.keys[:-1]) == own}
+
+
 def _wanted(subnet: Subnet, world: World) -> int | None:
     """The prefix of a range with room for what the pools need; None where they have it, or that is not known."""
     found, usable = demands.bounds(subnet, world), known(demands.room(subnet, world))
     if isinstance(found, Unknown) or usable is None or addresses_needed(found.most or found.least) <= usable:
         return None
     reserved = world.numbers.limits(subnet.cloud)["subnet.reserved"].number
-    return sufficient_prefix(addresses_needed(found.most or found.least), reserved)
+    least, most = (
+        sufficient_prefix(addresses_needed(own), reserved) for own in (found.least, found.most or found.least)
+    )
+    return most if least - most <= _MOST_DOUBLINGS else None
 
 
 def _renumbered(
@@ -138,11 +157,17 @@ def in_the_way(pod_range: PodRange, world: World) -> Value[str]:
     return computed(pod_range, _widening(pod_range, world).obstacle)
 
 
+def in_the_way_cidr(pod_range: PodRange, world: World) -> Value[str]:
+    """The range of what keeps it from being widened; null where that is not known."""
+    return computed(pod_range, _widening(pod_range, world).other)
+
+
 class _Widening(NamedTuple):
-    """A wider range, or what is in its way; neither where it is not known how wide it has to be."""
+    """A wider range, or what is in its way and where that lies; neither where it is not known how wide it has to be."""
 
     cidr: str | None = None
     obstacle: str | None = None
+    other: str | None = None
 
 
 def _widening(pod_range: PodRange, world: World) -> _Widening:
@@ -161,15 +186,11 @@ def _widen(pod_range: PodRange, world: World) -> _Widening:
         return _Widening(f"/{min(network.prefixlen, sufficient_prefix(needed, 0))}")
     wide = around(network, needed)
     if wide is None:
-        return _Widening(obstacle=f"there are not {needed:,} private addresses around {written}")
+        return _Widening(obstacle="the end of the private addresses")
     for what, value in _beside(pod_range, world):
-        if not isinstance(value, Known):
-            return _Widening(obstacle=f"where {what} lies is not known: {reason_of(value)}")
-        other = parse_cidr(value.value)
-        if other is None:
-            return _Widening(obstacle=f"where {what} lies is the choice of the cloud")
-        if other.overlaps(wide):
-            return _Widening(obstacle=f"{wide} would overlap {other}, {what}")
+        other = parse_cidr(value.value) if isinstance(value, Known) else None
+        if other is None or other.overlaps(wide):
+            return _Widening(obstacle=what, other=None if other is None else str(other))
     return _Widening(str(wide))
 
 

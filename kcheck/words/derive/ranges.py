@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
-from kcheck.scale.growth import addresses_needed, full_at, needed_in_turn
+from kcheck.scale.growth import addresses_needed, full_at, needed_in_turn, surge_nodes
+from kcheck.source.interval import Bounded, Interval
 from kcheck.source.ip_ranges import parse_cidr
-from kcheck.source.values import Known, Unknown, Value, known, mapped, reason_of, total
+from kcheck.source.values import Known, Unknown, Value, known, total
 from kcheck.words.derive.basics import computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kcheck.model import PodRange, Subnet
-    from kcheck.scale.addresses import Bounds, Place
+    from kcheck.scale.addresses import Place
+    from kcheck.scale.growth import Demand
     from kcheck.scale.world import World
-
-T = TypeVar("T")
 
 
 def prefix(subnet: Subnet, _world: World) -> Value[int]:
@@ -31,42 +31,62 @@ def prefix(subnet: Subnet, _world: World) -> Value[int]:
     return Known(network.prefixlen, subnet.cidr.origin)
 
 
-def of_bounds(place: Place, world: World, compute: Callable[[Bounds], T | None]) -> Value[T]:
-    """Something computed from what the pools take of a subnet or a range of pods."""
-    found = demands.bounds(place, world)
-    return found if isinstance(found, Unknown) else computed(place, compute(found))
+class Share(NamedTuple):
+    """What one pool takes of a subnet, or of a range of pods, when its cluster reaches its target.
+
+    Its nodes, and the surge nodes of an upgrade, are spread evenly over so many subnets.
+    """
+
+    pool: str
+    nodes: int
+    surge: int
+    subnets: int
+    per_node: int
+    addresses: int
+    by_default: bool
 
 
 def needed(place: Place, world: World) -> Value[int]:
-    """Addresses that the pools need: the least there can be."""
-    return of_bounds(place, world, lambda found: addresses_needed(found.least))
+    """Addresses that the pools need, surge included."""
+    found = demands.bounds(place, world)
+    if isinstance(found, Unknown):  # there may be room for all that may be in it
+        most = demands.needed_at_most(place, world)
+        return found if most is None else Bounded(found.reason, found.origin, bounds=Interval(0, most))
+    need = demands.needed(found)
+    if need.exact is None:
+        return Bounded(found.why, place.cidr.origin, bounds=need)
+    return computed(place, need.exact)
 
 
-def needs(place: Place, world: World) -> Value[str]:
-    """The same as a text that says whether it is exact."""
-    return of_bounds(place, world, lambda found: f"{'at least ' if found.why else ''}{addresses_needed(found.least):,}")
+def needed_as_written(place: Place, world: World) -> Value[int]:
+    """The same of the pools only of which somebody wrote the size."""
+    return _of_demands(place, world, lambda found: addresses_needed([one for one in found if not one.by_default]))
 
 
-def arithmetic(place: Place, world: World) -> Value[str]:
-    """The arithmetic of what is needed, and where it decides, the sum with one surge; null where nothing is needed."""
-    decides = known(only_at_once(place, world))
-
-    def text(found: Bounds) -> str | None:
-        if not found.least:
-            return None
-        one = f" ({needed_in_turn(found.least):,} if one pool is upgraded at a time)" if decides else ""
-        return f"{demands.arithmetic(found.least)}{one}"
-
-    return of_bounds(place, world, text)
+def needed_one_at_a_time(place: Place, world: World) -> Value[int]:
+    """The same where one pool is upgraded at a time."""
+    return _of_demands(place, world, needed_in_turn)
 
 
-def only_at_once(place: Place, world: World) -> Value[bool]:
-    """Whether a subnet or a range is too small only if several pools are upgraded at once."""
-    addresses = demands.room(place, world)
-    if not isinstance(addresses, Known):
-        return Unknown(reason_of(addresses), addresses.origin)
-    usable = addresses.value
-    return of_bounds(place, world, lambda found: needed_in_turn(found.least) <= usable < addresses_needed(found.least))
+def _of_demands(place: Place, world: World, count: Callable[[list[Demand]], int]) -> Value[int]:
+    """Addresses that the pools need at least, counted in some way."""
+    found = demands.bounds(place, world)
+    return found if isinstance(found, Unknown) else computed(place, count(found.least))
+
+
+def shares(place: Place, world: World) -> list[Share] | Unknown:
+    """What each pool takes at least, the largest share first."""
+    found = demands.bounds(place, world)
+    if isinstance(found, Unknown):
+        return found
+    ordered = sorted(found.least, key=lambda one: -one.addresses(one.nodes))
+    return [
+        Share(
+            one.pool, one.nodes, surge_nodes(one.surge, one.nodes), one.subnets, one.per_node,
+            one.addresses(one.nodes), one.by_default,
+        )
+        for one in ordered
+    ]  # fmt: skip
 
 
 def nodes(place: Place, world: World) -> Value[int]:
@@ -80,32 +100,16 @@ def nodes(place: Place, world: World) -> Value[int]:
 
 def full(place: Place, world: World) -> Value[int]:
     """The number of nodes at which a subnet or a range is full at the earliest; null where its pools fit."""
-    addresses = demands.room(place, world)
+    addresses, found = demands.room(place, world), demands.bounds(place, world)
     if not isinstance(addresses, Known):
         return addresses
+    if isinstance(found, Unknown):
+        return found
     usable = addresses.value
-
-    def at(found: Bounds) -> int | None:
-        if addresses_needed(found.least) <= usable:
-            return None
-        own = walls.nodes_at(place, found.pools, world)
-        return full_at(found.least, usable) if own is None else own
-
-    return of_bounds(place, world, at)
-
-
-def by_default(place: Place, world: World) -> Value[bool]:
-    """Whether a subnet or a range is too small only because of sizes that nobody wrote."""
-    addresses = demands.room(place, world)
-    if not isinstance(addresses, Known):
-        return Unknown(reason_of(addresses), addresses.origin)
-    usable = addresses.value
-
-    def rest_fits(found: Bounds) -> bool:
-        written = [demand for demand in found.least if not demand.by_default]
-        return len(written) < len(found.least) and addresses_needed(written) <= usable
-
-    return of_bounds(place, world, rest_fits)
+    if addresses_needed(found.least) <= usable:
+        return computed(place, None)
+    own = walls.nodes_at(place, found.pools, world)
+    return computed(place, full_at(found.least, usable) if own is None else own)
 
 
 def widest(subnet: Subnet, world: World) -> Value[int]:
@@ -120,14 +124,6 @@ def widest(subnet: Subnet, world: World) -> Value[int]:
             return per_node
         widest = max(widest, per_node.value)
     return computed(subnet, widest)
-
-
-def room(subnet: Subnet, world: World) -> Value[int]:
-    """How many of the hungriest nodes fit into a subnet."""
-    addresses = demands.room(subnet, world)
-    if not isinstance(addresses, Known):
-        return addresses
-    return mapped(widest(subnet, world), lambda per_node: addresses.value // per_node if per_node else 0)
 
 
 def range_block(pod_range: PodRange, world: World) -> Value[int]:

@@ -60,7 +60,7 @@ def growing(autoscaler: Autoscaler, world: World) -> list[money.Share] | Unknown
 
 
 def zones(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """In how many zones the pools are that it scales."""
+    """In how many zones the pools are that it scales; unset where they name none."""
     shares = growing(autoscaler, world)
     if isinstance(shares, Unknown):
         return shares
@@ -85,14 +85,6 @@ def tolerated_nodes(autoscaler: Autoscaler, world: World) -> Value[int]:
     return computed(autoscaler, found)
 
 
-def pause(autoscaler: Autoscaler) -> Value[int]:
-    """Seconds from one batch of deletions to the next: the period of the loop, or the pause after a deletion."""
-    interval, delay = autoscaler.scan_interval, autoscaler.delay_after_delete
-    if isinstance(interval, Known) and isinstance(delay, Known):
-        return interval if interval.value >= delay.value else delay
-    return delay if isinstance(delay, Unknown) else interval
-
-
 def client_qps(autoscaler: Autoscaler, world: World) -> Value[int]:
     """Requests a second of the autoscaler; the default where a cloud runs it."""
     if isinstance(autoscaler.client_qps, Unset):
@@ -100,67 +92,63 @@ def client_qps(autoscaler: Autoscaler, world: World) -> Value[int]:
     return mapped(autoscaler.client_qps, lambda qps: max(1, qps))
 
 
+def batches(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Batches in which its nodes are deleted."""
+    nodes = growable_nodes(autoscaler, world)
+    return computed(autoscaler, combined(deletion.batches, nodes, autoscaler.bulk_delete))
+
+
+def tainting_time(autoscaler: Autoscaler, world: World) -> Value[int]:
+    """Seconds it needs to taint its nodes, one request each."""
+    nodes, qps = growable_nodes(autoscaler, world), client_qps(autoscaler, world)
+    return computed(autoscaler, combined(deletion.tainting_time, nodes, qps))
+
+
 def deletion_time(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Seconds the autoscaler needs at least to delete its nodes."""
+    """Seconds the autoscaler needs at least to delete its nodes, a batch per loop."""
     seconds = combined(
-        lambda nodes, batch, between, qps: deletion.deletion_time(nodes, max(1, batch), between, qps),
+        deletion.deletion_time,
         growable_nodes(autoscaler, world),
         autoscaler.bulk_delete,
-        pause(autoscaler),
+        autoscaler.scan_interval,
         client_qps(autoscaler, world),
     )
     return computed(autoscaler, seconds)
 
 
-def marking_time(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Seconds it needs to mark its nodes for deletion, one request each."""
-    nodes, qps = growable_nodes(autoscaler, world), client_qps(autoscaler, world)
-    return computed(autoscaler, combined(lambda nodes, qps: -(-nodes // qps), nodes, qps))
-
-
-def deletion_goal(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Seconds that deletion may take: what is recommended, or twice the time of marking where that is longer."""
-    marking, wanted = marking_time(autoscaler, world), world.numbers.limits("any")["autoscaler.deletion_time"].number
-    return mapped(marking, lambda least: wanted if least < wanted else 2 * least)
-
-
 def sufficient_batch(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """The round batch with which deletion is fast enough."""
+    """The round batch with which deletion is fast enough, a batch per loop."""
+    wanted = world.numbers.limits("any")["autoscaler.deletion_time"].number
     batch = combined(
-        deletion.batch_for,
+        lambda nodes, interval, qps: deletion.sufficient_batch(nodes, wanted, interval, qps),
         growable_nodes(autoscaler, world),
-        deletion_goal(autoscaler, world),
-        pause(autoscaler),
+        autoscaler.scan_interval,
         client_qps(autoscaler, world),
     )
     return computed(autoscaler, None if isinstance(batch, Unknown) else batch)
 
 
-def minor(thing: Flag | Autoscaler, _world: World) -> Value[int]:
-    """The minor version of an autoscaler, or of the one that has a flag; null where the cloud runs it."""
-    if isinstance(thing.version, Unset):
-        return thing.version
-    if isinstance(thing.version, Unknown):
-        return Unknown(thing.version.reason, thing.version.origin)
-    found = minor_version(thing.version.value)
+def minor(autoscaler: Autoscaler, _world: World) -> Value[int]:
+    """The minor version of an autoscaler; unset where the cloud runs it."""
+    version = autoscaler.version
+    if isinstance(version, Unset):
+        return version
+    if isinstance(version, Unknown):
+        return Unknown(version.reason, version.origin)
+    found = minor_version(version.value)
     if found is None:
-        return Unknown(f"`{thing.version.value}` is not a version of the cluster autoscaler", thing.version.origin)
-    return Known(found, thing.version.origin)
+        return Unknown(f"`{version.value}` is not a version of the cluster autoscaler", version.origin)
+    return Known(found, version.origin)
+
+
+def owner(flag: Flag, world: World) -> Value[Autoscaler]:
+    """The autoscaler that has a flag."""
+    return computed(flag, next(a for a in world.inventory.autoscalers if flag in a.flags))
 
 
 def _flag(flag: Flag) -> profiles.Flag:
     """What is known of a flag; nothing of one that upstream never had."""
     return profiles.flags().get(known(flag.name) or "", {})
-
-
-def lifetime(flag: Flag, _world: World) -> Value[str]:
-    """Since or until when upstream has a flag, in words."""
-    removed, first = _flag(flag).get("removed"), _flag(flag).get("first")
-    successor = _flag(flag).get("successor")
-    instead = f" in favour of --{successor}" if successor else ""
-    return computed(
-        flag, f"removed in 1.{removed}{instead}" if removed else f"new in 1.{first}" if first else "known to all"
-    )
 
 
 def flag_first(flag: Flag, _world: World) -> Value[int]:
@@ -176,8 +164,9 @@ def flag_removed(flag: Flag, _world: World) -> Value[int]:
 def successor(flag: Flag, world: World) -> Value[str]:
     """The flag that replaces one; null if there is none, or if the autoscaler sets it too."""
     name = _flag(flag).get("successor")
-    siblings = next(a.flags for a in world.inventory.autoscalers if flag in a.flags)
-    return computed(flag, None if any(known(other.name) == name for other in siblings) else name)
+    siblings = known(owner(flag, world))
+    is_set = siblings is not None and any(known(other.name) == name for other in siblings.flags)
+    return computed(flag, None if is_set else name)
 
 
 def profile_has_place(autoscaler: Autoscaler, _world: World) -> Value[bool]:

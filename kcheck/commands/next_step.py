@@ -1,0 +1,56 @@
+"""The commands that follow a check."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from kcheck.source.units import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from kcheck.report.formats import Report
+
+
+def next_step(context: click.Context, report: Report) -> str:
+    """What to run after a check with these findings, with the paths and flags that it had; empty if none are shown."""
+    findings = report.findings
+    if not findings or context.params.get("hook"):
+        return ""
+    from kcheck.commands import explain, fix
+
+    steps = []
+    fixes = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
+    unsafe = not fixes["safe"] + fixes["costs"]
+    if fixes:
+        names = {param.name for param in fix.command.params} - {"fail_on"}
+        number = counted(fixes["unsafe"] if unsafe else fixes["safe"] + fixes["costs"], "fix", "fixes")
+        flags = ["--unsafe-fixes", "--diff"] if unsafe else ["--diff"]
+        steps.append(f"`{shlex.join(['kcheck', 'fix', *_given(context, names), *flags])}` shows {number}")
+    worst = max(findings, key=lambda finding: finding.severity)
+    names = {param.name for param in explain.command.params}
+    steps.append(f"`{shlex.join(['kcheck', 'explain', worst.rule, *_given(context, names)])}`")
+    return f"Next: {'; '.join(steps)}."
+
+
+def _given(context: click.Context, names: Collection[str | None]) -> list[str]:
+    """The arguments of a command line that another command takes, too."""
+    words: list[str] = []
+    for param in context.command.params:
+        name = param.name or ""
+        if name not in names or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        value = context.params[name]
+        if isinstance(param, click.Argument):
+            words += value
+        elif isinstance(value, bool):
+            words.append((param.opts if value else param.secondary_opts)[0])
+        else:
+            for each in value if param.multiple else (value,):
+                words += [param.opts[0], str(each)]
+    return words

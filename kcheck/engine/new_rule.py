@@ -1,0 +1,192 @@
+"""The text of a new rule of the user's own: one that works, to be changed."""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+import yaml
+
+from kcheck.config.config import ConfigError, nearest
+from kcheck.engine import rule_files, rules
+from kcheck.source.bundled import RULES
+from kcheck.words.raw_views import SUBJECTS as RAW
+from kcheck.words.subjects import SUBJECTS
+
+if TYPE_CHECKING:
+    from kcheck.engine.rule import Example, Rule
+
+_WIDTH = 110
+_OBJECT = """\
+when: object.kind == "Job"                # which objects: name their kinds first
+problem: "!has(object.metadata.labels) || !has(object.metadata.labels.team)"     # it fires where this holds
+at: object.metadata.labels.team           # the place that a finding points at: it is there, or it would be
+message: "Job {object.metadata.name} has no label `team`"       # {...} is CEL
+fix: {set: object.metadata.labels.team, to: object.metadata.namespace, safety: safe}    # or `help` for a person
+"""
+_OBJECT_EXAMPLE = """\
+  - file: job.yaml
+    bad: |                                # it must fire here
+      apiVersion: batch/v1
+      kind: Job
+      metadata:
+        name: train
+        namespace: vision
+    fixed: |                              # what `kcheck fix` makes of `bad`
+      apiVersion: batch/v1
+      kind: Job
+      metadata:
+        name: train
+        namespace: vision
+        labels:
+          team: vision
+    good: |                               # it must be silent here
+      apiVersion: batch/v1
+      kind: Job
+      metadata:
+        name: train
+        labels:
+          team: speech
+"""
+_RESOURCE = """\
+when: resource.type == "aws_eks_node_group"     # which resources: name their types first
+problem: "!has(resource.values.tags) || !has(resource.values.tags.team)"     # it fires where this holds
+at: resource.values.tags                  # the place that a finding points at: it is there, or it would be
+message: "{resource.address} has no tag `team`"     # {...} is CEL
+help: add the tag `team`                  # what a person has to do; `fix` in its place is what `kcheck fix` does
+"""
+_RESOURCE_EXAMPLE = """\
+  - bad: |                                # it must fire here
+      resource "aws_eks_node_group" "gpu" {
+        node_group_name = "gpu"
+      }
+    good: |                               # it must be silent here
+      resource "aws_eks_node_group" "gpu" {
+        node_group_name = "gpu"
+        tags            = { team = "vision" }
+      }
+"""
+_MISTAKES = """\
+# mistakes:                               # put back into a generated cluster: the rule finds them, and no other
+#   - cluster: eks
+#     changes:
+#       - {file: cluster.tf, drop: a regular expression}
+"""
+_WRITTEN = {"object": (_OBJECT, _OBJECT_EXAMPLE), "resource": (_RESOURCE, _RESOURCE_EXAMPLE)}
+
+
+def write(name: str, folder: str, subject: str) -> str:
+    """Write DIR/<group>/<name>.yaml; `name` may have its group before a slash. Returns the path.
+
+    Raises:
+        ConfigError: the name is none, or is taken, or there is no such subject.
+    """
+    group, _, own = name.rpartition("/")
+    group = group or "own"
+    for part in (group, own):
+        if not rule_files.NAME.fullmatch(part):
+            raise ConfigError(
+                f"a rule is named by lower-case words with dashes, such as pod-without-team, not {part or name}"
+            )
+    beside = rule_files.find(folder) if os.path.isdir(folder) else ()
+    for there in (*(rule.path for rule in rules.load()), *(path for _, path in beside)):
+        if os.path.basename(there).rpartition(".")[0] == own:
+            raise ConfigError(f"there is a rule {own} already: {there}")
+    path = os.path.join(folder, group, f"{own}.yaml")
+    content = text(own, subject, folder)
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(content)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    return path
+
+
+def text(name: str, subject: str, folder: str) -> str:
+    """A rule that passes its test, with comments that say what to change.
+
+    Raises:
+        ConfigError: there is no such subject, or no rule about it to begin with.
+    """
+    if subject not in SUBJECTS and subject not in RAW:
+        raise ConfigError(f"there is no subject {subject}; {nearest(subject, (*RAW, *SUBJECTS))}")
+    if subject in _WRITTEN:
+        severity, (body, example), origin = "warning", _WRITTEN[subject], ""
+    else:
+        model = _model(subject)
+        severity, body, example = model.severity, _body(model), _example(model.documentation.examples[0])
+        origin = f"# It begins as a copy of kcheck's {model.name}: change what it asks for.\n"
+    title = name.replace("-", " ")
+    return f"""\
+# `{next_step(name, folder)}` tests it; docs/writing-rules.md has all keys.
+{origin}summary: {_scalar(title[0].upper() + title[1:])}
+severity: {severity:31} # error: breaks at scale; warning: slow or fragile; info: worth knowing
+subject: {subject:32} # `kcheck explain {subject}` lists its words
+{body}---
+why: |
+  What happens, and what would help. `kcheck explain {name}` prints it.
+examples:
+{example}{_MISTAKES if _is_bundled(folder) else ""}"""
+
+
+def next_step(name: str, folder: str) -> str:
+    """The command that tests a rule of a folder."""
+    return f"scripts/accept {name}" if _is_bundled(folder) else f"kcheck rules --test {folder}"
+
+
+def _is_bundled(folder: str) -> bool:
+    return os.path.realpath(folder) == os.path.realpath(RULES)
+
+
+def _model(subject: str) -> Rule:
+    """The shortest of kcheck's rules about a subject that has one severity."""
+    found = [rule for rule in rules.load() if rule.subject == subject and rule.severity]
+    found = [rule for rule in found if rule.documentation.examples and rule.documentation.examples[0].bad]
+    if not found:
+        raise ConfigError(f"there is no rule about {subject} to begin with; --subject object is the usual one")
+    return min(found, key=lambda rule: len(_body(rule)) + len(_example(rule.documentation.examples[0])))
+
+
+def _body(rule: Rule) -> str:
+    """The condition, the place and the message of a rule, each with what it is for."""
+    lines = [("when", rule.when, "which ones it judges")] if rule.when else []
+    lines += [
+        ("problem", rule.problem, "it fires where this holds"),
+        ("at", rule.at, "the place that a finding points at"),
+        ("message", rule.message, "{...} is CEL"),
+    ]
+    return "".join(f"# {comment}\n{key}: {_scalar(value)}\n" for key, value, comment in lines)
+
+
+def _scalar(value: str) -> str:
+    """A text as YAML: as it is where that means the same, else as a folded block."""
+    line = " ".join(value.split())
+    if len(line) < _WIDTH and not re.search(r": |#", line):
+        try:
+            if yaml.safe_load(f"a: {line}") == {"a": line}:
+                return line
+        except yaml.YAMLError:
+            pass
+    wrapped = textwrap.wrap(line, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return ">-\n" + textwrap.indent("\n".join(wrapped), "  ")
+
+
+def _example(example: Example) -> str:
+    """An example as an item of a list; what a fix makes of it aside."""
+    single = len(example.bad) == 1 and example.bad.keys() == example.good.keys()
+    lines = [f"file: {next(iter(example.bad))}\n"] if single else []
+    for key, files, comment in (
+        ("bad", example.bad, "it must fire here"),
+        ("good", example.good, "it must be silent here"),
+    ):
+        if single:
+            lines.append(f"{key}: |{' ' * 32}# {comment}\n{textwrap.indent(next(iter(files.values())), '  ')}")
+        elif files:
+            lines.append(f"{key}:  # {comment}\n")
+            lines += [f"  {path}: |\n{textwrap.indent(content, '    ')}" for path, content in files.items()]
+    lines += [f"nodes: {example.nodes}\n"] if example.nodes else []
+    lines += [f"price: {example.price}\n"] if example.price else []
+    return "  - " + textwrap.indent("".join(lines), "    ").lstrip()

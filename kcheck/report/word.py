@@ -1,0 +1,144 @@
+"""A word that rules may use, or a subject with its words, as a page for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcheck.engine import rule_words
+from kcheck.report import page
+from kcheck.report.page import Facts, Name, Part, Point, Prose, Title
+from kcheck.report.rule import link
+from kcheck.words.raw_views import OPEN
+from kcheck.words.raw_views import SUBJECTS as RAW
+from kcheck.words.subjects import SUBJECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kcheck.engine.rule import Rule
+    from kcheck.report.page import Block, Line
+    from kcheck.words.tables.field import Field
+
+INDEX = "docs/words.md"
+_OPEN = "Any name may stand below it: what is absent in the code is absent, and `null` is too."
+_NONE = (Point(("no rule",)),)
+
+
+class _Use(NamedTuple):
+    """A rule that uses a word: the keys of its file that do, and as what they know the word."""
+
+    rule: Rule
+    path: str
+    keys: tuple[str, ...]
+
+
+def names() -> list[str]:
+    """All subjects, and all words as `subject.word`."""
+    words = [f"{subject}.{field.name}" for subject, fields in SUBJECTS.items() for field in fields]
+    raw = [f"{subject}.{name}" for subject, own in RAW.items() for name in own if name]
+    return [*SUBJECTS, *RAW, *words, *raw]
+
+
+def type_name(field: Field) -> str:
+    """The type of a word for people: int, list of string, one cluster."""
+    prefix = {"record": "one ", "records": "list of ", "list": "list of ", "map": "map of "}.get(field.kind, "")
+    return f"{prefix}{field.type}"
+
+
+def as_text(name: str, rules: Sequence[Rule]) -> str | None:
+    """The page of a subject, or of a word such as subnet.cidr or subnet.pools.spot; None if there is none."""
+    subject, _, rest = name.partition(".")
+    if subject in RAW and (not rest or rest in RAW[subject] or name.startswith(tuple(f"{path}." for path in OPEN))):
+        blocks = _raw(subject, rest, rules)
+    elif not rest and subject in SUBJECTS:
+        blocks = _subject(
+            subject,
+            (
+                (field.name, type_name(field) + (", may be null" if field.nullable else ""), field.meaning)
+                for field in SUBJECTS[subject]
+            ),
+            rules,
+        )
+    elif found := _found(name):
+        blocks = _word(*found, rules)
+    else:
+        return None
+    return page.as_text(blocks)
+
+
+def _found(path: str) -> tuple[str, Field] | None:
+    """The subject that has a word, and the word: of subnet.pools.spot, pool and spot."""
+    subject, *steps = path.replace("[]", "").split(".")
+    found = None
+    for step in steps:
+        field = next((field for field in SUBJECTS.get(subject, ()) if field.name == step), None)
+        if field is None:
+            return found if found and found[1].kind == "map" else None
+        found = subject, field
+        subject = field.type
+    return found
+
+
+def _word(subject: str, field: Field, rules: Sequence[Rule]) -> Iterator[Block]:
+    yield Title(f"{subject}.{field.name}")
+    yield Prose(_sentence(field.meaning))
+    rows: list[tuple[str, Line]] = [("subject", (Name(subject, f"{INDEX}#{subject}"),)), ("type", (type_name(field),))]
+    rows += [("unit", (field.unit,))] if field.unit else []
+    yield Facts((*rows, ("may be null", ("yes" if field.nullable else "no",))))
+    yield from _uses(
+        [use for use in _all_uses(rules) if _found(use.path) == (subject, field)], f"{subject}.{field.name}"
+    )
+    yield _more(subject)
+
+
+def _sentence(meaning: str) -> str:
+    """A meaning as a sentence: it begins with a capital letter unless with a name."""
+    begin = meaning[0] if "_" in meaning.partition(" ")[0] else meaning[0].upper()
+    return f"{begin}{meaning[1:]}."
+
+
+def _more(subject: str) -> Prose:
+    return Prose(f"More: {page.HOME}/{INDEX}#{subject}")
+
+
+def _raw(subject: str, rest: str, rules: Sequence[Rule]) -> Iterator[Block]:
+    path = f"{subject}.{rest}".rstrip(".")
+    own = {f"{subject}.{name}".rstrip("."): meaning for name, meaning in RAW[subject].items()}
+    if path == subject:
+        yield from _subject(subject, ((name, "", meaning) for name, meaning in RAW[subject].items()), rules)
+        return
+    yield Title(path)
+    above = next(name for name in sorted(own, reverse=True) if path == name or path.startswith(f"{name}."))
+    yield Prose(_sentence(own[above] if path == above else f"what the code has there; see {above}"))
+    if above in OPEN:
+        yield Prose(_OPEN)
+    yield from _uses([use for use in _all_uses(rules) if use.path.replace("[]", "") == path], path)
+    yield _more(subject)
+
+
+def _subject(subject: str, words: Iterable[tuple[str, str, str]], rules: Sequence[Rule]) -> Iterator[Block]:
+    """The words of a subject, each with its type and meaning, and the rules that judge it."""
+    yield Title(subject)
+    yield Part("Words")
+    for name, type_, meaning in words:
+        yield Point((Name(f"{subject}.{name}".rstrip(".")), f" ({type_})" if type_ else ""), (meaning,))
+    if subject in OPEN:
+        yield Prose(_OPEN)
+    yield Part("Judged by")
+    judges = [Point((link(rule), f": {rule.summary}")) for rule in rules if rule.subject == subject]
+    yield from judges or _NONE
+    yield _more(subject)
+
+
+def _all_uses(rules: Iterable[Rule]) -> Iterator[_Use]:
+    for rule in rules:
+        for path, keys in rule_words.places(rule).items():
+            yield _Use(rule, path, keys)
+
+
+def _uses(uses: Sequence[_Use], name: str) -> Iterator[Block]:
+    yield Part("Used by")
+    for use in uses:
+        other = "" if use.path == name else f", as {use.path}"
+        yield Point((link(use.rule), f": {', '.join(use.keys)}{other}"))
+    yield from () if uses else _NONE

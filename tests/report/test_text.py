@@ -1,0 +1,155 @@
+"""The report for a terminal: its closing lines, what to do next, and links."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.report import terminal
+from kcheck.source.units import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    Write = Callable[[Mapping[str, str]], Path]
+
+CLUSTER = """\
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Free"
+
+  default_node_pool {
+    name       = "system"
+    node_count = 20
+  }
+
+  network_profile {
+    network_plugin = "kubenet"
+  }
+}
+"""
+
+
+def check(*arguments: str) -> str:
+    return CliRunner().invoke(cli, ["check", *arguments]).stdout
+
+
+def last(*arguments: str) -> str:
+    return check(*arguments).splitlines()[-1]
+
+
+@pytest.fixture
+def cluster(write: Write) -> Path:
+    """A cluster with a mistake that has a fix, and one whose fix is unsafe."""
+    return write({"main.tf": CLUSTER, "more files/main.tf": ""})
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("arguments", "given", "fixes"),
+    [
+        ([], "", "1 fix"),
+        (["."], ". ", "1 fix"),
+        ([".", "more files"], ". 'more files' ", "1 fix"),
+        ([".", "--nodes", "30"], ". --nodes 30 ", "1 fix"),
+        (["--ignore", "kubenet-retiring", "--select", "control-plane", "--fail-on", "error", "--show-undecided"],
+         "--ignore kubenet-retiring --select control-plane ", "1 fix"),
+        (["--no-baseline"], "--no-baseline ", "1 fix"),
+    ],
+)  # fmt: skip
+def test_a_check_ends_with_the_next_step(arguments: list[str], given: str, fixes: str) -> None:
+    expected = f"Next: `kcheck fix {given}--diff` shows {fixes}; `kcheck explain free-control-plane`."
+    assert last(*arguments) == expected
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_next_step_of_unsafe_fixes_says_so() -> None:
+    select = ["--select", "kubenet-retiring"]
+    assert last(*select) == (
+        "Next: `kcheck fix --select kubenet-retiring --unsafe-fixes --diff` shows 1 fix; "
+        "`kcheck explain kubenet-retiring`."
+    )
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--quiet"],
+        ["--statistics"],
+        ["--hook", "main.tf"],
+        ["--select", "docker-hub-image"],
+        *(["--format", name] for name in ("json", "sarif", "junit", "github", "gitlab", "markdown")),
+    ],
+)
+def test_there_is_not_always_a_next_step(arguments: list[str]) -> None:
+    assert "Next:" not in check(*arguments)
+
+
+def test_only_what_is_shown_is_counted_as_fixable(write: Write) -> None:
+    write({"main.tf": CLUSTER.replace("20", "5").replace('"kubenet"', '"azure"')})
+    output = check()
+    assert re.match(r"nothing found; \d+ infos? hidden", output)
+    assert "fixable" not in output
+    assert "Next:" not in output
+    assert "fixable: " in check("--info")
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 nodes"), (1, "1 node"), (2, "2 nodes"), (1200, "1,200 nodes")])
+def test_plurals(number: int, text: str) -> None:
+    assert counted(number, "node") == text
+
+
+def test_plurals_of_other_words() -> None:
+    assert (counted(1, "entry", "entries"), counted(2, "entry", "entries")) == ("1 entry", "2 entries")
+
+
+def test_capacity_speaks_of_one_node(write: Write) -> None:
+    write({"main.tf": CLUSTER.replace("20", "1")})
+    output = CliRunner().invoke(cli, ["capacity"]).stdout
+    assert "1 node" in output
+    assert "1 nodes" not in output.replace("01 nodes", "")
+
+
+# --- links
+
+
+@pytest.mark.parametrize(
+    ("environment", "links"),
+    [
+        ({}, False),
+        ({"TERM": "xterm-kitty"}, True),
+        ({"TERM_PROGRAM": "iTerm.app"}, True),
+        ({"TERM_PROGRAM": "Apple_Terminal"}, False),
+        ({"VTE_VERSION": "7600"}, True),
+        ({"VTE_VERSION": "4602"}, False),
+        ({"VTE_VERSION": "new"}, False),
+        ({"WT_SESSION": "1"}, True),
+        ({"FORCE_HYPERLINK": "1"}, True),
+        ({"FORCE_HYPERLINK": "0", "TERM": "xterm-kitty"}, False),
+        ({"FORCE_HYPERLINK": "1", "NO_COLOR": "1"}, False),
+        ({"FORCE_HYPERLINK": "1", "TERM": "dumb"}, False),
+        ({"TERM": "xterm-kitty", "CI": "true"}, False),
+    ],
+)
+def test_terminals_that_show_links(environment: dict[str, str], links: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", environment)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert terminal.shows_links() == links
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
+    assert not terminal.shows_links()
+
+
+def test_rules_link_to_their_pages(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b" not in check()
+    monkeypatch.setattr(terminal, "shows_links", lambda: True)
+    output = CliRunner().invoke(cli, ["check", "--output-file", "text=out.txt"], color=True).stdout
+    assert "\x1b]8;;https://github.com/kcheck/kcheck/blob/main/docs/rules/free-control-plane.md\x1b\\" in output
+    assert "\x1b" not in (cluster / "out.txt").read_text()

@@ -1,0 +1,208 @@
+"""`kcheck rules new` writes a rule that works, and `kcheck rules --test` says what is wrong with one that does not."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from kcheck.cli import cli
+from kcheck.engine import new_rule, rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+Write = "Callable[[Mapping[str, str]], Path]"
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(cli, list(arguments))
+
+
+@pytest.mark.parametrize("subject", ["object", "resource", *sorted({rule.subject for rule in rules.load()})])
+def test_a_new_rule_passes_its_test(subject: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    folder = write({})
+    done = run("rules", "new", "pod-without-team", "--subject", subject)
+    assert (done.exit_code, done.stdout) == (0, "wrote policies/own/pod-without-team.yaml\n")
+    tested = run("rules", "--test", "policies")
+    assert (tested.exit_code, tested.stdout) == (0, "ok own/pod-without-team: 1 example\n")
+    text = (folder / "policies/own/pod-without-team.yaml").read_text()
+    assert "summary: Pod without team\n" in text
+    assert len(re.findall(r"(?m)#.*fires? (where|here)|#.*silent here", text)) >= 3
+
+
+def test_where_a_new_rule_goes(write: Callable[[Mapping[str, str]], Path]) -> None:
+    folder = write(
+        {"kcheck.yaml": "rules: [mine]\n", "mine/own/a-rule.yaml": new_rule.text("a-rule", "object", "mine")}
+    )
+    assert run("rules", "new", "pods/pod-without-team").stdout == "wrote mine/pods/pod-without-team.yaml\n"
+    assert (
+        run("rules", "new", "pod-without-owner", "--dir", "other").stdout == "wrote other/own/pod-without-owner.yaml\n"
+    )
+    assert (folder / "other/own/pod-without-owner.yaml").exists()
+    listed = run("rules").stdout
+    assert "\npods\n  pod-without-team (warning, fix: safe)\n    Pod without team\n" in listed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("a-rule",), "there is a rule a-rule already: policies/own/a-rule.yaml"),
+        (("other/a-rule",), "there is a rule a-rule already: policies/own/a-rule.yaml"),
+        (("docker-hub-image",), "there is a rule docker-hub-image already: "),
+        (
+            ("Pod_Without",),
+            "a rule is named by lower-case words with dashes, such as pod-without-team, not Pod_Without",
+        ),
+        (("My Group/pod",), "not My Group"),
+        (("../pod",), "not .."),
+        (("a/b/pod",), "not a/b"),
+        (("",), "a rule is named by lower-case words"),
+        (("pod-x", "--subject", "workloads"), "there is no subject workloads; did you mean workload?"),
+        (("pod-x", "--dir", "file.txt"), "file.txt"),
+    ],
+)
+def test_what_is_refused(arguments: tuple[str, ...], message: str, write: Callable[[Mapping[str, str]], Path]) -> None:
+    before = "# mine\n" + new_rule.text("a-rule", "object", "policies")
+    folder = write({"policies/own/a-rule.yaml": before, "file.txt": ""})
+    done = run("rules", "new", *arguments)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert (folder / "policies/own/a-rule.yaml").read_text() == before
+    assert [path.name for path in folder.rglob("*.yaml")] == ["a-rule.yaml"]
+
+
+# --- broken rules: what --test says of them
+
+PATH = "policies/own/image-pulled-again.yaml"
+RULE = """summary: Image is pulled at every start
+severity: warning
+subject: container
+when: container.image != null && container.image.contains("example.com/")
+problem: container.pull_policy == "Always"
+at: container.pull_policy
+message: "{container.image} is pulled at every start"
+fix: {set: container.pull_policy, to: "'IfNotPresent'", safety: safe}
+---
+why: |
+  Each start of a pod asks the registry; with hundreds of pods at once it refuses some of them, and the job waits.
+examples:
+  - file: pod.yaml
+    bad: &bad |
+      apiVersion: v1
+      kind: Pod
+      metadata:
+        name: serve
+      spec:
+        containers:
+          - name: serve
+            image: registry.example.com/serve:1
+            imagePullPolicy: Always
+    fixed: &good |
+      apiVersion: v1
+      kind: Pod
+      metadata:
+        name: serve
+      spec:
+        containers:
+          - name: serve
+            image: registry.example.com/serve:1
+            imagePullPolicy: IfNotPresent
+    good: *good
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status", "expected"),
+    [
+        (
+            "container.image.", "container.imag.", 2,
+            [f"{PATH}:4:34: `container.image != null && container.imag.contains(\"example.com/\")`: there is no word container.imag; did you mean container.image? (its image as written)\n"],
+        ),
+        (
+            'problem: container.pull_policy == "Always"', "problem: container.pull_policy > container.pods", 2,
+            [f"{PATH}:5:", "`container.pull_policy` (Always, IfNotPresent or Never as written) is text, `container.pods`"],
+        ),
+        (
+            'contains("example', 'contains("other', 1,
+            [
+                "FAILED own/image-pulled-again: 1 example\n",
+                f"  {PATH}:14:5: `bad` must fire: nothing is found; `when` is false for ",
+                ': container.image is "registry.example.com/serve:1"\n',
+            ],
+        ),
+        (
+            "imagePullPolicy: IfNotPresent\n    good", "imagePullPolicy: Never\n    good", 1,
+            [f"  {PATH}:24:5: fix makes something else of pod.yaml:\n", "  -      imagePullPolicy: Never\n"],
+        ),
+        ("summary: Image", "summary: [Image", 2, [f"{PATH}:1:10: this bracket is not closed"]),
+        ('== "Always"', '== "Always', 2, [f"{PATH}:5:35: Syntax error: a quote is not closed"]),
+        (
+            "problem: container.pull", "problem: has(container.pull_policy) && container.pull", 1,
+            [f"  {PATH}:5:10: has() asks whether a value is known, which is for `when` only; compare with null to ask for unset\n"],
+        ),
+    ],
+    ids=["misspelt", "type", "silent", "fixed", "yaml", "cel", "has"],
+)  # fmt: skip
+def test_what_is_said_of_broken_rules(
+    old: str, new: str, status: int, expected: list[str], write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    assert RULE.count(old) == 1
+    write({PATH: RULE})
+    assert run("rules", "--test", "policies").stdout == "ok own/image-pulled-again: 1 example\n"
+    write({PATH: RULE.replace(old, new)})
+    done = run("rules", "--test", "policies")
+    assert done.exit_code == status
+    for text in expected:
+        assert text in done.output
+    assert "Usage" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("problem", "message", "line"),
+    [
+        ("container.pods / (container.pods - container.pods) > 1", "a", "5:10: rule own-rule fails on pod.yaml:Pod/serve/serve: divide by zero in "),
+        ("container.pods > 0", "{[1][container.pods]}", "7:12: rule own-rule fails on pod.yaml:Pod/serve/serve: Index error"),
+    ],
+)  # fmt: skip
+def test_an_own_rule_that_fails_is_no_bug_in_kcheck(
+    problem: str, message: str, line: str, write: Callable[[Mapping[str, str]], Path]
+) -> None:
+    head, example = RULE.split("problem:", maxsplit=1)[0], RULE.split("bad: &bad |\n      ")[1].split("    fixed", maxsplit=1)[0]
+    rule = f'{head}problem: {problem}\nat: container.pods\nmessage: "{message}"\n'
+    write({"policies/own/own-rule.yaml": rule, "pod.yaml": example.replace("\n      ", "\n")})
+    for arguments in (("check",), ("fix", "--diff"), ("baseline",)):
+        done = run(*arguments, "--rules", "policies")
+        assert done.exit_code == 2
+        assert done.output.count(f"policies/own/own-rule.yaml:{line}") == 1
+        assert "bug" not in done.output
+    rule += "---\n" + json.dumps({"examples": [{"file": "pod.yaml", "bad": example.replace("\n      ", "\n")}]})
+    write({"policies/own/own-rule.yaml": rule})
+    done = run("rules", "--test", "policies")
+    assert done.exit_code == 1
+    assert f"policies/own/own-rule.yaml:{line.replace('rule own-rule', 'the rule')}" in done.output
+
+
+def test_strict_asks_for_what_kchecks_own_rules_have(write: Callable[[Mapping[str, str]], Path]) -> None:
+    rule = RULE.replace("why: |\n", "why: |\n  Short.\nold: |\n").replace(
+        '"Always"', '"Always" && container.nodes > 64'
+    )
+    rule = re.sub(r"old: \|\n.*\n", "", rule)
+    write({PATH: rule.replace('every start"\nfix', "every start" + ", again" * 20 + '"\nfix'), "x.yaml": ""})
+    assert run("rules", "--test", "policies").exit_code == 1  # nodes are not known here
+    rule = rule.replace("&& container.nodes > 64", "&& size(container.image) > 3")
+    write({PATH: rule.replace('every start"\nfix', "every start" + ", again" * 20 + '"\nfix')})
+    assert run("rules", "--test", "policies").exit_code == 0
+    done = run("rules", "--test", "policies", "--strict")
+    assert done.exit_code == 1
+    for text in (
+        f"  {PATH}:5:71: 3 has no source",
+        f"  {PATH}:7:11: 193 characters, 100 at most: registry.example.com/serve:1 is pulled",
+        f"  {PATH}:10:1: `why` needs more than 80 characters",
+        f"  {PATH}:1:1: the rule needs sources",
+    ):
+        assert text in done.stdout
