@@ -77,7 +77,6 @@ KARPENTER_POOL = (
     made("kind", "string", "NodePool, or Provisioner in old code", lambda p, _w: basics.computed(p, p.kind)),
     named("its name"),
     simple("api", "string", "its apiVersion", nullable=False),
-    made("removed_in", "string", "first version of Karpenter without that API; null while it is there", karpenter.removed_in, nullable=True),
     made("installed", "string", "version of Karpenter's chart on its cluster; null if there is none in the code",
          karpenter.installed, nullable=True),
     made("served", "bool", "whether the installed version of Karpenter has that API; null where the version is not known", karpenter.served, nullable=True),
